@@ -1,0 +1,1 @@
+"""wfc: agent workflows in YAML, compiled ahead of time into typed Python statecharts."""

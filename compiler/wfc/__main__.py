@@ -1,0 +1,3 @@
+from wfc.cli.main import main
+
+main()

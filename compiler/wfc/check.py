@@ -1,0 +1,29 @@
+"""Every rule over every file, with suppressions taken into account."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from wfc.diagnostics import Diagnostic, Severity
+from wfc.rules import RULES
+from wfc.unit import Project, Unit
+
+
+def check_project(project: Project) -> list[Diagnostic]:
+    """All findings, sorted by place. None of the rules stops another."""
+    return sorted(
+        (found for unit in project.units for found in check_unit(unit)), key=lambda found: found.sort_key
+    )
+
+
+def check_unit(unit: Unit) -> list[Diagnostic]:
+    """The findings of one file. WF704, which says what hid nothing, comes last in the list of rules."""
+    return [diagnostic for rule in RULES for diagnostic in rule.run(unit) if _is_wanted(diagnostic, unit)]
+
+
+def _is_wanted(found: Diagnostic, unit: Unit) -> bool:
+    return found.code not in unit.config.ignore and not unit.suppressions.cover(found)
+
+
+def has_errors(found: Iterable[Diagnostic]) -> bool:
+    return any(diagnostic.severity is Severity.ERROR for diagnostic in found)

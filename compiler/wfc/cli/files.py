@@ -1,0 +1,104 @@
+"""Workflow files on disk: which there are, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+import click
+
+from wfc.config import Config, load_config
+from wfc.unit import Project, Unit, load_unit
+
+ENDINGS = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the user asked for: files, the folders they came from, and the settings that hold."""
+
+    config: Config
+    files: list[Path]
+    folders: list[Path]
+
+
+def select(paths: tuple[str, ...]) -> Selection:
+    """The workflow files of some files and folders; without any, those of the project."""
+    config = load_config(Path(paths[0]).parent if paths and Path(paths[0]).is_file() else Path(paths[0] if paths else "."))
+    if not paths:
+        folder = _as_typed(config.workflows_dir)
+        if not folder.is_dir():
+            raise click.UsageError(
+                f"there is no folder `{folder}`; name files or folders, or set `workflows` in [tool.wfc] of pyproject.toml"
+            )
+        return Selection(config, list(_in_folder(folder, config)), [folder])
+    files: list[Path] = []
+    folders: list[Path] = []
+    for text in paths:
+        path = Path(text)
+        if path.is_dir():
+            folders.append(path)
+            files += _in_folder(path, config)
+        elif path.exists():
+            files.append(path)
+        else:
+            raise click.UsageError(f"there is no file or folder `{text}`")
+    return Selection(config, list(dict.fromkeys(files)), folders)
+
+
+def _as_typed(path: Path) -> Path:
+    """Relative to here where it can be: paths are shown as a person would type them."""
+    try:
+        return path.relative_to(Path.cwd())
+    except ValueError:
+        return path
+
+
+def _in_folder(folder: Path, config: Config) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in ENDINGS and path.is_file() and not _is_left_out(path, folder, config):
+            yield path
+
+
+def _is_left_out(path: Path, folder: Path, config: Config) -> bool:
+    if path.stem.endswith(".test") or any(part.startswith(".") for part in path.relative_to(folder).parts):
+        return True
+    try:
+        shown = path.resolve().relative_to(config.root).as_posix()
+    except ValueError:
+        shown = path.as_posix()
+    return any(fnmatch(shown, pattern) or shown.startswith(pattern.rstrip("/") + "/") for pattern in config.exclude)
+
+
+def load_project(selection: Selection, texts: dict[Path, str] | None = None) -> tuple[Project, dict[Path, Unit]]:
+    """Read the selected files, or the texts given for them; others of the project are read only if a call asks."""
+    chosen = {path.resolve() for path in selection.files}
+
+    def others() -> Iterable[tuple[str, bytes]]:
+        folders = {*selection.folders, *(path.parent for path in selection.files)}
+        if selection.config.workflows_dir.is_dir():
+            folders.add(selection.config.workflows_dir)
+        seen = set(chosen)
+        for folder in sorted(folders):
+            for path in _in_folder(folder, selection.config):
+                if path.resolve() not in seen:
+                    seen.add(path.resolve())
+                    yield str(_as_typed(path)), read_bytes(path, selection.config)
+
+    project = Project(others=others, config=selection.config)
+    units: dict[Path, Unit] = {}
+    for path in selection.files:
+        data = texts[path].encode() if texts else read_bytes(path, selection.config)
+        units[path] = load_unit(str(path), data, selection.config, project)
+    return project, units
+
+
+def read_bytes(path: Path, config: Config) -> bytes:
+    """The file's bytes, but never more than one past the limit: the reader then says that it is too large."""
+    try:
+        with path.open("rb") as file:
+            return file.read(config.limits.source_bytes + 1)
+    except OSError as error:
+        raise click.UsageError(f"can't read `{path}`: {error.strerror}") from error

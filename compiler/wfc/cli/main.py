@@ -1,0 +1,83 @@
+"""The command line. Each command is a module of its own, imported when it is asked for."""
+
+from __future__ import annotations
+
+import sys
+from importlib import import_module
+
+import click
+
+from wfc.config import ConfigError
+from wfc_runtime.version import __version__
+
+EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+
+_COMMANDS = {
+    "check": "Check workflows and say what is wrong, where, and what to do.",
+    "compile": "Compile workflows into typed Python statecharts.",
+    "graph": "Draw a workflow.",
+    "explain": "Explain a check or a step type.",
+}
+
+
+class LazyGroup(click.Group):
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(_COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in _COMMANDS:
+            return None
+        command: click.Command = import_module(f"wfc.cli.{name}").command
+        return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        from wfc.suggest import did_you_mean
+
+        if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
+            ctx.fail(f"no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS)}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl(list(_COMMANDS.items()))
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="wfc")
+def cli() -> None:
+    """wfc compiles agent workflows written in YAML into typed Python statecharts.
+
+    Exit codes: 0 clean, 1 findings or drift, 2 wrong usage, 3 a failure of wfc itself.
+    """
+
+
+def main() -> None:
+    """One place where errors become exit codes."""
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+    try:
+        status = cli.main(standalone_mode=False)
+    except click.exceptions.Exit as stop:
+        status = stop.exit_code
+    except click.Abort:
+        status = EXIT_INTERRUPTED
+    except click.ClickException as error:
+        error.show()
+        status = EXIT_USAGE
+    except ConfigError as error:
+        click.echo(f"wfc: {error}", err=True)
+        status = EXIT_USAGE
+    except BrokenPipeError:
+        sys.stderr.close()
+        status = EXIT_CLEAN
+    except KeyboardInterrupt:
+        status = EXIT_INTERRUPTED
+    except RecursionError:
+        click.echo("wfc: internal error: too deeply nested; please report the workflow", err=True)
+        status = EXIT_FAILURE
+    except Exception as error:
+        click.echo(f"wfc: internal error: {type(error).__name__}: {error}; please report it", err=True)
+        status = EXIT_FAILURE
+    sys.exit(status if isinstance(status, int) else EXIT_CLEAN)

@@ -1,0 +1,37 @@
+"""Printing, shared by the commands."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+
+from wfc.diagnostics import Diagnostic
+
+FORMATS = ("text", "json", "github", "sarif")
+
+
+def print_findings(found: Sequence[Diagnostic], form: str) -> None:
+    """Findings on standard output, in one of the four forms. Only the renderer that is used is imported."""
+    match form:
+        case "json":
+            from wfc.render.json import render_json
+
+            text = render_json(found)
+        case "github":
+            from wfc.render.github import render_github
+
+            text = render_github(found)
+        case "sarif":
+            from wfc.render.sarif import render_sarif
+
+            text = render_sarif(found)
+        case _:
+            from wfc.render.style import style_for
+            from wfc.render.text import render_text
+
+            text = render_text(found, style_for(sys.stdout))
+    sys.stdout.write(text)
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

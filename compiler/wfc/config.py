@@ -1,0 +1,119 @@
+"""`[tool.wfc]` in pyproject.toml: where things are, what to ignore, how much is allowed."""
+
+from __future__ import annotations
+
+import tomllib
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from wfc.suggest import did_you_mean
+
+
+class ConfigError(Exception):
+    """The settings can't be used. The message says which and why."""
+
+
+@dataclass(frozen=True)
+class CompileLimits:
+    """How large a workflow may be. Each message that names a limit comes from here."""
+
+    source_bytes: int = 1024 * 1024
+    nesting: int = 5
+    steps: int = 1000
+    call_depth: int = 5
+    yaml_depth: int = 64
+    yaml_nodes: int = 100_000
+
+
+@dataclass(frozen=True)
+class Config:
+    root: Path
+    """The project's folder: recorded source paths are relative to it."""
+    workflows: str = "workflows"
+    generated: str = "generated"
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
+    """The tools that agents have; None where the project does not say."""
+    limits: CompileLimits = field(default_factory=CompileLimits)
+    configured: bool = False
+    """Whether a [tool.wfc] table was found."""
+
+    @property
+    def workflows_dir(self) -> Path:
+        return self.root / self.workflows
+
+    @property
+    def generated_dir(self) -> Path:
+        return self.root / self.generated
+
+
+def find_root(start: Path) -> Path | None:
+    """The nearest folder from here up that holds a pyproject.toml or a git repository."""
+    for folder in (start, *start.parents):
+        if (folder / "pyproject.toml").is_file() or (folder / ".git").exists():
+            return folder
+    return None
+
+
+def load_config(start: Path) -> Config:
+    """The settings that hold for a folder."""
+    folder = start.resolve()
+    root = find_root(folder)
+    if root is None or not (root / "pyproject.toml").is_file():
+        return Config(root or folder)
+    path = root / "pyproject.toml"
+    try:
+        data = tomllib.loads(path.read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+        raise ConfigError(f"{path}: {error}") from error
+    table = data.get("tool", {}).get("wfc")
+    if table is None:
+        return Config(root)
+    return _config(root, table, str(path))
+
+
+_TEXTS = ("workflows", "generated")
+_LISTS = ("ignore", "exclude", "tools")
+
+
+def _config(root: Path, table: Any, where: str) -> Config:
+    if not isinstance(table, dict):
+        raise ConfigError(f"{where}: [tool.wfc] must be a table")
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key in _TEXTS:
+            values[key] = _text(where, key, value)
+        elif key in _LISTS:
+            values[key] = _texts(where, key, value)
+        elif key == "limits":
+            values[key] = _limits(where, value)
+        else:
+            hint = did_you_mean(key, (*_TEXTS, *_LISTS, "limits"))
+            raise ConfigError(f"{where}: [tool.wfc] has no setting `{key}`; {hint}")
+    return Config(root, configured=True, **values)
+
+
+def _text(where: str, key: str, value: Any) -> str:
+    if not isinstance(value, str) or not value or Path(value).is_absolute() or ".." in Path(value).parts:
+        raise ConfigError(f"{where}: [tool.wfc] {key} must be a path inside the project, as text")
+    return value
+
+
+def _texts(where: str, key: str, value: Any) -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) for item in value):
+        raise ConfigError(f"{where}: [tool.wfc] {key} must be a list of text")
+    return tuple(value)
+
+
+def _limits(where: str, value: Any) -> CompileLimits:
+    known = {item.name for item in fields(CompileLimits)}
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where}: [tool.wfc.limits] must be a table")
+    for key, number in value.items():
+        if key not in known:
+            raise ConfigError(f"{where}: [tool.wfc.limits] has no limit `{key}`; {did_you_mean(key, known)}")
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
+            raise ConfigError(f"{where}: [tool.wfc.limits] {key} must be a whole number of 1 or more")
+    return CompileLimits(**value)

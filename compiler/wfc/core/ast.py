@@ -1,0 +1,92 @@
+"""Workflows, tasks and the walk over their steps."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from wfc.core.fields import ANYTHING, ID, NAME, STEPS, WORD, MapOf, Nested
+from wfc.core.inputs import InputDecl
+from wfc.core.shape import Field, Shape
+from wfc.core.values import Word
+from wfc.source import Mapping
+from wfc.steps.base import Step
+
+_INPUTS = MapOf(
+    Nested(lambda: InputDecl, "an input declaration (`type: ...`)"), "a mapping of input name to declaration", key=NAME
+)
+
+
+class Scope(Shape):
+    """A list of steps with inputs and a state of its own."""
+
+    inputs = Field(_INPUTS, "What a run is started with, by name.")
+    initial_state = Field(
+        MapOf(ANYTHING, "a mapping of field to value", key=NAME), "State fields and the values they start with."
+    )
+    steps = Field(STEPS, "What to do, from top to bottom.", required=True)
+
+    name_in_messages: str = "the workflow"
+
+    @property
+    def declared_inputs(self) -> dict[str, InputDecl]:
+        return self.inputs or {}
+
+    @property
+    def initial(self) -> dict[str, Any]:
+        return {name: tree.data for name, tree in (self.initial_state or {}).items()}
+
+    @property
+    def block(self) -> list[Step]:
+        return self.steps or []
+
+    def walk(self) -> Iterator[Step]:
+        """Every step of this scope, nested ones too, in source order."""
+        return walk(self.block)
+
+    @property
+    def step_index(self) -> dict[str, Step]:
+        return {step.name: step for step in self.walk()}
+
+
+def walk(steps: list[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        for block in step.blocks():
+            yield from walk(block)
+
+
+class Task(Scope):
+    """Steps that a foreach runs once per item, as a machine of their own."""
+
+    label = "a task"
+
+    description = Field(WORD, "What the task does.")
+
+    def __init__(self, node: Mapping, values: dict[str, Any]) -> None:
+        super().__init__(node, values)
+        self.task_name = ""
+
+
+class Workflow(Scope):
+    """A whole file: name, version, inputs, state, steps and tasks."""
+
+    label = "a workflow"
+
+    name = Field(ID, "The workflow's name, unique in the project.", required=True, example="deploy-service")
+    version = Field(WORD, "Its version, as text.", required=True, example="1.0.0")
+    description = Field(WORD, "What it is for, in a sentence or two.")
+    tasks = Field(MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
+                  "Tasks that `foreach` steps run, by name.")
+
+    @property
+    def declared_tasks(self) -> dict[str, Task]:
+        return self.tasks or {}
+
+    @property
+    def scopes(self) -> list[Scope]:
+        return [self, *self.declared_tasks.values()]
+
+    @property
+    def title(self) -> Word | None:
+        return self.name

@@ -1,0 +1,121 @@
+"""Declared inputs of a workflow or task, with the validation rules of the language."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wfc.core import types
+from wfc.core.fields import ANYTHING, BOOLEAN, NUMBER, SIZE, WORD, WORDS, MapOf, Nested, OneOf
+from wfc.core.shape import Field, Shape
+from wfc.core.types import Type
+
+INPUT_TYPES = ("string", "number", "boolean", "array", "object")
+INPUT_TYPE = OneOf(INPUT_TYPES)
+
+_TYPES: dict[str, Type] = {
+    "string": types.TEXT, "number": types.NUMBER, "boolean": types.BOOL, "array": types.LIST, "object": types.OBJECT
+}
+
+
+class Validation(Shape):
+    """What a value must satisfy beyond its type."""
+
+    label = "a validation"
+
+    pattern = Field(WORD, "A regular expression that the whole text must match.", example="[a-z][a-z0-9-]*")
+    min_length = Field(SIZE, "The fewest characters.")
+    max_length = Field(SIZE, "The most characters.")
+    enum = Field(ANYTHING, "The values that are allowed.", example=["staging", "production"])
+    min = Field(NUMBER, "The smallest number.")
+    max = Field(NUMBER, "The largest number.")
+    min_items = Field(SIZE, "The fewest elements of an array.")
+    max_items = Field(SIZE, "The most elements of an array.")
+    item_type = Field(INPUT_TYPE, "The type of each element of an array.")
+    required_keys = Field(WORDS, "The keys that an object must have.")
+    properties = Field(
+        MapOf(Nested(lambda: InputDecl, "an input declaration (`type: ...`)"), "a mapping of key to declaration"),
+        "Declarations for an object's keys, with validation of their own.",
+    )
+
+
+RULES_FOR = {
+    "string": ("pattern", "min_length", "max_length", "enum"),
+    "number": ("min", "max", "enum"),
+    "boolean": ("enum",),
+    "array": ("min_items", "max_items", "item_type"),
+    "object": ("required_keys", "properties"),
+}
+
+
+class InputDecl(Shape):
+    """One input: its type, whether it must be given, and what else must hold."""
+
+    label = "an input"
+
+    type = Field(INPUT_TYPE, "The type of the value.", required=True, example="string")
+    required = Field(BOOLEAN, "Whether a run can't start without it.", default=False)
+    default = Field(ANYTHING, "The value where none is given.")
+    description = Field(WORD, "What it is for; shown to whoever starts a run.")
+    validation = Field(Nested(lambda: Validation, "a mapping of validation rules"), "What the value must satisfy.")
+    # The rules may also stand beside `type`, as nested declarations do in the specification.
+    pattern = Validation.pattern
+    min_length = Validation.min_length
+    max_length = Validation.max_length
+    enum = Validation.enum
+    min = Validation.min
+    max = Validation.max
+    min_items = Validation.min_items
+    max_items = Validation.max_items
+    item_type = Validation.item_type
+    required_keys = Validation.required_keys
+    properties = Validation.properties
+
+    @property
+    def kind(self) -> str:
+        return self.type.text if self.type else "any"
+
+    @property
+    def is_required(self) -> bool:
+        return bool(self.setting("required"))
+
+    def rule(self, name: str) -> Any:
+        """The located value of a validation rule, wherever it stands."""
+        inner = self.validation.values.get(name) if self.validation else None
+        return inner if inner is not None else self.values.get(name)
+
+    def rule_value(self, name: str) -> Any:
+        found = self.rule(name)
+        if found is None:
+            return None
+        if isinstance(found, list):
+            return [word.text for word in found]
+        if isinstance(found, dict):
+            return found
+        return next(getattr(found, key) for key in ("value", "data", "text") if hasattr(found, key))
+
+    @property
+    def value_type(self) -> Type:
+        """What expressions may take it for."""
+        enum = self.rule_value("enum")
+        if self.kind == "string" and isinstance(enum, list) and enum and all(isinstance(v, str) for v in enum):
+            return types.Choice(tuple(enum))
+        if self.kind == "array" and self.rule_value("item_type"):
+            return types.ListType(_TYPES[self.rule_value("item_type")])
+        properties = self.rule("properties")
+        if self.kind == "object" and properties:
+            needed = set(self.rule_value("required_keys") or ())
+            return types.Record(
+                "",
+                tuple(
+                    types.Property(name, decl.value_type, name in needed or decl.is_required)
+                    for name, decl in properties.items()
+                ),
+            )
+        return _TYPES.get(self.kind, types.ANY)
+
+    @property
+    def read_type(self) -> Type:
+        """Its type where it is read: null where nobody gave it and it has no default."""
+        if self.is_required or "default" in self.values:
+            return self.value_type
+        return types.union(self.value_type, types.NULL)

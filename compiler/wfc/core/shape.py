@@ -1,0 +1,97 @@
+"""Shapes: mappings with named fields, declared once. Reading, checks, JSON Schema and docs all come from the fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar, Generic, Self, TypeVar, cast, overload
+
+from wfc.core.fields import FieldType
+from wfc.source import Mapping, Span
+
+T = TypeVar("T")
+
+
+class Field(Generic[T]):
+    """One key of a shape. A trailing underscore in Python (`if_`) is not part of the key."""
+
+    name: str
+
+    def __init__(
+        self, type_: FieldType[T], doc: str, *, required: bool = False, default: Any = None, example: Any = None
+    ) -> None:
+        self.type = type_
+        self.doc = doc
+        self.required = required
+        self.default = default
+        self.example = example
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name.rstrip("_")
+
+    @overload
+    def __get__(self, shape: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, shape: Shape, owner: type) -> T | None: ...
+    def __get__(self, shape: Shape | None, owner: type) -> Self | T | None:
+        if shape is None:
+            return self
+        return cast("T | None", shape.values.get(self.name))
+
+
+class Shape:
+    """A mapping of the file read by its fields. What could not be read is simply not there; rules say why."""
+
+    label: ClassVar[str] = "a mapping"
+    FIELDS: ClassVar[dict[str, Field[Any]]] = {}
+    without: ClassVar[tuple[str, ...]] = ()
+    """Fields of the base that this one does not take."""
+
+    def __init_subclass__(cls) -> None:
+        inherited = {
+            name: field for base in reversed(cls.__mro__[1:]) for name, field in vars(base).get("FIELDS", {}).items()
+        }
+        own = {field.name: field for field in vars(cls).values() if isinstance(field, Field)}
+        cls.FIELDS = {name: field for name, field in {**inherited, **own}.items() if name not in cls.without}
+
+    def __init__(self, node: Mapping, values: dict[str, Any]) -> None:
+        self.node = node
+        self.values = values
+
+    @property
+    def span(self) -> Span:
+        """The place to point at when the thing as a whole is meant: its first key."""
+        return self.node.entries[0].key.span if self.node.entries else self.node.span
+
+    def key_span(self, name: str) -> Span:
+        entry = self.node.entry(name)
+        return entry.key.span if entry else self.span
+
+    def value_span(self, name: str) -> Span:
+        entry = self.node.entry(name)
+        return entry.value.span if entry else self.span
+
+    def setting(self, name: str) -> Any:
+        """A plain number, boolean or word, or the field's default."""
+        value = self.values.get(name)
+        if value is None:
+            return self.FIELDS[name].default
+        return value.value if hasattr(value, "value") else value.text
+
+    def shapes(self) -> Iterator[Shape]:
+        """This one and all that it holds, in source order."""
+        yield self
+        for value in self.values.values():
+            yield from _shapes_in(value)
+
+
+def _shapes_in(value: Any) -> Iterator[Shape]:
+    match value:
+        case Shape():
+            yield from value.shapes()
+        case list():
+            for item in value:
+                yield from _shapes_in(item)
+        case dict():
+            for item in value.values():
+                yield from _shapes_in(item)
+

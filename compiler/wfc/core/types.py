@@ -1,0 +1,201 @@
+"""What is known of a value before anything runs. `ANY` is honest ignorance: it is silent everywhere."""
+
+from __future__ import annotations
+
+import types as python_types
+import typing
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+from typing_extensions import NotRequired, get_type_hints, is_typeddict
+
+
+@dataclass(frozen=True)
+class Simple:
+    """text, int, number, bool, null or any."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@dataclass(frozen=True)
+class ListType:
+    item: Type
+
+    def __str__(self) -> str:
+        return f"list of {self.item}"
+
+
+@dataclass(frozen=True)
+class Property:
+    name: str
+    type: Type
+    required: bool = True
+
+
+@dataclass(frozen=True)
+class Record:
+    """An object with known properties. `name` is the contract's, or empty. `open`: others may be there too."""
+
+    name: str
+    properties: tuple[Property, ...]
+    open: bool = True
+
+    def get(self, name: str) -> Property | None:
+        return next((prop for prop in self.properties if prop.name == name), None)
+
+    def __str__(self) -> str:
+        return self.name or "{" + ", ".join(prop.name for prop in self.properties) + "}"
+
+
+@dataclass(frozen=True)
+class MapType:
+    """An object whose keys are not known."""
+
+    item: Type
+
+    def __str__(self) -> str:
+        return "object"
+
+
+@dataclass(frozen=True)
+class Choice:
+    """One of a few texts."""
+
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(repr(value) for value in self.values)
+
+
+@dataclass(frozen=True)
+class Union:
+    options: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.options))
+
+
+Type = Simple | ListType | Record | MapType | Choice | Union
+
+ANY = Simple("any")
+TEXT = Simple("text")
+INT = Simple("int")
+NUMBER = Simple("number")
+BOOL = Simple("bool")
+NULL = Simple("null")
+OBJECT = MapType(ANY)
+LIST = ListType(ANY)
+
+
+def union(*options: Type) -> Type:
+    """One type that covers them all, as plain as possible."""
+    flat: dict[Type, None] = {}
+    for option in options:
+        for part in option.options if isinstance(option, Union) else (option,):
+            flat[part] = None
+    if ANY in flat:
+        return ANY
+    if NUMBER in flat:
+        flat.pop(INT, None)
+    if TEXT in flat:
+        flat = {part: None for part in flat if not isinstance(part, Choice)}
+    return next(iter(flat)) if len(flat) == 1 else Union(tuple(flat)) if flat else ANY
+
+
+def covers_empty(kind: Type, start: Type) -> bool:
+    """Whether a start value is just an emptier one of this type: `[]` of a list, `{"results": []}` of such a record."""
+    if kind == start or kind == ANY:
+        return kind != ANY
+    if isinstance(kind, ListType):
+        return start == LIST
+    if isinstance(kind, MapType):
+        return isinstance(start, MapType | Record)
+    if isinstance(kind, Record):
+        if not isinstance(start, Record):
+            return start == OBJECT
+        found = [(prop, start.get(prop.name)) for prop in kind.properties]
+        return all(other is not None and covers_empty(prop.type, other.type) for prop, other in found if prop.required)
+    return False
+
+
+def without_null(kind: Type) -> Type:
+    if isinstance(kind, Union):
+        return union(*(option for option in kind.options if option != NULL))
+    return kind
+
+
+def of_value(value: Any) -> Type:
+    """The type of a literal. An empty list or object says nothing of what it will hold."""
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return BOOL
+        case int():
+            return INT
+        case float():
+            return NUMBER
+        case str():
+            return TEXT
+        case list():
+            return ListType(union(*(of_value(item) for item in value))) if value else LIST
+        case dict():
+            return Record("", tuple(Property(key, of_value(item)) for key, item in value.items())) if value else OBJECT
+    return ANY
+
+
+_SCHEMA_TYPES: dict[str, Type] = {
+    "string": TEXT, "integer": INT, "number": NUMBER, "boolean": BOOL, "null": NULL, "array": LIST, "object": OBJECT
+}
+
+
+def of_schema(schema: Any) -> Type:
+    """What a JSON Schema promises. What it does not say in plain words is any."""
+    if not isinstance(schema, dict):
+        return ANY
+    if isinstance(schema.get("enum"), list) and schema["enum"] and all(isinstance(v, str) for v in schema["enum"]):
+        return Choice(tuple(schema["enum"]))
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return union(*(of_schema({**schema, "type": one}) for one in kind))
+    if kind == "array":
+        return ListType(of_schema(schema.get("items")))
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and kind in (None, "object"):
+        required = schema.get("required")
+        needed = set(required) if isinstance(required, list) and all(isinstance(r, str) for r in required) else set()
+        return Record(
+            "",
+            tuple(Property(str(name), of_schema(value), name in needed) for name, value in properties.items()),
+            open=schema.get("additionalProperties") is not False,
+        )
+    return _SCHEMA_TYPES.get(kind, ANY) if isinstance(kind, str) else ANY
+
+
+_PYTHON: dict[Any, Type] = {str: TEXT, int: INT, float: NUMBER, bool: BOOL, type(None): NULL}
+
+
+@cache
+def of_python(kind: Any) -> Type:
+    """The type of one of the contract's results."""
+    if kind in _PYTHON:
+        return _PYTHON[kind]
+    if is_typeddict(kind):
+        hints = get_type_hints(kind)
+        return Record(
+            kind.__name__,
+            tuple(Property(name, of_python(hint), name in kind.__required_keys__) for name, hint in hints.items()),
+            open=False,
+        )
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, python_types.UnionType):
+        return union(*(of_python(argument) for argument in arguments))
+    if origin is list:
+        return ListType(of_python(arguments[0]))
+    if origin is NotRequired:
+        return of_python(arguments[0])
+    return ANY

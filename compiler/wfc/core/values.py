@@ -1,0 +1,111 @@
+"""Located values: what stands in a field, with the node it came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from wfc.source import Mapping, Node, Scalar, Sequence, Span
+from wfc.template import Template, parse_template
+
+
+@dataclass(frozen=True, eq=False)
+class Word:
+    """A name or other text taken as it stands."""
+
+    node: Scalar
+
+    @property
+    def text(self) -> str:
+        return self.node.text
+
+    @property
+    def span(self) -> Span:
+        return self.node.span
+
+
+@dataclass(frozen=True, eq=False)
+class Literal:
+    """A number or a boolean."""
+
+    node: Scalar
+
+    @property
+    def value(self) -> Any:
+        return self.node.value
+
+    @property
+    def span(self) -> Span:
+        return self.node.span
+
+
+@dataclass(frozen=True, eq=False)
+class Text:
+    """Text that may hold `{{ }}`; or a plain scalar where an expression would do."""
+
+    node: Scalar
+
+    @property
+    def span(self) -> Span:
+        return self.node.span
+
+    @property
+    def data(self) -> Any:
+        """What the generated module holds: the text verbatim, or the scalar's own value."""
+        return self.node.value
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.node.value, str)
+
+    @cached_property
+    def template(self) -> Template:
+        return parse_template(self.node.text if self.is_text else "")
+
+    def at(self, start: int, end: int) -> Span:
+        return self.node.at(start, end)
+
+
+@dataclass(frozen=True, eq=False)
+class Tree:
+    """Any JSON value; the strings in it may hold `{{ }}`."""
+
+    node: Node
+
+    @property
+    def span(self) -> Span:
+        return self.node.span
+
+    @cached_property
+    def data(self) -> Any:
+        return plain(self.node)
+
+    @cached_property
+    def texts(self) -> list[Text]:
+        return [Text(scalar) for scalar in _strings(self.node)]
+
+
+def plain(node: Node) -> Any:
+    """The node as plain JSON data."""
+    match node:
+        case Scalar():
+            return node.value
+        case Sequence():
+            return [plain(item) for item in node.items]
+        case Mapping():
+            return {entry.key.text: plain(entry.value) for entry in node.entries}
+
+
+def _strings(node: Node) -> Iterator[Scalar]:
+    match node:
+        case Scalar():
+            if isinstance(node.value, str):
+                yield node
+        case Sequence():
+            for item in node.items:
+                yield from _strings(item)
+        case Mapping():
+            for entry in node.entries:
+                yield from _strings(entry.value)

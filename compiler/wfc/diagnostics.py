@@ -1,0 +1,61 @@
+"""Findings as data. Rules make them, renderers print them, `fixes` applies what they offer."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+from wfc.source import Span
+
+
+class Severity(StrEnum):
+    ERROR = "error"
+    WARNING = "warning"
+    INFO = "info"
+
+
+@dataclass(frozen=True)
+class Note:
+    """Something beside the finding that explains it, with its own place where it has one."""
+
+    message: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True)
+class Edit:
+    """Put `text` in the place of a span."""
+
+    span: Span
+    text: str
+
+
+@dataclass(frozen=True)
+class Fix:
+    """Edits that make the finding go away. An unsafe one may change what the workflow does."""
+
+    description: str
+    edits: tuple[Edit, ...]
+    safe: bool
+
+
+@dataclass(frozen=True)
+class Diagnostic:
+    code: str
+    name: str
+    severity: Severity
+    message: str
+    span: Span
+    notes: tuple[Note, ...] = ()
+    help: str = ""
+    fix: Fix | None = None
+    step: str | None = field(default=None)
+    """The id of the step it is about, where there is one."""
+
+    @property
+    def path(self) -> str:
+        return self.span.source.path
+
+    @property
+    def sort_key(self) -> tuple[str, int, int, str, str]:
+        return (self.path, self.span.start, self.span.end, self.code, self.message)

@@ -1,0 +1,27 @@
+"""The languages that wfc reads. Each becomes the core AST; nothing after this package knows which it was."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+from wfc.core.ast import Workflow
+from wfc.dialects.steps import StepsDialect
+from wfc.source import Mapping
+
+
+class Dialect(Protocol):
+    name: str
+
+    def matches(self, root: Mapping) -> bool:
+        """Whether a file's top level looks like this language."""
+
+    def to_core(self, root: Mapping) -> Workflow:
+        """The file as core AST; what can't be read is left out, and rules say so."""
+
+
+DIALECTS: tuple[Dialect, ...] = (StepsDialect(),)
+
+
+def dialect_of(root: Mapping) -> Dialect:
+    """The language of a file. One that looks like none is taken for `steps`, whose checks then say what is missing."""
+    return next((dialect for dialect in DIALECTS if dialect.matches(root)), DIALECTS[0])

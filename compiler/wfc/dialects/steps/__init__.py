@@ -1,0 +1,66 @@
+"""The main language: `steps`, each with an `id` and a `type`."""
+
+from __future__ import annotations
+
+from typing import Any, TypeVar
+
+from wfc.core.ast import Workflow
+from wfc.core.shape import Shape
+from wfc.dialects.steps.prompt_pair import split_prompt_pair
+from wfc.source import Entry, Mapping, Node, Scalar
+from wfc.steps import STEP_TYPES
+from wfc.steps.base import Step, UnknownStep
+
+
+class StepsDialect:
+    name = "steps"
+
+    def matches(self, root: Mapping) -> bool:
+        return root.entry("steps") is not None
+
+    def to_core(self, root: Mapping) -> Workflow:
+        workflow = read_shape(Workflow, root)
+        for name, task in workflow.declared_tasks.items():
+            task.task_name = name
+        return workflow
+
+
+class _Reader:
+    """What fields ask for to read what stands inside them."""
+
+    def shape(self, kind: type[Shape], node: Mapping) -> Any:
+        return read_shape(kind, node)
+
+    def step(self, node: Node) -> Step | None:
+        return read_step(node) if isinstance(node, Mapping) else None
+
+
+_READER = _Reader()
+S = TypeVar("S", bound=Shape)
+
+
+def read_shape(kind: type[S], node: Mapping) -> S:
+    return kind(node, _values(kind, node.entries))
+
+
+def read_step(node: Mapping) -> Step:
+    entries = split_prompt_pair(node)
+    kind_node = next((entry.value for entry in entries if entry.key.text == "type"), None)
+    kind = STEP_TYPES.get(kind_node.text) if isinstance(kind_node, Scalar) else None
+    step_class = kind or UnknownStep
+    return step_class(node, _values(step_class, entries))
+
+
+def _values(kind: type[Shape], entries: list[Entry]) -> dict[str, Any]:
+    values: dict[str, Any] = {}
+    for entry in entries:
+        field = kind.FIELDS.get(entry.key.text)
+        if field is None or field.name in values:
+            continue
+        value = field.type.read(entry.value, _READER)
+        if value is not None:
+            values[field.name] = value
+    return values
+
+
+__all__ = ["StepsDialect", "read_step"]

@@ -1,0 +1,167 @@
+"""One machine as a class: the chart first, so that the flow is seen whole, then what each state does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wfc.emit.docstrings import docstring
+from wfc.emit.printer import WIDTH, Call, Tuple, print_assignment, print_class, print_value
+from wfc.ir import Chart, Edge, Effect, Guard, Ref, Region, State
+
+_ENDINGS = """\
+    completed = State("completed", final=True)
+    failed = State("failed", final=True)
+    cancelled = State("cancelled", final=True)
+
+    done_state_running = running.to(completed)
+    fail = running.to(failed)
+    cancel = running.to(cancelled)"""
+
+
+class ChartWriter:
+    """Writes a chart's class and collects the names that it uses."""
+
+    def __init__(self, chart: Chart, inputs: str, fields: str) -> None:
+        self.chart = chart
+        self.inputs = inputs
+        self.fields = fields
+        self.runtime = {"Machine", "State"}
+        self.contract: set[str] = set()
+        self._paths = dict(_paths(chart.root, ()))
+
+    def write(self) -> str:
+        lines = [print_class(self.chart.name, (Ref(f"Machine[{self.inputs}, {self.fields}]"),), {}, 0)]
+        lines += docstring(self.chart.description, 1)
+        if len(lines) > 1:
+            lines.append("")
+        lines += [f"    inputs = {self.inputs}", f"    fields = {self.fields}"]
+        initial = {field.name: field.default for field in self.chart.fields if field.initial}
+        if initial:
+            lines.append(print_assignment("initial", initial, 1))
+        lines += ["", *self._region(self.chart.root, 1), "", _ENDINGS, *self._steps()]
+        return "\n".join(lines)
+
+    # -- the chart -------------------------------------------------------------
+
+    def _region(self, region: Region, indent: int) -> list[str]:
+        title = {} if region.id == region.title else {"name": region.title}
+        lines = [print_class(region.id, (Ref("State.Compound"),), title, indent)]
+        for state in region.states:
+            lines += self._parallel(state, indent + 1) if state.regions else _state(state, region, indent + 1)
+        end = Call("State", (region.end,), {"final": True})
+        lines.append(print_assignment(region.end, end, indent + 1))
+        lines.append("")
+        level = self._level(region)
+        lines += [self._edge(edge, level, indent + 1) for edge in self._edges_at(region)]
+        return lines
+
+    def _parallel(self, state: State, indent: int) -> list[str]:
+        lines = ["", print_class(state.id, (Ref("State.Parallel"),), {"name": state.title}, indent)]
+        for number, region in enumerate(state.regions):
+            lines += ([""] if number else []) + self._region(region, indent + 1)
+        return [*lines, ""]
+
+    def _edges_at(self, region: Region) -> list[Edge]:
+        """Edges are written at the lowest level that both of their ends can be seen from."""
+        level = self._level(region)
+        return [
+            edge
+            for inner in region.regions()
+            for edge in inner.edges
+            if _common(self._paths[edge.source], self._paths[edge.target]) == level
+        ]
+
+    def _level(self, region: Region) -> tuple[str, ...]:
+        return self._paths[region.end][:-1]
+
+    def _edge(self, edge: Edge, level: tuple[str, ...], indent: int) -> str:
+        source = ".".join(self._paths[edge.source][len(level) :])
+        target = Ref(".".join(self._paths[edge.target][len(level) :]))
+        keywords: dict[str, Any] = {}
+        done = edge.event is not None and edge.event.startswith("done_state_")
+        if edge.event and not done:
+            keywords["event"] = edge.event
+        guard = self._guard(edge, addressed=len(self._paths[edge.source]) > 1 and not done)
+        if guard is not None:
+            keywords["cond"] = guard
+        call = Call(f"{source}.to", (target,), keywords)
+        if done:
+            return print_assignment(str(edge.event), call, indent)
+        return "    " * indent + print_value(call, indent, 0)
+
+    def _guard(self, edge: Edge, addressed: bool) -> Any:
+        guard = edge.guard
+        if guard is None:
+            return "addressed" if edge.event and addressed else None
+        self.runtime.add(guard.name)
+        if guard.name in ("ok", "otherwise"):
+            return Ref(guard.name)
+        return _guard_call(guard)
+
+    # -- what the states do ----------------------------------------------------
+
+    def _steps(self) -> list[str]:
+        effects = {state.id: self._effect(state.effect) for state in self.chart.states() if state.effect}
+        if not effects:
+            return []
+        return ["", print_assignment("steps", effects, 1)]
+
+    def _effect(self, effect: Effect) -> Call:
+        self.runtime.add(effect.name)
+        arguments = {key: value for key, value in effect.arguments.items() if value is not None}
+        self.contract |= {value.name for value in arguments.values() if isinstance(value, Ref)}
+        if effect.reads:
+            arguments["reads"] = Tuple(effect.reads)
+        if effect.writes:
+            arguments["writes"] = effect.writes
+        if effect.retry:
+            self.runtime.add("Retry")
+            arguments["retry"] = Call("Retry", (), effect.retry)
+        return Call(effect.name, (), arguments)
+
+
+def _state(state: State, region: Region, indent: int) -> list[str]:
+    pad, comment = "    " * indent, _comment(state)
+    keywords = {"initial": True} if state.id == region.initial else {}
+    text = print_assignment(state.id, Call("State", (state.title,), keywords), indent)
+    line = f"{text}  # {comment}"
+    return [line] if len(line) <= WIDTH and "\n" not in text else [f"{pad}# {comment}", text]
+
+
+def _guard_call(guard: Guard) -> Call:
+    if guard.name == "at_most":
+        return Call("at_most", (guard.at_most,))
+    most = {"at_most": guard.at_most} if guard.at_most is not None else {}
+    return Call("when", (guard.text, *guard.reads), most)
+
+
+def _comment(state: State) -> str:
+    """The kind of step, whom or what it involves, and what it writes."""
+    effect = state.effect
+    if effect is None:
+        return state.kind
+    arguments = effect.arguments
+    parameters = arguments.get("parameters") or {}
+    who = arguments.get("task") or arguments.get("workflow") or parameters.get("tool") or parameters.get("agent")
+    writes = ", ".join(arguments["updates"]) if "updates" in arguments else effect.writes
+    return state.kind + (f" {who}" if who and state.kind != "retry" else "") + (f" -> {writes}" if writes else "")
+
+
+def _paths(region: Region, path: tuple[str, ...]) -> Any:
+    """Where each state is found from the class body of the flow."""
+    yield region.end, (*path, region.end)
+    for state in region.states:
+        yield state.id, (*path, state.id)
+        for inner in state.regions:
+            yield from _paths(inner, (*path, state.id, inner.id))
+
+
+def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
+    """The body that holds both, where an edge between them can be written."""
+    shared = 0
+    for left, right in zip(one[:-1], other[:-1], strict=False):
+        if left != right:
+            break
+        shared += 1
+    # A class body of a parallel state holds regions, not edges: one level up then.
+    return one[: shared - shared % 2]

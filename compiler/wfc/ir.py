@@ -1,0 +1,185 @@
+"""The statechart between the AST and the Python source: states, edges, effects. `dump` prints it for tests and people."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+from wfc.core.inputs import InputDecl
+from wfc.core.types import Type
+
+FINISHED = "finished"
+"""The final state of the flow; reaching it completes the machine."""
+
+
+@dataclass(frozen=True)
+class Ref:
+    """A name that the generated module imports or defines."""
+
+    name: str
+
+
+@dataclass(frozen=True)
+class Effect:
+    """What a state does when entered: one of the runtime's effect classes, with its arguments."""
+
+    name: str
+    arguments: dict[str, Any] = field(default_factory=dict)
+    reads: tuple[str, ...] = ()
+    writes: str | None = None
+    retry: dict[str, Any] | None = None
+
+
+@dataclass(frozen=True)
+class Guard:
+    """when(text, reads), at_most(n), ok or otherwise."""
+
+    name: str
+    text: Any = None
+    reads: tuple[str, ...] = ()
+    at_most: int | None = None
+
+
+OK = Guard("ok")
+OTHERWISE = Guard("otherwise")
+
+
+@dataclass(frozen=True)
+class State:
+    id: str
+    title: str
+    """The step's id as written."""
+    kind: str
+    """The step type, or the part of it that the state plays: when, retry, turn."""
+    line: int
+    color: str = "control"
+    effect: Effect | None = None
+    note: str = ""
+    """The step's description."""
+    regions: tuple[Region, ...] = ()
+
+
+@dataclass(frozen=True)
+class Edge:
+    source: str
+    target: str
+    event: str | None = None
+    guard: Guard | None = None
+
+
+@dataclass
+class Region:
+    """States in source order, and the edges between them. A branch of a parallel step is a region inside a state."""
+
+    id: str
+    title: str
+    states: list[State] = field(default_factory=list)
+    edges: list[Edge] = field(default_factory=list)
+    initial: str = ""
+    end: str = FINISHED
+
+    def walk(self) -> Iterator[State]:
+        for state in self.states:
+            yield state
+            for region in state.regions:
+                yield from region.walk()
+
+    def regions(self) -> Iterator[Region]:
+        yield self
+        for state in self.states:
+            for region in state.regions:
+                yield from region.regions()
+
+
+@dataclass(frozen=True)
+class FieldInfo:
+    name: str
+    type: Type
+    initial: bool
+    default: Any = None
+
+
+@dataclass
+class Chart:
+    """One machine: the main steps of a workflow, or a task."""
+
+    name: str
+    title: str
+    inputs: dict[str, InputDecl]
+    description: str
+    fields: list[FieldInfo]
+    root: Region
+
+    def states(self) -> Iterator[State]:
+        return self.root.walk()
+
+    def edges(self) -> Iterator[Edge]:
+        for region in self.root.regions():
+            yield from region.edges
+
+
+@dataclass
+class Module:
+    """All that one file becomes."""
+
+    name: str
+    version: str
+    description: str
+    main: Chart
+    tasks: dict[str, Chart]
+
+    @property
+    def charts(self) -> list[Chart]:
+        return [self.main, *self.tasks.values()]
+
+
+def dump(module: Module) -> str:
+    """The IR as text, without places: two sources that mean the same give the same text."""
+    lines = [f"workflow {module.name} {module.version}"]
+    for chart in module.charts:
+        lines += ["", f"chart {chart.name}"]
+        lines += [f"  input {name}: {decl.read_type}" for name, decl in chart.inputs.items()]
+        for info in chart.fields:
+            start = f" = {json.dumps(info.default, ensure_ascii=False)}" if info.initial else ""
+            lines.append(f"  field {info.name}: {info.type}{start}")
+        lines += _dump_region(chart.root, "  ")
+    return "\n".join(lines) + "\n"
+
+
+def _dump_region(region: Region, indent: str) -> Iterator[str]:
+    for state in region.states:
+        yield f"{indent}state {state.id} ({state.kind})"
+        if state.effect:
+            yield f"{indent}  {_dump_effect(state.effect)}"
+        for inner in state.regions:
+            yield f"{indent}  region {inner.id}"
+            yield from _dump_region(inner, indent + "    ")
+    for edge in region.edges:
+        event = f" on {edge.event}" if edge.event else ""
+        yield f"{indent}{edge.source} -> {edge.target}{event}{_dump_guard(edge.guard)}"
+
+
+def _dump_effect(effect: Effect) -> str:
+    parts = [f"{key}={_dump_value(value)}" for key, value in effect.arguments.items() if value is not None]
+    if effect.reads:
+        parts.append(f"reads={','.join(effect.reads)}")
+    if effect.writes:
+        parts.append(f"writes={effect.writes}")
+    if effect.retry:
+        parts.append(f"retry={json.dumps(effect.retry)}")
+    return f"{effect.name}({', '.join(parts)})"
+
+
+def _dump_guard(guard: Guard | None) -> str:
+    if guard is None:
+        return ""
+    if guard.name in ("ok", "otherwise"):
+        return f" if {guard.name}"
+    most = f" at most {guard.at_most}" if guard.at_most is not None else ""
+    return f" if{' ' + _dump_value(guard.text) if guard.text is not None else ''}{most}"
+
+
+def _dump_value(value: Any) -> str:
+    return value.name if isinstance(value, Ref) else json.dumps(value, ensure_ascii=False, default=str)

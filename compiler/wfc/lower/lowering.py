@@ -1,0 +1,173 @@
+"""Building one chart: steps add their states and edges here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from wfc.core.values import Text, Tree
+from wfc.ir import FINISHED, OK, OTHERWISE, Edge, Effect, Guard, Region, State
+from wfc.lower.names import identifier
+from wfc.steps.base import Fallible, Recovery, Retried, Step
+
+
+class Lowering:
+    """A chart under construction. States come out in the order in which steps ask for them: source order."""
+
+    def __init__(self, index: dict[str, Step]) -> None:
+        self._index = index
+        self.root = Region("running", "running")
+        self._region = self.root
+        self._loops: list[tuple[str, str]] = []
+
+    # -- flow ------------------------------------------------------------------
+
+    def block(self, steps: list[Step], after: str) -> None:
+        for number, step in enumerate(steps):
+            following = self.entry(steps[number + 1]) if number + 1 < len(steps) else after
+            self._step(step, following)
+
+    def entry_of(self, steps: list[Step], after: str) -> str:
+        """Where a list of steps begins; an empty one is just what comes after it."""
+        return self.entry(steps[0]) if steps else after
+
+    def entry(self, step: Step) -> str:
+        return self.part(step, "when") if step.when else identifier(step.name)
+
+    def part(self, step: Step, part: str) -> str:
+        """The id of a state that is part of a step."""
+        return f"{identifier(step.name)}_{identifier(part)}"
+
+    def target(self, name: str) -> str:
+        return self.entry(self._index[name])
+
+    def _step(self, step: Step, after: str) -> None:
+        if step.when:
+            choice = self.state(step, part="when")
+            self.edge(choice, identifier(step.name), guard=self.guard(step, step.when))
+            self.edge(choice, after, guard=OTHERWISE)
+            self._recovery(step, choice, after)
+        step.lower(self, after)
+
+    # -- what steps are made of ------------------------------------------------
+
+    def state(self, step: Step, effect: Effect | None = None, part: str = "", regions: tuple[Region, ...] = ()) -> str:
+        name = self.part(step, part) if part else identifier(step.name)
+        self._region.states.append(
+            State(
+                id=name,
+                title=step.name,
+                kind=part or step.kind,
+                line=step.span.line,
+                color=step.color,
+                effect=effect,
+                note=step.description.text if step.description and not part else "",
+                regions=regions,
+            )
+        )
+        return name
+
+    def edge(self, source: str, target: str, event: str | None = None, guard: Guard | None = None) -> None:
+        self._region.edges.append(Edge(source, target, event, guard))
+
+    def suspend(self, step: Step, effect: Effect, after: str, event: str) -> None:
+        """A state that waits for an event from outside, with its ways out of a failure."""
+        name = self.state(step, effect)
+        self.edge(name, after, event)
+        self._failures(step, name, after)
+
+    def perform(self, step: Step, effect: Effect, after: str) -> None:
+        """A state that does its work and goes on at once."""
+        name = self.state(step, effect)
+        self.edge(name, after, guard=OK)
+        self._failures(step, name, after)
+
+    def choose(self, step: Step, name: str, guard: Guard, then: str, otherwise: str, after: str) -> None:
+        """Two ways out of a state that waits for nothing."""
+        self.edge(name, then, guard=guard)
+        self.edge(name, otherwise, guard=OTHERWISE)
+        self._failures(step, name, after)
+
+    def effect(self, name: str, step: Step, **arguments: Any) -> Effect:
+        retry = step.retry if isinstance(step, Retried) else None
+        return Effect(
+            name,
+            {key: data(value) for key, value in arguments.items()},
+            reads=reads(step),
+            writes=_output(step),
+            retry={key: retry.setting(key) for key in retry.FIELDS if key in retry.values} if retry else None,
+        )
+
+    def guard(self, step: Step, condition: Text, most: int | None = None) -> Guard:
+        return Guard("when", condition.data, _fields_read(step, [condition]), most)
+
+    # -- failures --------------------------------------------------------------
+
+    def _failures(self, step: Step, name: str, after: str) -> None:
+        if isinstance(step, Retried) and step.retry:
+            pause = self.state(step, Effect("Delay", {"step": name}), part="retry")
+            self.edge(name, pause, "retry")
+            self.edge(pause, name, "due")
+        self._recovery(step, name, after)
+
+    def _recovery(self, step: Step, name: str, after: str) -> None:
+        handler = step.on_error if isinstance(step, Fallible) else None
+        if isinstance(handler, Recovery):
+            assert handler.goto is not None
+            self.edge(name, self.target(handler.goto.text), "recover")
+        elif handler is not None and handler.text == "continue":
+            self.edge(name, after, "recover")
+
+    # -- loops and branches ----------------------------------------------------
+
+    @contextmanager
+    def loop(self, turn: str, after: str) -> Iterator[None]:
+        self._loops.append((turn, after))
+        yield
+        self._loops.pop()
+
+    @property
+    def innermost_loop(self) -> tuple[str, str]:
+        """Where `continue` and `break` go."""
+        return self._loops[-1]
+
+    def branch(self, name: str, title: str, steps: list[Step]) -> Region:
+        """A region of its own: the branch runs beside its siblings until it reaches its end."""
+        outer, self._region = self._region, Region(name, title, end=f"{name}_end")
+        self._region.initial = self.entry(steps[0])
+        self.block(steps, self._region.end)
+        made, self._region = self._region, outer
+        return made
+
+
+def data(value: Any) -> Any:
+    """A located value as what the generated module holds."""
+    match value:
+        case Text() | Tree():
+            return value.data
+        case dict():
+            return {key: data(item) for key, item in value.items()}
+        case list():
+            return [data(item) for item in value]
+    return value
+
+
+def reads(step: Step) -> tuple[str, ...]:
+    """The fields a step's effect may read: those declared, in the order in which they were declared."""
+    return tuple(dict.fromkeys(word.text for word in step.declared))
+
+
+def _fields_read(step: Step, texts: list[Text]) -> tuple[str, ...]:
+    """The declared fields that an expression names, so that a guard shows just what it looks at."""
+    named = {part.name for text in texts for read in text.template.reads if read.root == "state" for part in read.path[:1]}
+    whole = any(read.root == "state" and not read.path for text in texts for read in text.template.reads)
+    return tuple(name for name in reads(step) if name in named or whole or None in named)
+
+
+def _output(step: Step) -> str | None:
+    word = step.values.get("output_to")
+    return word.text if word is not None else None
+
+
+__all__ = ["FINISHED", "Lowering"]

@@ -1,0 +1,44 @@
+"""Sources in, modules out: the whole compiler without the disk."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from wfc.check import check_project
+from wfc.diagnostics import Diagnostic, Severity
+from wfc.emit import digest, emit_body, with_header
+from wfc.lower.names import module_name
+from wfc.unit import Project, Unit
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """One module: what it is called, what it was made from, and its text."""
+
+    unit: Unit
+    file_name: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Compilation:
+    modules: list[Compiled]
+    findings: list[Diagnostic]
+
+
+def compile_project(project: Project, recorded_paths: dict[Unit, str]) -> Compilation:
+    """Every workflow without an error as a module. `recorded_paths`: what each header says it was made from."""
+    findings = check_project(project)
+    broken = {found.span.source for found in findings if found.severity is Severity.ERROR}
+    modules = [
+        compile_unit(unit, recorded_paths[unit])
+        for unit in project.units
+        if unit.source not in broken and unit.module is not None
+    ]
+    return Compilation(modules, findings)
+
+
+def compile_unit(unit: Unit, recorded_path: str) -> Compiled:
+    assert unit.module is not None
+    text = with_header(recorded_path, digest(unit.source.text), emit_body(unit.module))
+    return Compiled(unit, f"{module_name(unit.module.name)}.py", text)

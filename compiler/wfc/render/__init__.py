@@ -1,0 +1,1 @@
+"""Output forms of findings, one file each."""

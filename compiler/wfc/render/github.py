@@ -1,0 +1,32 @@
+"""Findings as GitHub Actions annotations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wfc.diagnostics import Diagnostic, Severity
+
+_COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
+
+
+def render_github(found: Sequence[Diagnostic]) -> str:
+    return "".join(_annotation(diagnostic) + "\n" for diagnostic in found)
+
+
+def _annotation(found: Diagnostic) -> str:
+    span = found.span
+    place = {"file": found.path, "line": span.line, "endLine": span.end_line}
+    if span.line == span.end_line:
+        place |= {"col": span.column, "endColumn": span.end_column}
+    place["title"] = f"{found.code} {found.name}"
+    properties = ",".join(f"{key}={_property(str(value))}" for key, value in place.items())
+    message = found.message + (f"\nhelp: {found.help}" if found.help else "")
+    return f"::{_COMMANDS[found.severity]} {properties}::{_data(message)}"
+
+
+def _data(text: str) -> str:
+    return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
+
+
+def _property(text: str) -> str:
+    return _data(text).replace(":", "%3A").replace(",", "%2C")

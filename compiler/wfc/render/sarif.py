@@ -1,0 +1,90 @@
+"""Findings as SARIF 2.1.0, for code-scanning services."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+from urllib.parse import quote
+
+from wfc.diagnostics import Diagnostic, Fix, Severity
+from wfc.rules import BY_CODE
+from wfc.source import Span
+from wfc_runtime.version import __version__
+
+_LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def render_sarif(found: Sequence[Diagnostic]) -> str:
+    codes = sorted({diagnostic.code for diagnostic in found})
+    driver = {"name": "wfc", "version": __version__, "rules": [_rule(code) for code in codes]}
+    run = {
+        "tool": {"driver": driver},
+        "columnKind": "unicodeCodePoints",
+        "results": [_result(diagnostic, codes) for diagnostic in found],
+    }
+    document = {
+        "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
+        "version": "2.1.0",
+        "runs": [run],
+    }
+    return json.dumps(document, indent=2, ensure_ascii=True) + "\n"
+
+
+def _rule(code: str) -> dict[str, Any]:
+    rule = BY_CODE[code]
+    return {
+        "id": code,
+        "name": rule.name,
+        "shortDescription": {"text": rule.summary},
+        "fullDescription": {"text": rule.doc.strip()},
+        "defaultConfiguration": {"level": _LEVELS[rule.severity]},
+    }
+
+
+def _result(found: Diagnostic, codes: list[str]) -> dict[str, Any]:
+    text = found.message + (f"\n{found.help}" if found.help else "")
+    result: dict[str, Any] = {
+        "ruleId": found.code,
+        "ruleIndex": codes.index(found.code),
+        "level": _LEVELS[found.severity],
+        "message": {"text": text},
+        "locations": [_location(found.span)],
+    }
+    related = [{**_location(note.span), "message": {"text": note.message}} for note in found.notes if note.span]
+    if related:
+        result["relatedLocations"] = related
+    if found.fix:
+        result["fixes"] = [_fix(found.fix)]
+    return result
+
+
+def _location(span: Span) -> dict[str, Any]:
+    return {"physicalLocation": {"artifactLocation": {"uri": _uri(span)}, "region": _region(span)}}
+
+
+def _region(span: Span) -> dict[str, int]:
+    return {
+        "startLine": span.line,
+        "startColumn": span.column,
+        "endLine": span.end_line,
+        "endColumn": span.end_column,
+    }
+
+
+def _fix(fix: Fix) -> dict[str, Any]:
+    changes: dict[str, list[dict[str, Any]]] = {}
+    for edit in fix.edits:
+        changes.setdefault(_uri(edit.span), []).append(
+            {"deletedRegion": _region(edit.span), "insertedContent": {"text": edit.text}}
+        )
+    return {
+        "description": {"text": fix.description},
+        "artifactChanges": [
+            {"artifactLocation": {"uri": uri}, "replacements": replacements} for uri, replacements in changes.items()
+        ],
+    }
+
+
+def _uri(span: Span) -> str:
+    return quote(span.source.path.replace("\\", "/"), safe="/")

@@ -1,0 +1,28 @@
+"""Colour on a terminal, none elsewhere; NO_COLOR and FORCE_COLOR have the last word."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from typing import TextIO
+
+_CODES = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36}
+
+
+@dataclass(frozen=True)
+class Style:
+    color: bool = False
+
+    def paint(self, text: str, *styles: str) -> str:
+        if not self.color:
+            return text
+        codes = ";".join(str(_CODES[style]) for style in styles)
+        return f"\x1b[{codes}m{text}\x1b[0m"
+
+
+def style_for(stream: TextIO) -> Style:
+    if os.environ.get("NO_COLOR"):
+        return Style(False)
+    if os.environ.get("FORCE_COLOR"):
+        return Style(True)
+    return Style(stream.isatty() and os.environ.get("TERM") != "dumb")

@@ -1,0 +1,66 @@
+"""What a rule is: a code, a name, a severity, a page of documentation and a check."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from wfc.diagnostics import Diagnostic, Fix, Note, Severity
+from wfc.source import Span
+from wfc.unit import Unit
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check found; the rule adds its code, name and severity."""
+
+    span: Span
+    message: str
+    help: str = ""
+    notes: tuple[Note, ...] = ()
+    fix: Fix | None = None
+    severity: Severity | None = None
+    """Where it differs from the rule's own."""
+    step: str | None = None
+
+
+Check = Callable[[Unit], Iterator[Finding]]
+
+
+@dataclass(frozen=True)
+class Rule:
+    code: str
+    name: str
+    severity: Severity
+    fix: str
+    """"safe", "unsafe", or "" where there is none."""
+    doc: str
+    check: Check
+
+    @property
+    def summary(self) -> str:
+        return self.doc.strip().split("\n", 1)[0]
+
+    def run(self, unit: Unit) -> Iterator[Diagnostic]:
+        for found in self.check(unit):
+            yield Diagnostic(
+                code=self.code,
+                name=self.name,
+                severity=found.severity or self.severity,
+                message=found.message,
+                span=found.span,
+                notes=found.notes,
+                help=found.help,
+                fix=found.fix,
+                step=found.step,
+            )
+
+
+def rule(code: str, name: str, severity: Severity = Severity.ERROR, fix: str = "") -> Callable[[Check], Rule]:
+    """Make a module's check its rule. The module's docstring is the page that `wfc explain` prints."""
+
+    def make(check: Check) -> Rule:
+        return Rule(code, name, severity, fix, sys.modules[check.__module__].__doc__ or "", check)
+
+    return make

@@ -1,0 +1,35 @@
+"""The file is not YAML that wfc can read.
+
+Tabs for indentation, an unclosed quote or bracket, a missing space after a colon: nothing else can be checked until
+it is mended. YAML tags (`!foo`) and several documents in one file are not part of the language.
+
+Bad:
+
+```yaml
+steps:
+	- id: build
+```
+
+Good:
+
+```yaml
+steps:
+  - id: build
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Note
+from wfc.rules.base import Finding, rule
+from wfc.unit import Unit
+
+
+@rule("WF001", "yaml-syntax")
+def check(unit: Unit) -> Iterator[Finding]:
+    for problem in unit.problems:
+        if problem.kind == "syntax":
+            notes = tuple(Note(text, span) for span, text in problem.related)
+            yield Finding(problem.span, problem.message, help=problem.help, notes=notes)

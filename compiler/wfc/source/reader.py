@@ -1,0 +1,83 @@
+"""Bytes to text: any bytes are taken, and what is wrong with them is said at its place."""
+
+from __future__ import annotations
+
+import codecs
+import re
+
+from wfc.source.nodes import Problem
+from wfc.source.text import Source
+
+# What YAML does not call printable, and the byte order mark: invisible, and dropped by libyaml at times.
+_FORBIDDEN = re.compile(
+    "[^\t\n\r\x20-\x7e\x85\xa0-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]",
+)
+_OTHER_ENCODINGS = (
+    (codecs.BOM_UTF32_LE, "UTF-32"),  # before UTF-16, whose mark is the beginning of this one
+    (codecs.BOM_UTF32_BE, "UTF-32"),
+    (codecs.BOM_UTF16_LE, "UTF-16"),
+    (codecs.BOM_UTF16_BE, "UTF-16"),
+)
+
+
+def read_source(data: bytes, path: str, max_bytes: int) -> tuple[Source, list[Problem]]:
+    """The text of a file. Where there are problems the text is for showing them, not for parsing."""
+    if len(data) > max_bytes:
+        source = Source(path, "")
+        message = f"the file has {len(data):,} bytes, and at most {max_bytes:,} are read"
+        return source, [Problem("limit", message, source.start, help="split it into smaller files")]
+    for mark, encoding in _OTHER_ENCODINGS:
+        if data.startswith(mark):
+            source = Source(path, data.decode(encoding, errors="replace"))
+            message = f"the file is encoded as {encoding}, and must be UTF-8"
+            return source, [Problem("syntax", message, source.start, help="save it as UTF-8")]
+    return _read_utf8(data.removeprefix(codecs.BOM_UTF8), path)
+
+
+def find_forbidden_characters(source: Source) -> list[Problem]:
+    """A problem at the first character that YAML does not allow, saying how many there are."""
+    found = _FORBIDDEN.search(source.text)
+    if found is None:
+        return []
+    message = f"{_describe(found[0])} is not allowed in YAML"
+    count = len(_FORBIDDEN.findall(source.text, found.end())) + 1
+    if count > 1:
+        message += f" (the first of {count:,} such characters)"
+    return [Problem("syntax", message, source.span(*found.span()), help=_way_out(found[0]))]
+
+
+def _read_utf8(data: bytes, path: str) -> tuple[Source, list[Problem]]:
+    try:
+        source = Source(path, data.decode("utf-8"))
+        problems = []
+    except UnicodeDecodeError as error:
+        source = Source(path, data.decode("utf-8", errors="replace"))
+        problems = [_invalid_utf8(source, data, error.start)]
+    return source, problems + find_forbidden_characters(source)
+
+
+def _invalid_utf8(source: Source, data: bytes, start: int) -> Problem:
+    message = f"the byte 0x{data[start]:02X} is not valid UTF-8"
+    written_by_hand = data.count("\ufffd".encode())
+    count = source.text.count("\ufffd") - written_by_hand
+    if count > 1:
+        message += f" (the first of {count:,} such places)"
+    offset = len(data[:start].decode("utf-8"))
+    return Problem("syntax", message, source.span(offset, offset + 1), help="save the file as UTF-8")
+
+
+def _describe(character: str) -> str:
+    code = f"U+{ord(character):04X}"
+    if character == "\0":
+        return f"a NUL character ({code})"
+    if character == "\ufeff":
+        return f"a byte order mark ({code}) inside the text"
+    if character < "\xa0":
+        return f"the control character {code}"
+    return f"the character {code}"
+
+
+def _way_out(character: str) -> str:
+    if character < "\xa0":
+        return f'remove it; inside double quotes it can be written as "\\x{ord(character):02x}"'
+    return "remove it"

@@ -1,0 +1,161 @@
+"""What every step has, and the groups of steps that share a behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from wfc.core import types
+from wfc.core.fields import (
+    CONDITION,
+    COUNT,
+    DELAY,
+    FACTOR,
+    ID,
+    NAME,
+    WORD,
+    WORDS,
+    FieldType,
+    Mismatch,
+    Nested,
+    OneOf,
+    Reader,
+    kind_of,
+)
+from wfc.core.shape import Field, Shape
+from wfc.core.types import Type
+from wfc.core.values import Text, Tree, Word
+from wfc.source import Mapping, Node, Scalar, Span
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Retry(Shape):
+    """How often a failing step is tried, with a pause that may grow."""
+
+    label = "`retry`"
+
+    max_attempts = Field(COUNT, "How often to try in all.", required=True, example=3)
+    delay_seconds = Field(DELAY, "The pause before the second try.", default=0)
+    backoff = Field(FACTOR, "By how much each further pause grows.", default=1)
+
+
+class Recovery(Shape):
+    """Where to go on after a failure."""
+
+    label = "`on_error`"
+
+    goto = Field(WORD, "The step to go on with.", required=True)
+
+
+class OnErrorType(FieldType["Word | Recovery"]):
+    words = "`fail`, `continue` or `{goto: <step>}`"
+
+    def read(self, node: Node, reader: Reader) -> Word | Recovery | None:
+        if isinstance(node, Mapping):
+            found: Recovery = reader.shape(Recovery, node)
+            return found
+        return OneOf(("fail", "continue")).read(node, reader)
+
+    def mismatches(self, node: Node) -> list[Mismatch]:
+        if isinstance(node, Mapping) or (isinstance(node, Scalar) and node.value in ("fail", "continue")):
+            return []
+        return [Mismatch(node.span, f"expected {self.words}, found {kind_of(node)}")]
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"enum": ["fail", "continue"]}, {"$ref": "#/definitions/Recovery"}]}
+
+
+class Step(Shape):
+    """One step. Its class docstring is its documentation; its fields are its schema."""
+
+    kind: ClassVar[str] = ""
+    color: ClassVar[str] = "control"
+    """How pictures show it: control, state, agent, person, time or child."""
+
+    id = Field(ID, "The step's name, unique in the workflow.", required=True, example="run-tests")
+    type = Field(WORD, "The kind of step.", required=True)
+    description = Field(WORD, "What the step is for; kept in the generated module.")
+    needs_state = Field(WORDS, "The state fields that this step's expressions may read.", example=["build_output"])
+    when = Field(CONDITION, "Skip the step unless this is true.", example="{{ state.build_output.exit_code == 0 }}")
+
+    @property
+    def name(self) -> str:
+        return self.id.text if self.id else ""
+
+    @property
+    def span(self) -> Span:
+        return self.id.span if self.id else super().span
+
+    @property
+    def declared(self) -> list[Word]:
+        return self.needs_state or []
+
+    def texts(self) -> Iterator[Text]:
+        """Every template of the step itself, nested steps left out, in source order."""
+        for entry in self.node.entries:
+            yield from _texts(self.values.get(entry.key.text) if entry.key.text in self.FIELDS else None)
+
+    def blocks(self) -> Iterator[list[Step]]:
+        """The lists of steps inside this one."""
+        return iter(())
+
+    def writes(self) -> dict[str, tuple[Span, Type]]:
+        """The state fields it writes: where that is said, and what is known of the value."""
+        return {}
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        """Add this step's states and edges to the chart; `after` is where the flow goes on."""
+        raise NotImplementedError(self.kind)
+
+
+def _texts(value: Any) -> Iterator[Text]:
+    match value:
+        case Text():
+            if value.is_text:
+                yield value
+        case Tree():
+            yield from value.texts
+        case list():
+            for item in value:
+                yield from _texts(item) if not isinstance(item, Step) else ()
+        case dict():
+            for item in value.values():
+                yield from _texts(item)
+
+
+class Keeping(Step):
+    """A step whose result can be kept."""
+
+    output_to = Field(NAME, "The state field that gets the result.", example="test_results")
+
+    def result_type(self) -> Type:
+        return types.ANY
+
+    def writes(self) -> dict[str, tuple[Span, Type]]:
+        return {self.output_to.text: (self.output_to.span, self.result_type())} if self.output_to else {}
+
+
+class Fallible(Step):
+    """A step that can fail, and can say what then."""
+
+    on_error = Field(
+        OnErrorType(),
+        "What to do when the step fails: `fail` the run, `continue` after it, or `{goto: <step>}`.",
+        default="fail",
+    )
+
+
+class Retried(Fallible):
+    """A step that may be tried again."""
+
+    retry = Field(Nested(lambda: Retry, "a mapping with `max_attempts`"), "Try again when the step fails.")
+
+
+class UnknownStep(Step):
+    """Stands in for a step whose `type` is missing or not a step type, so that the other checks go on."""
+
+    def texts(self) -> Iterator[Text]:
+        return iter(())
+

@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wfc.core.fields import BINDINGS, WORD
+from wfc.core.shape import Field
+from wfc.steps.base import Keeping, Retried
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Call(Keeping, Retried):
+    """Run another workflow as a child and take its return value.
+
+    It sees only the inputs that `with` gives it. Workflows may not call each other in a circle, and calls nest at
+    most five deep.
+
+    ```yaml
+    - id: deploy
+      type: call
+      workflow: deploy-service
+      with:
+        service: "{{ inputs.service }}"
+      output_to: deployment
+    ```
+    """
+
+    kind = "call"
+    label = "a call step"
+    color = "child"
+
+    workflow = Field(WORD, "The name of the workflow to run.", required=True, example="deploy-service")
+    with_ = Field(BINDINGS, "Its inputs.")
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        effect = chart.effect(
+            "Spawn", self, workflow=self.workflow.text if self.workflow else None, inputs=self.with_ or {}
+        )
+        chart.suspend(self, effect, after, "joined")

@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wfc.core.fields import ANYTHING
+from wfc.core.shape import Field
+from wfc.ir import FINISHED
+from wfc.steps.base import Step
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Return(Step):
+    """End the workflow or task with a value.
+
+    Nothing after it runs. A main workflow that ends without `return` completes with its final state; a task without
+    one gives its final state to the foreach.
+
+    ```yaml
+    - id: done
+      type: return
+      needs_state: [plan]
+      value:
+        approved: true
+        plan: "{{ state.plan.response }}"
+    ```
+    """
+
+    kind = "return"
+    label = "a return step"
+    color = "end"
+
+    value = Field(ANYTHING, "The value, with templates in its strings.")
+    without = ("when",)
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        chart.perform(self, chart.effect("Return", self, value=self.value), FINISHED)

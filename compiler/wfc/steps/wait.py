@@ -1,0 +1,40 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wfc.core.fields import SECONDS, TEXT
+from wfc.core.shape import Field
+from wfc.steps.action import Answered
+from wfc_runtime.contract import WaitResult
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Wait(Answered):
+    """Pause the run.
+
+    The action carries `resume_at`; whoever asks after that finds the run going on. Nobody has to answer it.
+
+    ```yaml
+    - id: let-dns-settle
+      type: wait
+      duration_seconds: 30
+      message: "Waiting for DNS."
+    ```
+    """
+
+    kind = "wait"
+    label = "a wait step"
+    color = "time"
+    instruction = "Nothing to do: ask again once resume_at has passed."
+    result = WaitResult
+
+    duration_seconds = Field(SECONDS, "How long to wait, in seconds.", required=True, example=30)
+    message = Field(TEXT, "What to tell the person meanwhile.")
+
+    def parameters(self) -> dict[str, object]:
+        return {"message": self.message} if self.message else {}
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        chart.suspend(self, self.ask(chart, wait_seconds=self.setting("duration_seconds")), after, "due")

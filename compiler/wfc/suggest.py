@@ -1,0 +1,31 @@
+"""The nearest name, for messages that say "did you mean"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from difflib import get_close_matches
+
+
+def nearest(name: str, known: Iterable[str]) -> str | None:
+    """The known name most like this one, if any is like it at all."""
+    if len(name) > 200:
+        return None
+    choices = list(known)
+    folded = {choice.lower().replace("-", "_"): choice for choice in choices}
+    same = folded.get(name.lower().replace("-", "_"))
+    if same is not None and same != name:
+        return same
+    found = get_close_matches(name, choices, n=1, cutoff=0.6)
+    return found[0] if found else None
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A help line: the nearest name, or what there is to choose from."""
+    choices = list(known)
+    found = nearest(name, choices)
+    if found:
+        return f"did you mean `{found}`?"
+    if not choices:
+        return ""
+    shown = ", ".join(f"`{choice}`" for choice in sorted(choices)[:8])
+    return f"there is {shown}" + (", ..." if len(choices) > 8 else "")

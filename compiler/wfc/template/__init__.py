@@ -1,0 +1,6 @@
+"""What a template says, with exact places. Compile time only: nothing is evaluated, not even constants."""
+
+from .model import Part, Read, Use
+from .parse import Template, parse_template
+
+__all__ = ["Part", "Read", "Template", "Use", "parse_template"]

@@ -1,0 +1,105 @@
+"""One workflow file on its way through the compiler, and the project it stands in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from wfc.config import CompileLimits, Config
+from wfc.core.ast import Scope, Workflow
+from wfc.core.shape import Shape
+from wfc.dialects import dialect_of
+from wfc.ir import Module
+from wfc.lower import lower_workflow
+from wfc.source import Document, Mapping, Problem, Source, YamlLimits, parse_document, read_source
+from wfc.steps.base import Step
+from wfc.suppress import Suppressions, find_suppressions
+
+
+@dataclass(eq=False)
+class Unit:
+    """What rules look at: everything known of one file."""
+
+    source: Source
+    document: Document
+    config: Config
+    workflow: Workflow | None
+    project: Project
+
+    @property
+    def limits(self) -> CompileLimits:
+        return self.config.limits
+
+    @property
+    def problems(self) -> list[Problem]:
+        return self.document.problems
+
+    @property
+    def name(self) -> str | None:
+        return self.workflow.name.text if self.workflow and self.workflow.name else None
+
+    @cached_property
+    def shapes(self) -> list[Shape]:
+        return list(self.workflow.shapes()) if self.workflow else []
+
+    @cached_property
+    def steps(self) -> list[Step]:
+        """Every step of the file, in source order."""
+        return [step for scope in self.scopes for step in scope.walk()]
+
+    @property
+    def scopes(self) -> list[Scope]:
+        return self.workflow.scopes if self.workflow else []
+
+    @cached_property
+    def suppressions(self) -> Suppressions:
+        return find_suppressions(self.source, self.document.root)
+
+    @cached_property
+    def module(self) -> Module | None:
+        """The IR. It is there even for a workflow with mistakes, as far as they let it."""
+        return lower_workflow(self.workflow) if self.workflow else None
+
+
+@dataclass(eq=False)
+class Project:
+    """The files that are compiled together: calls and name clashes go from one to another."""
+
+    config: Config
+    others: Callable[[], Iterable[tuple[str, bytes]]] = tuple
+    """Files of the project beside those being compiled, read only when a call asks for a name."""
+    units: list[Unit] = field(default_factory=list)
+
+    def named(self, name: str) -> list[Unit]:
+        """The workflows of that name, among all of the project."""
+        return self._by_name.get(name, [])
+
+    def names(self) -> Iterator[str]:
+        return iter(self._by_name)
+
+    @cached_property
+    def _by_name(self) -> dict[str, list[Unit]]:
+        found: dict[str, list[Unit]] = {}
+        beside = Project(self.config)
+        for path, data in self.others():
+            load_unit(path, data, self.config, beside)
+        for unit in [*self.units, *beside.units]:
+            if unit.name is not None:
+                found.setdefault(unit.name, []).append(unit)
+        return found
+
+
+def load_unit(path: str, data: bytes, config: Config, project: Project) -> Unit:
+    """Read one file. Nothing is refused here; rules say what is wrong with it."""
+    limits = config.limits
+    source, problems = read_source(data, path, limits.source_bytes)
+    if problems:
+        unit = Unit(source, Document(None, problems), config, None, project)
+    else:
+        document = parse_document(source, YamlLimits(limits.yaml_depth, limits.yaml_nodes))
+        root = document.root
+        workflow = dialect_of(root).to_core(root) if isinstance(root, Mapping) else None
+        unit = Unit(source, document, config, workflow, project)
+    project.units.append(unit)
+    return unit

@@ -1,0 +1,30 @@
+"""Expressions: Jinja2's language, sandboxed, bounded, and the same on every machine.
+
+Checking needs `environment` and `wfc_runtime.expr.syntax`, running needs `evaluate` and its kin. FILTERS,
+TESTS, FUNCTIONS and METHODS say what a template can use by name.
+"""
+
+from .environment import environment
+from .errors import ExpressionError, TemplateError
+from .evaluate import evaluate, evaluate_condition, evaluate_tree, is_lone
+from .limits import DEFAULT_LIMITS, ExprLimits
+from .methods import METHODS
+from .registry import FILTERS, FUNCTIONS, REFUSED_FILTERS, TESTS, Builtin
+
+__all__ = [
+    "DEFAULT_LIMITS",
+    "FILTERS",
+    "FUNCTIONS",
+    "METHODS",
+    "REFUSED_FILTERS",
+    "TESTS",
+    "Builtin",
+    "ExprLimits",
+    "ExpressionError",
+    "TemplateError",
+    "environment",
+    "evaluate",
+    "evaluate_condition",
+    "evaluate_tree",
+    "is_lone",
+]

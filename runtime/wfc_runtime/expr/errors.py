@@ -1,0 +1,64 @@
+"""What can go wrong with a template.
+
+TemplateError    the text can't be read as a template; found when it is parsed, by the compiler or at run time
+ExpressionError  it could be read, but gave no value: a name is missing, types don't fit, a limit was reached
+
+Both carry the place as offsets into the template's text. `evaluate` raises nothing but ExpressionError; a
+template that can't be read is one with the reason "syntax".
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+if TYPE_CHECKING:
+    from jinja2 import nodes
+
+Reason = Literal["syntax", "undefined", "type", "value", "limit"]
+
+
+class TemplateError(Exception):
+    """The text can't be read as a template: what is wrong, and where."""
+
+    def __init__(self, message: str, start: int, end: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.start = start
+        self.end = max(start, end)
+
+
+class ExpressionError(Exception):
+    """A template gave no value: why, and where.
+
+    Code deep inside an evaluation raises it with a message alone. On the way out the innermost expression
+    adds its `node`, and `evaluate` turns that into offsets.
+    """
+
+    def __init__(self, message: str, reason: Reason = "value", node: nodes.Node | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.reason = reason
+        self.node = node
+        self.template: str | None = None
+        self.start: int | None = None
+        self.end: int | None = None
+        # The way to the string inside a tree of values: ("parameters", "files", 0).
+        self.path: tuple[str | int, ...] = ()
+
+    def place(self, template: str, start: int, end: int) -> ExpressionError:
+        """Say which template failed and at which offsets."""
+        self.template, self.start, self.end = template, start, end
+        self.node = None
+        return self
+
+    def __str__(self) -> str:
+        if self.template is None or self.start is None or self.end is None:
+            return self.message
+        shown = self.template[self.start : self.end] or self.template
+        return f"{self.message} (in `{shorten(shown)}`, at character {self.start})"
+
+
+def shorten(text: str, length: int = 60) -> str:
+    """The beginning of a text, on one line, for a message."""
+    line = " ".join(text[: 2 * length].split())
+    return line if len(line) <= length and len(text) <= 2 * length else line[:length].rstrip() + "…"

@@ -1,0 +1,164 @@
+"""The way in: evaluate a template, a tree of them, or a condition.
+
+Nothing but ExpressionError comes out of here, whatever the template and the values are. The context is read,
+never changed, and a value given back shares no list or object with it. Text that was given back is never read
+as a template again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from functools import lru_cache
+
+from . import filters, functions, predicates  # noqa: F401  these fill the tables of names
+from .errors import ExpressionError
+from .expressions import Eval, build
+from .limits import DEFAULT_LIMITS, ExprLimits
+from .run import Frame, Run
+from .statements import build_all
+from .syntax import Syntax, is_template, parse
+from .values import Value, plain, truth
+
+NO_NAMES: frozenset[str] = frozenset()
+# Longer templates are rare and take little longer to run than to read.
+_CACHED_LENGTH = 16 * 1024
+
+
+class _Program:
+    """A template ready to run."""
+
+    __slots__ = ("_compute", "syntax")
+
+    def __init__(self, syntax: Syntax) -> None:
+        assert syntax.ast is not None
+        self.syntax = syntax
+        self._compute: Eval = build(syntax.expression) if syntax.lone else self._render(syntax)
+
+    @staticmethod
+    def _render(syntax: Syntax) -> Eval:
+        assert syntax.ast is not None
+        write = build_all(syntax.ast.body)
+
+        def render(frame: Frame) -> str:
+            out: list[str] = []
+            write(frame, out)
+            return "".join(out)
+
+        return render
+
+    def run(self, run: Run) -> Value:
+        """The value, with the place in any error."""
+        run.begin(self.syntax)
+        try:
+            return self._compute(Frame(run, {}))
+        except ExpressionError as error:
+            raise _placed(error, self.syntax) from None
+        except RecursionError:
+            raise _placed(ExpressionError("a value is nested too deeply", "limit"), self.syntax) from None
+        except Exception as error:
+            message = f"can't be evaluated: {type(error).__name__}: {error}"
+            raise _placed(ExpressionError(message), self.syntax) from error
+
+
+def _placed(error: ExpressionError, syntax: Syntax) -> ExpressionError:
+    node = error.node
+    return error.place(syntax.text, *(syntax.span(node) if node is not None else (0, len(syntax.text))))
+
+
+def _compile(text: str, limits: ExprLimits) -> _Program:
+    syntax = parse(text, limits)
+    if syntax.error is not None:
+        error = ExpressionError(syntax.error.message, "syntax")
+        raise error.place(text, syntax.error.start, syntax.error.end)
+    try:
+        return _Program(syntax)
+    except ExpressionError as error:
+        raise _placed(error, syntax) from None
+
+
+_compile_cached = lru_cache(maxsize=512)(_compile)
+
+
+def _program(text: str, limits: ExprLimits) -> _Program:
+    return _compile_cached(text, limits) if len(text) <= _CACHED_LENGTH else _compile(text, limits)
+
+
+@lru_cache(maxsize=1024)
+def is_lone(text: str) -> bool:
+    """Is it a single `{{ expression }}`, so that evaluating it gives the value itself?"""
+    return parse(text).lone
+
+
+def evaluate(
+    text: str,
+    context: Mapping[str, Value],
+    *,
+    now: datetime,
+    uuid_seed: str,
+    limits: ExprLimits = DEFAULT_LIMITS,
+    hidden: frozenset[str] = NO_NAMES,
+) -> Value:
+    """The value of a template: of a lone `{{ expression }}` the value itself, of anything else a text.
+
+    `context` holds plain JSON under names such as `state`, `inputs` and `item`. `now()` gives `now`; `uuid()`
+    is made from `uuid_seed`. `hidden` names fields of the state that exist but that the step did not declare.
+    """
+    if not is_template(text):
+        return text
+    return _value(text, Run(context, now, uuid_seed, limits, hidden))
+
+
+def _value(text: str, run: Run) -> Value:
+    program = _program(text, run.limits)
+    value = program.run(run)
+    if not program.syntax.lone:
+        return value
+    try:
+        return plain(run, value, run.limits.value)
+    except ExpressionError as error:
+        raise _placed(error, program.syntax) from None
+
+
+def evaluate_tree(
+    value: Value,
+    context: Mapping[str, Value],
+    *,
+    now: datetime,
+    uuid_seed: str,
+    limits: ExprLimits = DEFAULT_LIMITS,
+    hidden: frozenset[str] = NO_NAMES,
+) -> Value:
+    """The same tree with every text in it evaluated. The limits are for all of it; keys stay as they are."""
+    return _tree(value, Run(context, now, uuid_seed, limits, hidden), ())
+
+
+def _tree(value: Value, run: Run, path: tuple[str | int, ...]) -> Value:
+    if isinstance(value, str):
+        try:
+            return _value(value, run) if is_template(value) else value
+        except ExpressionError as error:
+            error.path = path
+            raise
+    if len(path) > run.limits.depth:
+        raise ExpressionError(f"nested too deeply: the limit is {run.limits.depth} levels", "limit")
+    if isinstance(value, dict):
+        return {key: _tree(item, run, (*path, key)) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_tree(item, run, (*path, index)) for index, item in enumerate(value)]
+    return value
+
+
+def evaluate_condition(
+    text: Value,
+    context: Mapping[str, Value],
+    *,
+    now: datetime,
+    uuid_seed: str,
+    limits: ExprLimits = DEFAULT_LIMITS,
+    hidden: frozenset[str] = NO_NAMES,
+) -> bool:
+    """Is the value of a template true? Zero, null and what is empty are not; any other text is."""
+    if not isinstance(text, str):
+        return truth(text)
+    return truth(evaluate(text, context, now=now, uuid_seed=uuid_seed, limits=limits, hidden=hidden))

@@ -1,0 +1,136 @@
+"""Filters with patterns.
+
+The patterns are RE2's, not Python's: the time they take grows with the text, never explodes. Look-around and
+back-references are what that costs. `$` is the very end of the text; `\\d`, `\\w` and `\\s` are ASCII, `\\pL`
+and `\\pN` any letter and digit.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Any
+
+from wfc_runtime.expr.errors import ExpressionError, shorten
+from wfc_runtime.expr.registry import FILTERS, define
+from wfc_runtime.expr.run import Run
+from wfc_runtime.expr.values import Value, kind_of
+
+_MAX_PATTERN = 2_000
+_MAX_MEMORY = 1 << 20
+# Steps of RE2's slowest engine that cost as much as one unit of fuel.
+_STEPS_PER_UNIT = 32
+_MATCH_COST = 16
+_REFERENCE = re.compile(r"\\(?:(\d{1,2})|g<(\w+)>|(.))", re.S)
+
+
+@lru_cache(maxsize=64)
+def _compile(pattern: str) -> Any:
+    import re2  # type: ignore[import-untyped]  # 20 ms that few commands need
+
+    options = re2.Options()
+    options.max_mem = _MAX_MEMORY
+    options.log_errors = False
+    try:
+        return re2.compile(pattern, options)
+    except re2.error as error:
+        why = error.args[0] if error.args else ""
+        why = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
+        raise ExpressionError(f"the pattern '{shorten(pattern)}' is not valid: {why}") from None
+
+
+class _Search:
+    """A pattern and a text, and the matches one by one, each paid for."""
+
+    def __init__(self, run: Run, value: Value, pattern: Value, name: str) -> None:
+        for part in (value, pattern):
+            if not isinstance(part, str):
+                raise ExpressionError(f"{name} works on text, not on {kind_of(part)}", "type")
+        if len(pattern) > _MAX_PATTERN:
+            raise ExpressionError(f"a pattern has at most {_MAX_PATTERN:,} characters", "limit")
+        self._run = run
+        self._pattern = _compile(pattern)
+        self.text: str = value
+        self.groups: int = self._pattern.groups
+        run.read(len(value))
+        run.spend(len(value) * self._pattern.programsize // _STEPS_PER_UNIT)
+
+    def matches(self) -> Iterator[Any]:
+        # Offsets in bytes are offsets in ASCII text, and finding them takes a fraction of the time.
+        text = self.text.encode() if self.text.isascii() else self.text
+        for match in self._pattern.finditer(text):
+            self._run.spend(_MATCH_COST)
+            # A search may look far beyond the match it finds. Nothing tells how far, only the clock.
+            self._run.check()
+            yield match
+
+    def group(self, match: Any, number: int) -> str | None:
+        start, end = match.span(number)
+        return None if start < 0 else self.text[start:end]
+
+    def number_of(self, name: str) -> int:
+        """The number of a named group, or -1."""
+        return int(self._pattern.groupindex.get(name, -1))
+
+
+@define(FILTERS, "regex_search")
+def regex_search(run: Run, value: Value, pattern: str) -> list[Value]:
+    r"""`x | regex_search('Score: (\d+)')`: the groups of the first match, or all of it, or `[]`."""
+    search = _Search(run, value, pattern, "regex_search")
+    for match in search.matches():
+        return [search.group(match, number) for number in range(1, search.groups + 1) or [0]]
+    return []
+
+
+@define(FILTERS, "regex_findall")
+def regex_findall(run: Run, value: Value, pattern: str) -> list[Value]:
+    r"""`x | regex_findall('\d+')`: all matches, or their group; with several groups, lists of them."""
+    search = _Search(run, value, pattern, "regex_findall")
+    found: list[Value] = []
+    for match in search.matches():
+        parts = [search.group(match, number) or "" for number in range(1, search.groups + 1) or [0]]
+        found.append(parts[0] if len(parts) == 1 else parts)
+        if len(found) > run.limits.items:
+            run.make_list(len(found))
+    return found
+
+
+@define(FILTERS, "regex_replace")
+def regex_replace(run: Run, value: Value, pattern: str, replacement: str = "", count: int = 0) -> str:
+    r"""`x | regex_replace('\.txt$', '.bak')`: another text for each match; `\1`, `\g<name>` are groups."""
+    search = _Search(run, value, pattern, "regex_replace")
+    if not isinstance(replacement, str) or not isinstance(count, int):
+        raise ExpressionError(
+            "regex_replace takes a pattern, a text to put in its place, and a count", "type"
+        )
+    parts: list[str] = []
+    size = end = 0
+    for number, match in enumerate(search.matches()):
+        if count and number >= count:
+            break
+        start, stop = match.span()
+        parts += (search.text[end:start], _expand(search, match, replacement))
+        size += len(parts[-1]) + len(parts[-2])
+        if size > run.limits.text:
+            run.make_text(size)
+        end = stop
+    parts.append(search.text[end:])
+    run.make_text(size + len(parts[-1]))
+    return "".join(parts)
+
+
+def _expand(search: _Search, match: Any, replacement: str) -> str:
+    if "\\" not in replacement:
+        return replacement
+
+    def refer(reference: re.Match[str]) -> str:
+        number, name, char = reference.groups()
+        if char is not None:
+            return {"n": "\n", "t": "\t", "\\": "\\"}.get(char, reference.group())
+        key = int(number) if number else int(name) if name.isdecimal() else search.number_of(name)
+        if not 0 <= key <= search.groups:
+            raise ExpressionError(f"the pattern has no group {number or name}")
+        return search.group(match, key) or ""
+
+    return _REFERENCE.sub(refer, replacement)

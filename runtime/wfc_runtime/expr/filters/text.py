@@ -1,0 +1,197 @@
+"""Filters for text."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import quote
+
+from markupsafe import escape as escape_html
+
+from wfc_runtime.expr.errors import ExpressionError
+from wfc_runtime.expr.methods import METHODS
+from wfc_runtime.expr.methods import replace as replace_text
+from wfc_runtime.expr.registry import FILTERS, define
+from wfc_runtime.expr.run import Run
+from wfc_runtime.expr.values import Value, items_of, kind_of, text_of
+
+_TITLE_BREAK = re.compile(r"([-\s({\[<]+)")
+_WORD = re.compile(r"\w+")
+_SHELL_SAFE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
+_FORMAT = re.compile(
+    r"%(?:\((?P<name>\w+)\))?(?P<spec>[-+ 0#]*(?P<width>\d*)(?:\.(?P<precision>\d*))?)(?P<kind>.?)", re.S
+)
+
+
+def to_text(run: Run, value: Value, name: str) -> str:
+    """The text that a filter works on. Null is not text: it would become 'None' without anyone noticing."""
+    if isinstance(value, str):
+        return value
+    if value is None or isinstance(value, (list, dict)):
+        raise ExpressionError(f"{name} works on text, not on {kind_of(value)}", "type")
+    return text_of(run, value)
+
+
+def _method(run: Run, name: str, value: Value, *args: Value) -> Any:
+    return METHODS[str][name](run, to_text(run, value, name), *args)
+
+
+@define(FILTERS, "upper")
+def upper(run: Run, value: Value) -> str:
+    """`x | upper`: all in capitals."""
+    return str(_method(run, "upper", value))
+
+
+@define(FILTERS, "lower")
+def lower(run: Run, value: Value) -> str:
+    """`x | lower`: without capitals."""
+    return str(_method(run, "lower", value))
+
+
+@define(FILTERS, "capitalize")
+def capitalize(run: Run, value: Value) -> str:
+    """`x | capitalize`: the first letter a capital, the others not."""
+    return str(_method(run, "capitalize", value))
+
+
+@define(FILTERS, "title")
+def title(run: Run, value: Value) -> str:
+    """`x | title`: each word with a capital."""
+    text = to_text(run, value, "title")
+    run.make_text(len(text))
+    return "".join(part[:1].upper() + part[1:].lower() for part in _TITLE_BREAK.split(text))
+
+
+@define(FILTERS, "strip", "trim")
+def strip(run: Run, value: Value, chars: str | None = None) -> str:
+    """`x | strip`: without white space (or the given characters) at both ends."""
+    return str(_method(run, "strip", value, chars))
+
+
+@define(FILTERS, "split")
+def split(run: Run, value: Value, sep: str | None = None, maxsplit: int = -1) -> list[str]:
+    r"""`x | split('\n')`: a list of the parts; without a separator, of the words."""
+    parts: list[str] = _method(run, "split", value, sep, maxsplit)
+    return parts
+
+
+@define(FILTERS, "replace")
+def replace(run: Run, value: Value, old: str, new: str, count: int = -1) -> str:
+    """`x | replace('a', 'b')`: with b for each a."""
+    return replace_text(run, to_text(run, value, "replace"), old, new, -1 if count is None else count)
+
+
+@define(FILTERS, "center")
+def center(run: Run, value: Value, width: int = 80) -> str:
+    """`x | center(20)`: in the middle of so many characters."""
+    return str(_method(run, "center", value, width))
+
+
+@define(FILTERS, "indent")
+def indent(run: Run, value: Value, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
+    """`x | indent(2)`: each line but the first moved in; `first` and `blank` include those lines too."""
+    text = to_text(run, value, "indent")
+    length = len(width) if isinstance(width, str) else width
+    run.make_text(len(text) + (text.count("\n") + 1) * max(0, length))
+    margin = width if isinstance(width, str) else " " * width
+    lines = (text + "\n").splitlines()
+    moved = [margin + line if (line or blank) and number else line for number, line in enumerate(lines)]
+    return (margin if first else "") + "\n".join(moved)
+
+
+@define(FILTERS, "truncate")
+def truncate(
+    run: Run, value: Value, length: int = 255, killwords: bool = False, end: str = "...", leeway: int = 5
+) -> str:
+    """`x | truncate(80)`: the beginning, cut between words, with dots after it."""
+    text = to_text(run, value, "truncate")
+    if length < len(end) or leeway < 0:
+        raise ExpressionError(f"truncate needs a length of at least {len(end)}")
+    if len(text) <= length + leeway:
+        return text
+    beginning = text[: length - len(end)]
+    return (beginning if killwords else beginning.rsplit(" ", 1)[0]) + end
+
+
+@define(FILTERS, "wordcount")
+def wordcount(run: Run, value: Value) -> int:
+    """`x | wordcount`: how many words."""
+    text = to_text(run, value, "wordcount")
+    run.spend(len(text))
+    return sum(1 for _ in _WORD.finditer(text))
+
+
+@define(FILTERS, "string")
+def string(run: Run, value: Value) -> str:
+    """`x | string`: as text, the way it would be printed."""
+    return text_of(run, value)
+
+
+@define(FILTERS, "escape", "e", "forceescape")
+def escape(run: Run, value: Value) -> str:
+    """`x | escape`: safe to put into HTML."""
+    text = to_text(run, value, "escape")
+    run.make_text(len(text))
+    return str(escape_html(text))
+
+
+@define(FILTERS, "safe")
+def safe(run: Run, value: Value) -> str:
+    """`x | safe`: the text itself, for nothing is escaped unasked."""
+    return to_text(run, value, "safe")
+
+
+@define(FILTERS, "urlencode")
+def urlencode(run: Run, value: Value) -> str:
+    """`x | urlencode`: safe to put into a URL; an object or a list of pairs becomes a query."""
+    if not isinstance(value, (dict, list)):
+        text = to_text(run, value, "urlencode")
+        run.make_text(len(text))
+        return quote(text, safe="/")
+    pairs = list(value.items()) if isinstance(value, dict) else value
+    parts = [[quote(text_of(run, part), safe="").replace("%20", "+") for part in pair] for pair in pairs]
+    run.make_text(sum(len(key) + len(item) + 2 for key, item in parts))
+    return "&".join(f"{key}={item}" for key, item in parts)
+
+
+@define(FILTERS, "shquote")
+def shquote(run: Run, value: Value) -> str:
+    """`x | shquote`: one word for the shell, whatever is in it; of a list, one word per item."""
+    if isinstance(value, list):
+        return " ".join(shquote(run, item) for item in items_of(run, value))
+    text = to_text(run, value, "shquote")
+    run.make_text(len(text))
+    if "\0" in text:
+        raise ExpressionError("a shell command can't hold a NUL character")
+    if _SHELL_SAFE.fullmatch(text):
+        return text
+    # Inside single quotes only the single quote itself needs care.
+    return "'" + replace_text(run, text, "'", "'\"'\"'") + "'"
+
+
+@define(FILTERS, "format")
+def format_(run: Run, value: Value, *args: Value, **kwargs: Value) -> str:
+    """`'%s: %.2f' | format(name, x)`: the values put into a pattern, as in C."""
+    if args and kwargs:
+        raise ExpressionError("format takes values or name=value, not both", "type")
+    given = iter(args)
+
+    def expand(match: re.Match[str]) -> str:
+        if match["kind"] == "%":
+            return "%"
+        for part in ("width", "precision"):
+            run.make_text(int((match[part] or "0")[:9]))
+        item = kwargs[match["name"]] if match["name"] else next(given)
+        if match["kind"] not in "sdifeEgGxXo" or not match["kind"]:
+            raise ExpressionError(f"format has no '{match.group()}'")
+        if match["kind"] == "s":
+            item = text_of(run, item)
+        return str(f"%{match['spec']}{match['kind']}" % item)
+
+    try:
+        text = _FORMAT.sub(expand, to_text(run, value, "format"))
+    except (StopIteration, KeyError):
+        raise ExpressionError("format has fewer values than places for them", "type") from None
+    if any(True for _ in given):
+        raise ExpressionError("format has more values than places for them", "type")
+    return text

@@ -1,0 +1,115 @@
+"""What one evaluation may use up, and the meter that counts it.
+
+The meter makes bombs harmless without signals or child processes. Work is paid for *before* it is done: fuel
+for each turn of a loop and each stretch of text gone through, room for each text or list about to be made.
+The clock is only looked at now and then, for the few things whose cost can't be told in advance.
+"""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+from .errors import ExpressionError
+
+KIB = 1024
+MIB = 1024 * KIB
+
+
+@dataclass(frozen=True, slots=True)
+class ExprLimits:
+    """The limits of one evaluation. All of them are per call of `evaluate` or `evaluate_tree`."""
+
+    seconds: float = 5.0
+    """Wall time."""
+    fuel: int = 2_000_000
+    """Units of work: about one per operation in a loop, per item of a list, per 64 characters read."""
+    room: int = 32 * MIB
+    """Bytes of all values made on the way, whether still in use or not."""
+    text: int = MIB
+    """Characters of one text made on the way."""
+    items: int = 100_000
+    """Items of one list made on the way."""
+    bits: int = 4096
+    """Bits of one integer."""
+    output: int = 256 * KIB
+    """Bytes of rendered text."""
+    value: int = MIB
+    """Bytes of a value given back, as JSON."""
+    depth: int = 100
+    """Lists and objects inside each other in a value given back."""
+    template: int = 256 * KIB
+    """Characters of a template."""
+    tokens: int = 20_000
+    """Names, numbers, strings and operators in a template."""
+    nesting: int = 30
+    """Brackets and statements inside each other in a template."""
+    tree: int = 120
+    """Operations inside each other in a template, as `a + a + a` has two."""
+
+
+DEFAULT_LIMITS = ExprLimits()
+
+# The clock is read once in so many units of fuel: often enough to stop in time, too rarely to cost anything.
+_LOOK_EVERY = 4096
+# Going through this much text costs about as much as one small operation in Python.
+_CHARS_PER_UNIT = 64
+_POINTER = 8
+
+
+class Meter:
+    """Counts down what an evaluation may still use."""
+
+    __slots__ = ("_deadline", "_look_at", "fuel", "limits", "room")
+
+    def __init__(self, limits: ExprLimits) -> None:
+        self.limits = limits
+        self.fuel = limits.fuel
+        self.room = limits.room
+        self._look_at = limits.fuel - _LOOK_EVERY
+        self._deadline = time.monotonic() + limits.seconds
+
+    def spend(self, units: int) -> None:
+        """Pay for work about to be done."""
+        self.fuel -= units
+        if self.fuel < self._look_at:
+            self.check()
+
+    def check(self) -> None:
+        """Stop if the fuel is used up or the time is over."""
+        if self.fuel < 0:
+            raise ExpressionError(
+                f"takes too much work: the limit is {self.limits.fuel:,} operations", "limit"
+            )
+        self._look_at = self.fuel - _LOOK_EVERY
+        if time.monotonic() > self._deadline:
+            raise ExpressionError(f"takes longer than {self.limits.seconds:g} seconds", "limit")
+
+    def read(self, length: int) -> None:
+        """Pay for going through a text of this length."""
+        self.spend(1 + length // _CHARS_PER_UNIT)
+
+    def make_text(self, length: int) -> None:
+        """Pay for a text of this length, about to be made."""
+        if length > self.limits.text:
+            raise ExpressionError(
+                f"makes a text of {length:,} characters: the limit is {self.limits.text:,}", "limit"
+            )
+        self._hold(length)
+        self.read(length)
+
+    def make_list(self, length: int, slots: int = 1) -> None:
+        """Pay for a list of this length, about to be made; `slots` is what an item takes, if more than one."""
+        if length > self.limits.items:
+            raise ExpressionError(
+                f"makes a list of {length:,} items: the limit is {self.limits.items:,}", "limit"
+            )
+        self._hold(length * slots * _POINTER)
+        self.spend(1 + length * slots)
+
+    def _hold(self, size: int) -> None:
+        self.room -= size
+        if self.room < 0:
+            raise ExpressionError(
+                f"needs too much memory: the limit is {self.limits.room // MIB} MiB in all", "limit"
+            )

@@ -1,0 +1,51 @@
+"""What a template can use by name. The modules that define filters, tests and functions fill the tables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import TypeVar
+
+from .values import Value
+
+Call = Callable[..., Value]
+_F = TypeVar("_F", bound=Call)
+
+
+@dataclass(frozen=True, slots=True)
+class Builtin:
+    """A filter, test or function, called with the run, the value (not for functions) and the arguments."""
+
+    name: str
+    call: Call
+    doc: str
+    """One line, with an example of its use first."""
+    takes_undefined: bool = False
+
+
+FILTERS: dict[str, Builtin] = {}
+TESTS: dict[str, Builtin] = {}
+FUNCTIONS: dict[str, Builtin] = {}
+
+REFUSED_FILTERS: dict[str, str] = {
+    "attr": "write value.name or value['name']",
+    "pprint": "use tojson(indent=2)",
+    "random": "the same run must give the same value each time",
+    "striptags": "use regex_replace",
+    "urlize": "it makes HTML",
+    "wordwrap": "leave line breaks to whoever shows the text",
+    "xmlattr": "it makes HTML",
+}
+"""Jinja's filters that are left out, and why."""
+
+
+def define(table: dict[str, Builtin], *names: str, takes_undefined: bool = False) -> Callable[[_F], _F]:
+    """Enter a function in a table, under all its names. The first line of its docstring documents it."""
+
+    def enter(call: _F) -> _F:
+        doc = (call.__doc__ or "").strip().partition("\n")[0]
+        for name in names:
+            table[name] = Builtin(name, call, doc, takes_undefined)
+        return call
+
+    return enter

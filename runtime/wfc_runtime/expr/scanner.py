@@ -1,0 +1,239 @@
+"""Cuts a template into tokens with offsets, and refuses what the parser would choke on.
+
+Brackets, statements and nesting are checked here, before Jinja's recursive parser sees a token: the messages
+can point at the bracket that was left open, and no text can exhaust the stack.
+"""
+
+from __future__ import annotations
+
+from .environment import REFUSED_STATEMENTS, STATEMENTS
+from .errors import TemplateError, shorten
+from .limits import ExprLimits
+from .tokens import (
+    COMMENT_END,
+    OPERATOR,
+    OPERATORS,
+    RAW_END,
+    TAG,
+    TOKEN,
+    Token,
+    to_float,
+    to_integer,
+    to_text,
+)
+
+_CLOSERS = {"lparen": ")", "lbracket": "]", "lbrace": "}"}
+_OPENERS = {"rparen": "lparen", "rbracket": "lbracket", "rbrace": "lbrace"}
+_ENDS = {f"end{name}": name for name in STATEMENTS}
+_MIDDLES = {"else": ("if", "for"), "elif": ("if",)}
+_OPERANDS = frozenset({"name", "integer", "float", "string", "rparen", "rbracket", "rbrace"})
+_PREFIXES = frozenset({"not", "if", "else"})
+# Stack frames that Jinja's parser uses for one bracket, and for one statement.
+_BRACKET_FRAMES = 14
+_STATEMENT_FRAMES = 5
+
+_STRAY = {
+    "&": "`&` is not an operator here: write `and`",
+    "!": "`!` is not an operator here: write `not`",
+    "?": "`?` is not an operator here: write `a if condition else b`",
+    "'": "this string is never closed",
+    '"': "this string is never closed",
+    "`": "a backtick quotes nothing here: use ' or \"",
+    "$": "`$` has no meaning here: write the name without it",
+}
+
+
+class Scanner:
+    """The tokens of one text, with their offsets, and for each opening bracket the one that closes it."""
+
+    def __init__(self, text: str, limits: ExprLimits) -> None:
+        self.text = text
+        self.limits = limits
+        self.tokens: list[Token] = []
+        self.starts: list[int] = []
+        self.ends: list[int] = []
+        self.closers: dict[int, int] = {}
+        self.holes = 0
+        self.has_text = False
+        self._open: list[tuple[str, int]] = []
+
+    def scan(self) -> None:
+        """Find all tokens, or raise TemplateError."""
+        text, pos = self.text, 0
+        if len(text) > self.limits.template:
+            message = f"the template has {len(text):,} characters: the limit is {self.limits.template:,}"
+            raise TemplateError(message, 0, 0)
+        while match := TAG.search(text, pos):
+            start, end = match.span()
+            self._add_data(pos, start, text.startswith("-", start + 2))
+            kind = text[start + 1]
+            if match.lastgroup == "raw":
+                pos = self._scan_raw(start, end)
+            elif kind == "#":
+                pos = self._scan_comment(start, end)
+            else:
+                pos = self._scan_tag(start, end, "variable" if kind == "{" else "block")
+        self._add_data(pos, len(text), False)
+        if self._open:
+            name, number = self._open[-1]
+            hint = ", or `=` and a value are missing" if name == "set" else ""
+            raise self._error(f"`{{% {name} %}}` is never closed with `{{% end{name} %}}`{hint}", number)
+        self._add("eof", "", len(text), len(text))
+
+    @property
+    def lone(self) -> bool:
+        """Is it one `{{ expression }}` and nothing else?"""
+        return self.holes == 1 and not self.has_text
+
+    def _add(self, kind: str, value: object, start: int, end: int) -> None:
+        self.tokens.append(Token(len(self.tokens), kind, value))
+        self.starts.append(start)
+        self.ends.append(end)
+
+    def _add_data(self, start: int, end: int, strip: bool) -> None:
+        data = self.text[start:end]
+        if strip:
+            data = data.rstrip()
+        if data:
+            self.has_text = self.has_text or not data.isspace()
+            self._add("data", data, start, start + len(data))
+
+    def _scan_raw(self, start: int, end: int) -> int:
+        match = RAW_END.search(self.text, end)
+        if match is None:
+            raise TemplateError("`{% raw %}` is never closed with `{% endraw %}`", start, end)
+        self.has_text = True
+        self._add_data(end, match.start(), match["sign"] == "-")
+        return match.end()
+
+    def _scan_comment(self, start: int, end: int) -> int:
+        match = COMMENT_END.search(self.text, end)
+        if match is None:
+            raise TemplateError("`{#` is never closed with `#}`", start, end)
+        return match.end()
+
+    def _scan_tag(self, start: int, pos: int, kind: str) -> int:
+        """The tokens of one tag; gives the offset after it."""
+        text, tokens = self.text, self.tokens
+        first = len(tokens)
+        self._add(f"{kind}_begin", text[start:pos], start, pos)
+        closing = f"{kind}_end"
+        brackets: list[tuple[int, int]] = []
+        # `frames` estimates how deep the parser's stack is by now, `base` how deep after the next comma.
+        frames = base = len(self._open) * _STATEMENT_FRAMES
+        allowed = self.limits.nesting * _BRACKET_FRAMES
+        while match := TOKEN.match(text, pos):
+            word = match.lastgroup or ""
+            start, pos = match.span(word)
+            if word.endswith("_end") and (brackets or word != closing):
+                # What looks like a closing tag is none between brackets: `{{ {'a': {}} }}`.
+                match = OPERATOR.match(text, start)
+                word, pos = "operator", match.end() if match else pos
+            value: object = text[start:pos]
+            if word == "name":
+                if not text[start:pos].isidentifier():
+                    raise TemplateError(f"`{value}` is not a name", start, pos)
+                if value in _PREFIXES:
+                    frames += 1
+            elif word == "operator":
+                word = OPERATORS[text[start:pos]]
+                if word in _CLOSERS:
+                    brackets.append((len(tokens), base))
+                    frames = base = frames + _BRACKET_FRAMES
+                elif word in _OPENERS:
+                    opened = self._close(word, start, brackets)
+                    self.closers[opened] = len(tokens)
+                    frames = base - _BRACKET_FRAMES
+                    base = brackets.pop()[1]
+                elif word == "comma":
+                    frames = base
+                elif word in ("sub", "add") and tokens[-1].type not in _OPERANDS:
+                    frames += 1
+            elif word == "string":
+                value = to_text(text[start:pos], start)
+            elif word == "integer":
+                value = to_integer(text[start:pos], start)
+            elif word == closing:
+                self._add(closing, value, start, start + len(text[start:pos].rstrip()))
+                break
+            elif word == "raw":
+                word, value = "string", text[start + 2 : pos - 1]
+            else:
+                value = to_float(text[start:pos], start)
+            self._add(word, value, start, pos)
+            if frames > allowed:
+                message = f"nested too deeply: the limit is {self.limits.nesting} levels"
+                raise TemplateError(message, start, pos)
+            if len(tokens) > self.limits.tokens:
+                message = f"the template is too long: the limit is {self.limits.tokens:,} words"
+                raise TemplateError(message, start, pos)
+        else:
+            raise self._stray(pos, first, brackets)
+        if kind == "variable":
+            self.holes += 1
+        else:
+            self.has_text = True
+            self._scan_statement(first)
+        return pos
+
+    def _close(self, word: str, start: int, brackets: list[tuple[int, int]]) -> int:
+        """The number of the bracket that this one closes."""
+        char = self.text[start]
+        if not brackets:
+            raise TemplateError(f"`{char}` closes nothing", start, start + 1)
+        opened = brackets[-1][0]
+        token = self.tokens[opened]
+        if token.type != _OPENERS[word]:
+            raise self._error(f"`{token.value}` is never closed with `{_CLOSERS[token.type]}`", opened)
+        return opened
+
+    def _stray(self, pos: int, first: int, brackets: list[tuple[int, int]]) -> TemplateError:
+        """What to say where no token fits."""
+        rest = self.text[pos:].lstrip()
+        if not rest:
+            number = brackets[-1][0] if brackets else first
+            token = self.tokens[number]
+            closer = _CLOSERS.get(token.type) or ("}}" if token.type == "variable_begin" else "%}")
+            return self._error(f"`{token.value[:2]}` is never closed with `{closer}`", number)
+        start = len(self.text) - len(rest)
+        end = len(self.text) if rest[0] in "'\"" else start + 1
+        return TemplateError(_STRAY.get(rest[0], f"`{rest[0]}` has no meaning here"), start, end)
+
+    def _scan_statement(self, first: int) -> None:
+        """Keep count of open statements; `first` is the number of the `{%`."""
+        token = self.tokens[first + 1]
+        name = str(token.value)
+        if token.type != "name":
+            raise self._error("a statement begins with its name: for, if, set", first)
+        if name in STATEMENTS:
+            if name != "set" or not self._assigns(first):
+                self._open.append((name, first + 1))
+        elif name in _ENDS:
+            self._expect(name, (_ENDS[name],), first + 1)
+            self._open.pop()
+        elif name in _MIDDLES:
+            self._expect(name, _MIDDLES[name], first + 1)
+        else:
+            known = name in REFUSED_STATEMENTS or name.removeprefix("end") in REFUSED_STATEMENTS
+            reason = "is not part of this language" if known else "is no statement"
+            raise self._error(f"`{{% {shorten(name)} %}}` {reason}: there are for, if and set", first + 1)
+
+    def _assigns(self, first: int) -> bool:
+        """Is it `{% set x = ... %}`, and not the block form that goes on until `{% endset %}`?"""
+        number = first + 2
+        while number < len(self.tokens):
+            if self.tokens[number].type == "assign":
+                return True
+            number = self.closers.get(number, number) + 1
+        return False
+
+    def _expect(self, name: str, wanted: tuple[str, ...], number: int) -> None:
+        if not self._open:
+            raise self._error(f"`{{% {name} %}}` without `{{% {wanted[0]} %}}` before it", number)
+        innermost, opened = self._open[-1]
+        if innermost not in wanted:
+            message = f"`{{% {innermost} %}}` is not closed before `{{% {name} %}}`"
+            raise self._error(message, opened)
+
+    def _error(self, message: str, number: int) -> TemplateError:
+        return TemplateError(message, self.starts[number], self.ends[number])

@@ -1,0 +1,208 @@
+"""From a template's statements to functions that write its text."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from jinja2 import nodes
+
+from .errors import ExpressionError
+from .expressions import Eval, build, build_filter
+from .loop import Loop
+from .run import Frame
+from .values import Namespace, Value, defined, items_of, text_of, truth
+
+Write = Callable[[Frame, list[str]], None]
+Bind = Callable[[Frame, Value], None]
+
+
+def build_all(body: Sequence[nodes.Node]) -> Write:
+    """The function that writes a run of statements."""
+    steps = [_BUILDERS[type(node)](node) for node in body]
+    if len(steps) == 1:
+        return steps[0]
+
+    def write(frame: Frame, out: list[str]) -> None:
+        for step in steps:
+            step(frame, out)
+
+    return write
+
+
+def _output(node: nodes.Output) -> Write:
+    parts = [_data(part) if isinstance(part, nodes.TemplateData) else _hole(part) for part in node.nodes]
+
+    def write(frame: Frame, out: list[str]) -> None:
+        for part in parts:
+            part(frame, out)
+
+    return write
+
+
+def _data(node: nodes.TemplateData) -> Write:
+    text = node.data
+    return lambda frame, out: frame.run.emit(out, text)
+
+
+def _hole(node: nodes.Expr) -> Write:
+    value = build(node)
+
+    def write(frame: Frame, out: list[str]) -> None:
+        try:
+            frame.run.emit(out, text_of(frame.run, value(frame)))
+        except ExpressionError as error:
+            if error.node is None:
+                error.node = node
+            raise
+
+    return write
+
+
+def _if(node: nodes.If) -> Write:
+    branches = [(build(branch.test), build_all(branch.body)) for branch in (node, *node.elif_)]
+    otherwise = build_all(node.else_)
+
+    def write(frame: Frame, out: list[str]) -> None:
+        for test, body in branches:
+            if truth(test(frame)):
+                return body(frame, out)
+        return otherwise(frame, out)
+
+    return write
+
+
+def _for(node: nodes.For) -> Write:
+    iterable, bind = build(node.iter), _target(node.target)
+    body, otherwise = build_all(node.body), build_all(node.else_)
+    test = build(node.test) if node.test else None
+    # Nothing but loops can make a template long-running: a turn costs as much fuel as it has operations.
+    cost = _weigh(node)
+
+    def turns(frame: Frame) -> list[Value]:
+        run = frame.run
+        try:
+            items = items_of(run, iterable(frame))
+        except ExpressionError as error:
+            error.node = error.node or node.iter
+            raise
+        if test is None:
+            return items
+        kept = []
+        for item in items:
+            run.spend(cost)
+            inner = frame.inner()
+            bind(inner, item)
+            if truth(test(inner)):
+                kept.append(item)
+        return kept
+
+    def write(frame: Frame, out: list[str]) -> None:
+        items = turns(frame)
+        if not items:
+            return otherwise(frame.inner(), out)
+        loop = Loop(items)
+        for index, item in enumerate(items):
+            frame.run.spend(cost)
+            loop.index0 = index
+            inner = frame.inner()
+            bind(inner, item)
+            inner.names["loop"] = loop
+            body(inner, out)
+        return None
+
+    return write
+
+
+def _weigh(node: nodes.Node) -> int:
+    weight, todo = 0, [node]
+    while todo:
+        weight += 1
+        todo.extend(todo.pop().iter_child_nodes())
+    return weight
+
+
+def _set(node: nodes.Assign) -> Write:
+    value, bind = build(node.node), _target(node.target)
+
+    def write(frame: Frame, out: list[str]) -> None:
+        bind(frame, value(frame))
+
+    return write
+
+
+def _set_block(node: nodes.AssignBlock) -> Write:
+    body, bind = build_all(node.body), _target(node.target)
+    shape = _shape(node.filter) if node.filter else None
+
+    def write(frame: Frame, out: list[str]) -> None:
+        parts: list[str] = []
+        emitted = frame.run.emitted
+        body(frame.inner(), parts)
+        # What was caught here is not part of the result yet.
+        frame.run.emitted = emitted
+        text = "".join(parts)
+        frame.run.make_text(len(text))
+        bind(frame, shape(text)(frame) if shape else text)
+
+    return write
+
+
+def _shape(node: nodes.Filter) -> Callable[[str], Eval]:
+    """The filters of `{% set x | upper %}`, innermost first."""
+    chain = [node]
+    while isinstance(chain[-1].node, nodes.Filter):
+        chain.append(chain[-1].node)
+
+    def shape(text: str) -> Eval:
+        operand: Eval = lambda frame: text  # noqa: E731  the loop gives it other values
+        for part in reversed(chain):
+            operand = build_filter(part, operand)
+        return operand
+
+    # The filters are looked up once now, so that an unknown one is found before anything runs.
+    shape("")
+    return shape
+
+
+def _target(node: nodes.Node) -> Bind:
+    """The function that binds a value to a name, to several names, or to a field of a namespace."""
+    if isinstance(node, nodes.Name):
+        name = node.name
+        return lambda frame, value: frame.names.__setitem__(name, value)
+    if isinstance(node, nodes.NSRef):
+        return _field(node)
+    assert isinstance(node, nodes.Tuple)
+    targets = [_target(item) for item in node.items]
+
+    def unpack(frame: Frame, value: Value) -> None:
+        items = items_of(frame.run, value, "unpack")
+        if len(items) != len(targets):
+            message = f"can't unpack {len(items)} values into {len(targets)} names"
+            raise ExpressionError(message, "type", node)
+        for bind, item in zip(targets, items, strict=True):
+            bind(frame, item)
+
+    return unpack
+
+
+def _field(node: nodes.NSRef) -> Bind:
+    def bind(frame: Frame, value: Value) -> None:
+        namespace = frame.names.get(node.name)
+        if not isinstance(namespace, Namespace):
+            message = f"only a field of a namespace can be set, and {node.name} is none"
+            raise ExpressionError(message, "type", node)
+        if node.attr not in namespace.fields:
+            frame.run.make_list(1)
+        namespace.fields[node.attr] = defined(value)
+
+    return bind
+
+
+_BUILDERS: dict[type[nodes.Node], Callable[[Any], Write]] = {
+    nodes.Output: _output,
+    nodes.If: _if,
+    nodes.For: _for,
+    nodes.Assign: _set,
+    nodes.AssignBlock: _set_block,
+}

@@ -1,0 +1,238 @@
+"""The values that an expression works on: plain JSON, and a few of our own on the way.
+
+No Python object with behaviour is among them. That is the sandbox: an attribute is a key of an object or a
+name in one of our tables, and there is nothing else to get at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from datetime import date, datetime
+from typing import Any, NoReturn
+
+from jinja2 import nodes
+
+from .errors import ExpressionError
+from .limits import Meter
+
+Value = Any
+"""None, bool, int, float, str, list or dict; on the way also date, datetime and the classes below."""
+
+
+class Undefined:
+    """A name, key or item that isn't there. Only `default`, `is defined` and `.` may touch it."""
+
+    __slots__ = ("_explain", "blank", "node")
+
+    def __init__(
+        self, explain: Callable[[], str], node: nodes.Node | None = None, blank: bool = False
+    ) -> None:
+        # A function, since finding the nearest name takes time and `default` never asks for it.
+        self._explain = explain
+        self.node = node
+        # What `x if y` gives without an else: nothing when printed, null as a value, false in a test.
+        self.blank = blank
+
+    def fail(self) -> NoReturn:
+        raise ExpressionError(self._explain(), "undefined", self.node)
+
+
+class Namespace:
+    """What `namespace()` makes: the one thing whose fields `{% set ns.field = ... %}` may change."""
+
+    __slots__ = ("fields",)
+
+    def __init__(self, fields: dict[str, Value]) -> None:
+        self.fields = fields
+
+
+class Group(list[Value]):
+    """One group of `groupby`: a pair that also has names."""
+
+    FIELDS = ("grouper", "list")
+
+
+def kind_of(value: Value) -> str:
+    """What a value is, in words."""
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true or false"
+    for types, name in _KINDS:
+        if isinstance(value, types):
+            return name
+    return f"a {type(value).__name__}"
+
+
+_KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
+    ((int, float), "a number"),
+    (str, "text"),
+    ((list, tuple), "a list"),
+    (dict, "an object"),
+    ((date, datetime), "a date"),
+    (Namespace, "a namespace"),
+    (Undefined, "undefined"),
+)
+
+
+def is_number(value: Value) -> bool:
+    return isinstance(value, (int, float))
+
+
+def truth(value: Value) -> bool:
+    """Python's truth: empty and zero are false."""
+    if isinstance(value, Undefined) and not value.blank:
+        value.fail()
+    return False if isinstance(value, Undefined) else bool(value)
+
+
+def defined(value: Value) -> Value:
+    """The value, if it is one."""
+    if isinstance(value, Undefined):
+        value.fail()
+    return value
+
+
+def items_of(meter: Meter, value: Value, use: str = "loop over") -> list[Value]:
+    """What a loop over the value goes through: items, keys or characters."""
+    if isinstance(value, list):
+        return value
+    if isinstance(value, (dict, str, tuple)):
+        meter.make_list(len(value))
+        return list(value)
+    defined(value)
+    raise ExpressionError(f"can't {use} {kind_of(value)}: it is not a list", "type")
+
+
+def equal(meter: Meter, left: Value, right: Value) -> bool:
+    """`==`, paid for step by step: a list that holds another one many times over is quick to make."""
+    if left is right:
+        return True
+    if isinstance(left, list) and isinstance(right, list):
+        meter.spend(2 + 2 * len(left))
+        return len(left) == len(right) and all(equal(meter, a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, dict) and isinstance(right, dict):
+        meter.spend(2 + 2 * len(left))
+        return left.keys() == right.keys() and all(equal(meter, left[key], right[key]) for key in left)
+    if isinstance(left, (list, dict)) or isinstance(right, (list, dict)):
+        return False
+    if isinstance(left, str) and isinstance(right, str) and len(left) == len(right):
+        meter.read(len(left))
+    return bool(defined(left) == defined(right))
+
+
+def less(meter: Meter, left: Value, right: Value) -> bool:
+    """`<`, for numbers, texts, dates, and lists of these."""
+    if is_number(left) and is_number(right):
+        return bool(left < right)
+    if isinstance(left, str) and isinstance(right, str):
+        meter.read(min(len(left), len(right)))
+        return left < right
+    if isinstance(left, list) and isinstance(right, list):
+        meter.spend(2 + 2 * min(len(left), len(right)))
+        for a, b in zip(left, right, strict=False):
+            if not equal(meter, a, b):
+                return less(meter, a, b)
+        return len(left) < len(right)
+    if isinstance(left, date) and type(left) is type(right):
+        try:
+            return bool(left < right)
+        except TypeError:
+            pass
+    message = f"can't compare {kind_of(defined(left))} with {kind_of(defined(right))}"
+    raise ExpressionError(message, "type")
+
+
+def contains(meter: Meter, container: Value, item: Value) -> bool:
+    """`in`."""
+    if isinstance(container, str):
+        if not isinstance(item, str):
+            raise ExpressionError(f"can't look for {kind_of(defined(item))} in text", "type")
+        meter.read(len(container))
+        return item in container
+    if isinstance(container, dict):
+        return not isinstance(defined(item), (list, dict)) and item in container
+    if isinstance(container, (list, tuple)):
+        width = 1 + len(item) // 64 if isinstance(item, str) else 1
+        meter.spend(len(container) * width)
+        return any(equal(meter, item, other) for other in container)
+    raise ExpressionError(f"can't look into {kind_of(defined(container))}: it is not a list", "type")
+
+
+def size_of(text: str) -> int:
+    """Bytes of a text in UTF-8."""
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise ExpressionError("text with half a surrogate pair stands for no character") from None
+
+
+def plain(meter: Meter, value: Value, limit: int) -> Value:
+    """A copy that is nothing but JSON, of at most `limit` bytes."""
+    return _Copy(meter, limit).copy(value, meter.limits.depth)
+
+
+class _Copy:
+    """Copies a value and keeps count of its size."""
+
+    __slots__ = ("_left", "_limit", "_meter")
+
+    def __init__(self, meter: Meter, limit: int) -> None:
+        self._meter = meter
+        self._limit = self._left = limit
+
+    def copy(self, value: Value, depth: int) -> Value:
+        if isinstance(value, str):
+            self._pay(size_of(value))
+            return value
+        if value is None or isinstance(value, (bool, int)):
+            self._pay(1)
+            return value
+        if isinstance(value, float):
+            if not math.isfinite(value):
+                raise ExpressionError("the result is not a finite number")
+            self._pay(1)
+            return value
+        if isinstance(value, (date, datetime)):
+            return value.isoformat()
+        if isinstance(value, Undefined) and value.blank:
+            return None
+        if isinstance(value, (list, tuple, dict)):
+            if depth <= 0:
+                limit = self._meter.limits.depth
+                raise ExpressionError(f"the value is nested too deeply: the limit is {limit} levels", "limit")
+            self._meter.spend(1 + len(value))
+            self._pay(2 + len(value))
+            if isinstance(value, dict):
+                return {self._key(key): self.copy(item, depth - 1) for key, item in value.items()}
+            return [self.copy(item, depth - 1) for item in value]
+        raise ExpressionError(f"{kind_of(defined(value))} can't be given back: it is not JSON", "type")
+
+    def _key(self, key: Value) -> str:
+        if not isinstance(key, str):
+            raise ExpressionError(f"the keys of an object are text, not {kind_of(key)}", "type")
+        self._pay(size_of(key))
+        return key
+
+    def _pay(self, size: int) -> None:
+        self._left -= size
+        if self._left < 0:
+            raise ExpressionError(f"the value is too large: the limit is {self._limit:,} bytes", "limit")
+
+
+def text_of(meter: Meter, value: Value) -> str:
+    """How a value is printed: as Jinja does it, which is Python's way."""
+    if isinstance(value, str):
+        return value
+    if isinstance(value, (list, tuple, dict)):
+        text = repr(plain(meter, value, meter.limits.text))
+        meter.make_text(len(text))
+        return text
+    if isinstance(value, Undefined) and value.blank:
+        return ""
+    if value is None or isinstance(value, (bool, int, float, date, datetime)):
+        return str(value)
+    raise ExpressionError(f"{kind_of(defined(value))} can't be printed", "type")

@@ -1,0 +1,34 @@
+"""Generated machines and how they are driven: everything a generated module imports stands here."""
+
+from pydantic import Field
+from statemachine import State
+
+from wfc_runtime.machine.chart import Machine, WorkflowInputs, WorkflowObject, WorkflowState
+from wfc_runtime.machine.effects import Ask, Assign, Begin, Delay, Effect, Retry, Return, Spawn
+from wfc_runtime.machine.guards import at_most, ok, otherwise, when
+from wfc_runtime.machine.validators import one_of, with_keys
+from wfc_runtime.machine.workflow import Workflow
+
+__all__ = [
+    "Ask",
+    "Assign",
+    "Begin",
+    "Delay",
+    "Effect",
+    "Field",
+    "Machine",
+    "Retry",
+    "Return",
+    "Spawn",
+    "State",
+    "Workflow",
+    "WorkflowInputs",
+    "WorkflowObject",
+    "WorkflowState",
+    "at_most",
+    "ok",
+    "one_of",
+    "otherwise",
+    "when",
+    "with_keys",
+]

@@ -1,0 +1,81 @@
+"""The base of every generated machine: a statechart whose states perform their step's effect when entered."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import ClassVar, Generic, TypeVar, cast
+
+from pydantic import BaseModel, ConfigDict
+from statemachine import State, StateChart
+
+from wfc_runtime.contract import Json
+from wfc_runtime.machine.effects import Effect
+from wfc_runtime.machine.run import Run
+
+
+class WorkflowInputs(BaseModel):
+    """What a run is started with. Strict, complete and read-only."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True, validate_by_name=True)
+
+
+class WorkflowObject(BaseModel):
+    """An object inside the inputs: its declared keys are checked, others are kept."""
+
+    model_config = ConfigDict(strict=True, extra="allow", frozen=True, defer_build=True)
+
+
+class WorkflowState(BaseModel):
+    """A typed view of a machine's state fields."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
+
+
+InputsT = TypeVar("InputsT", bound=WorkflowInputs)
+FieldsT = TypeVar("FieldsT", bound=WorkflowState)
+
+
+class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
+    """One scope of a workflow (its main steps, or a task) as a statechart.
+
+    The compiler has proved what the library's validations look for, and time, children and answers come in as
+    events, so the library's own error events, delays and invocations stay switched off.
+    """
+
+    validate_disconnected_states = False
+    validate_trap_states = False
+    validate_final_reachability = False
+    catch_errors_as_events = False
+    allow_event_without_transition = False
+    enable_self_transition_entries = False
+
+    inputs: ClassVar[type[WorkflowInputs]]
+    fields: ClassVar[type[WorkflowState]]
+    initial: ClassVar[Mapping[str, Json]] = {}
+    steps: ClassVar[Mapping[str, Effect]] = {}
+
+    def __init__(self, run: Run) -> None:
+        super().__init__(run, state_field="configuration_value")
+
+    def on_enter_state(self, target: State) -> None:
+        self.model.entered(target.id, self.steps.get(target.id))
+
+    def on_exit_state(self, source: State) -> None:
+        self.model.left(source.id)
+
+    def addressed(self, source: State, at: str = "") -> bool:
+        """Side by side, an event is for one branch only."""
+        return source.id == at
+
+    def can_recover(self, state: str) -> bool:
+        return any(transition.match("recover") for transition in self.states_map[state].transitions)
+
+    @classmethod
+    def start_values(cls, inputs: InputsT) -> dict[str, Json]:
+        """Typed inputs as the plain values that a Start event brings."""
+        return inputs.model_dump(by_alias=True)
+
+    @classmethod
+    def view(cls, state: Mapping[str, Json]) -> FieldsT:
+        """A snapshot's state as typed fields; what no step has written yet is None."""
+        return cast(FieldsT, cls.fields.model_validate(state))

@@ -1,0 +1,112 @@
+"""Result shapes as JSON Schema, and results checked against them."""
+
+from __future__ import annotations
+
+import types
+import typing
+from collections.abc import Mapping
+from functools import cache
+from typing import Any, Union
+
+from typing_extensions import NotRequired, get_type_hints, is_typeddict
+
+from wfc_runtime.contract import Json
+
+_SIMPLE: dict[Any, str] = {
+    str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null", dict: "object", list: "array"
+}
+
+
+def of(result: Any) -> Json:
+    """The JSON Schema of a result type of a generated module."""
+    if result is None:
+        return None
+    if isinstance(result, Mapping):
+        return result
+    return _of_type(result)
+
+
+@cache
+def _of_type(kind: Any) -> Json:
+    if kind is Any:
+        return {}
+    if kind in _SIMPLE:
+        return {"type": _SIMPLE[kind]}
+    if is_typeddict(kind):
+        return _of_record(kind)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _of_union(arguments)
+    if origin is list:
+        return {"type": "array", "items": _of_type(arguments[0])}
+    if origin is NotRequired:
+        return _of_type(arguments[0])
+    raise TypeError(f"no JSON Schema for {kind!r}")
+
+
+def _of_record(kind: Any) -> Json:
+    hints = get_type_hints(kind)
+    return {
+        "type": "object",
+        "properties": {name: _of_type(hint) for name, hint in hints.items()},
+        "required": [name for name in hints if name in kind.__required_keys__],
+    }
+
+
+def _of_union(arguments: tuple[Any, ...]) -> Json:
+    if set(arguments) == {int, float}:
+        return {"type": "number"}
+    return {"anyOf": [_of_type(argument) for argument in arguments]}
+
+
+def narrowed(schema: Json, where: Mapping[str, Json]) -> Json:
+    """The schema with further demands on some of its properties."""
+    if not where:
+        return schema
+    properties = {
+        name: {**value, **where.get(name, {})} for name, value in schema.get("properties", {}).items()
+    }
+    return {**schema, "properties": properties}
+
+
+def describe(value: Json) -> str:
+    """A value's kind in words, for messages."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return f"the boolean {str(value).lower()}"
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            return f"the text {value[:40]!r}"
+        case list():
+            return "a list"
+        case _:
+            return "an object"
+
+
+def problems(value: Json, schema: Json) -> list[str]:
+    """Why a value does not fit a schema, each with its place; empty where it fits."""
+    if schema is None or schema == {}:
+        return []
+    found = sorted(_validator(schema).iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
+    return [f"{_place(error.absolute_path)}{error.message}"[:300] for error in found[:10]]
+
+
+def _place(path: Any) -> str:
+    steps = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
+    return f"result{steps}: " if steps else ""
+
+
+def _validator(schema: Json) -> Any:
+    """jsonschema's validator with patterns that cannot backtrack for ever. Imported here: it costs 0.1 s."""
+    import jsonschema
+
+    def pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Any:
+        from wfc_runtime.expr.regex import search
+
+        if isinstance(instance, str) and not search(pattern, instance):
+            yield jsonschema.ValidationError(f"{instance[:60]!r} does not match {pattern!r}")
+
+    return jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": pattern})(schema)

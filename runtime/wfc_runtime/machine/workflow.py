@@ -1,0 +1,20 @@
+"""A generated module's registration: what a server needs to know to run it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from wfc_runtime.machine.chart import Machine
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workflow:
+    """The machines of one workflow and where in the YAML each of their states comes from."""
+
+    name: str
+    version: str
+    machine: type[Machine[Any, Any]]
+    tasks: Mapping[str, type[Machine[Any, Any]]]
+    lines: Mapping[str, Mapping[str, int]]
