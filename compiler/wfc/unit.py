@@ -10,6 +10,7 @@ from wfc.config import CompileLimits, Config
 from wfc.core.ast import Scope, Workflow
 from wfc.core.shape import Shape
 from wfc.dialects import dialect_of
+from wfc.generated import Drift
 from wfc.ir import Module
 from wfc.lower import lower_workflow
 from wfc.source import Document, Mapping, Problem, Source, YamlLimits, parse_document, read_source
@@ -26,6 +27,8 @@ class Unit:
     config: Config
     workflow: Workflow | None
     project: Project
+    drift: list[Drift] = field(default_factory=list)
+    """Modules made from this file that are not what they should be, where someone has looked."""
 
     @property
     def limits(self) -> CompileLimits:

@@ -101,4 +101,4 @@ def read_bytes(path: Path, config: Config) -> bytes:
         with path.open("rb") as file:
             return file.read(config.limits.source_bytes + 1)
     except OSError as error:
-        raise click.UsageError(f"can't read `{path}`: {error.strerror}") from error
+        raise click.ClickException(f"can't read `{path}`: {error.strerror}") from error

@@ -63,10 +63,10 @@ def main() -> None:
         status = stop.exit_code
     except click.Abort:
         status = EXIT_INTERRUPTED
-    except click.ClickException as error:
+    except click.UsageError as error:
         error.show()
         status = EXIT_USAGE
-    except ConfigError as error:
+    except (click.ClickException, ConfigError) as error:
         click.echo(f"wfc: {error}", err=True)
         status = EXIT_USAGE
     except BrokenPipeError:

@@ -11,6 +11,8 @@ _MODULES = (
     "unknown_field",
     "field_not_allowed",
     "needs_state_missing",
+    "stale_output",
+    "edited_output",
 )
 
 RULES: tuple[Rule, ...] = tuple(import_module(f"wfc.rules.{name}").check for name in _MODULES)

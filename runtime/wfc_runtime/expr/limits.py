@@ -57,6 +57,10 @@ _CHARS_PER_UNIT = 64
 _POINTER = 8
 
 
+def _show(count: int) -> str:
+    return f"{count:,}" if count < 10**15 else "far too many"
+
+
 class Meter:
     """Counts down what an evaluation may still use."""
 
@@ -93,16 +97,16 @@ class Meter:
         """Pay for a text of this length, about to be made."""
         if length > self.limits.text:
             raise ExpressionError(
-                f"makes a text of {length:,} characters: the limit is {self.limits.text:,}", "limit"
+                f"makes a text of {_show(length)} characters: the limit is {self.limits.text:,}", "limit"
             )
         self._hold(length)
         self.read(length)
 
     def make_list(self, length: int, slots: int = 1) -> None:
-        """Pay for a list of this length, about to be made; `slots` is what an item takes, if more than one."""
+        """Pay for a list of this length, about to be made; an item takes so many slots of memory."""
         if length > self.limits.items:
             raise ExpressionError(
-                f"makes a list of {length:,} items: the limit is {self.limits.items:,}", "limit"
+                f"makes a list of {_show(length)} items: the limit is {self.limits.items:,}", "limit"
             )
         self._hold(length * slots * _POINTER)
         self.spend(1 + length * slots)
@@ -111,5 +115,5 @@ class Meter:
         self.room -= size
         if self.room < 0:
             raise ExpressionError(
-                f"needs too much memory: the limit is {self.limits.room // MIB} MiB in all", "limit"
+                f"needs too much memory: the limit is {self.limits.room:,} bytes in all", "limit"
             )

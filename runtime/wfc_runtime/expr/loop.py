@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .comparison import equal
 from .errors import ExpressionError
 from .limits import Meter
-from .values import Undefined, Value, equal
+from .values import Undefined, Value
 
 
 class Loop:

@@ -7,10 +7,11 @@ from collections.abc import Callable
 from datetime import UTC, date, datetime
 from typing import Any
 
+from .comparison import equal
 from .errors import ExpressionError
 from .limits import Meter
 from .loop import Loop, changed, cycle
-from .values import Value, equal, kind_of
+from .values import Value, kind_of
 
 Method = Callable[..., Value]
 

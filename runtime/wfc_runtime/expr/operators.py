@@ -6,9 +6,10 @@ import math
 import operator
 from collections.abc import Callable
 
+from .comparison import contains, equal, less
 from .errors import ExpressionError
 from .limits import Meter
-from .values import Value, contains, defined, equal, is_number, kind_of, less
+from .values import Value, defined, is_number, kind_of
 
 Binary = Callable[[Meter, Value, Value], Value]
 

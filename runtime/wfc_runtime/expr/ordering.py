@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cmp_to_key
 
+from .comparison import less
 from .limits import Meter
-from .values import Value, is_number, less
+from .values import Value, is_number
 
 Key = Callable[[Value], Value]
 
@@ -15,7 +16,7 @@ def folded(meter: Meter, value: Value, case_sensitive: bool) -> Value:
     """What a value is sorted by: texts without regard to capitals, unless asked."""
     if not isinstance(value, str) or case_sensitive:
         return value
-    meter.read(len(value))
+    meter.make_text(len(value))
     return value.lower()
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from .comparison import contains, equal
 from .errors import ExpressionError
 from .operators import COMPARISONS
 from .registry import FILTERS, TESTS, Builtin, define
 from .run import Run
-from .values import Undefined, Value, contains, equal, is_number, kind_of
+from .values import Undefined, Value, is_number, kind_of
 
 _ITERABLE = (list, dict, str)
 

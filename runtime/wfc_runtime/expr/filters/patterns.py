@@ -18,14 +18,17 @@ from wfc_runtime.expr.run import Run
 from wfc_runtime.expr.values import Value, kind_of
 
 _MAX_PATTERN = 2_000
-_MAX_MEMORY = 1 << 20
-# Steps of RE2's slowest engine that cost as much as one unit of fuel.
-_STEPS_PER_UNIT = 32
+# Enough for RE2 to stay on its quick engine, and for so many patterns not to matter.
+_MAX_MEMORY = 8 << 20
+_CACHED = 32
+# RE2's time is at most the length of the text times the size of the pattern, and far less as a rule. All the
+# fuel there is buys some two seconds of the worst case.
+_STEPS_PER_UNIT = 128
 _MATCH_COST = 16
 _REFERENCE = re.compile(r"\\(?:(\d{1,2})|g<(\w+)>|(.))", re.S)
 
 
-@lru_cache(maxsize=64)
+@lru_cache(maxsize=_CACHED)
 def _compile(pattern: str) -> Any:
     import re2  # type: ignore[import-untyped]  # 20 ms that few commands need
 
@@ -33,10 +36,15 @@ def _compile(pattern: str) -> Any:
     options.max_mem = _MAX_MEMORY
     options.log_errors = False
     try:
-        return re2.compile(pattern, options)
+        compiled = re2.compile(pattern, options)
+        # Its own cache would keep four times as many alive.
+        re2.purge()
+        return compiled
     except re2.error as error:
         why = error.args[0] if error.args else ""
         why = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
+        if "invalid perl operator" in why:
+            why = "it can't look ahead or behind"
         raise ExpressionError(f"the pattern '{shorten(pattern)}' is not valid: {why}") from None
 
 

@@ -1,0 +1,97 @@
+"""Generated modules on disk: read, compared, written and removed."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from pathlib import Path
+
+import click
+
+from wfc.cli.files import Selection
+from wfc.config import find_root
+from wfc.emit import read_header
+from wfc.generated import Condition, Drift, compare
+from wfc.pipeline import Compilation
+
+
+def recorded_path(path: Path, config_root: Path) -> str:
+    """What a header says its module was made from: the same from any working directory and on any machine."""
+    full = path.resolve()
+    root = find_root(full.parent) or full.parent
+    if full.is_relative_to(config_root):
+        root = config_root
+    return full.relative_to(root).as_posix()
+
+
+def find_drift(compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]) -> list[Drift]:
+    """All that differs between the folder and what was compiled. Drift of a known source is noted in its unit."""
+    if folder.exists() and not folder.is_dir():
+        raise click.ClickException(f"`{folder}` is a file; modules go into a folder")
+    found: list[Drift] = []
+    for module in compilation.modules:
+        path = folder / module.file_name
+        drift = compare(str(path), _read(path), module.text, module.unit.source.text)
+        if drift:
+            module.unit.drift.append(drift)
+            found.append(drift)
+    return found + _orphans(compilation, folder, selection, recorded)
+
+
+def _orphans(compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]) -> list[Drift]:
+    """Modules in the folder whose source would have been compiled now if it were still there."""
+    if not selection.folders or not folder.is_dir():
+        return []
+    kept = {folder / module.file_name for module in compilation.modules}
+    scopes = [recorded_path(place / "x", selection.config.root).removesuffix("x") for place in selection.folders]
+    found: list[Drift] = []
+    for path in sorted(folder.glob("*.py")):
+        text = _read(path) if path not in kept else None
+        header = read_header(text) if text is not None else None
+        if header is None or not any(header.path.startswith(scope) for scope in scopes):
+            continue
+        renamed = header.path in recorded and not _is_broken(header.path, compilation)
+        if header.path not in recorded or renamed:
+            found.append(Drift(Condition.ORPHANED, str(path), text, None))
+    return found
+
+
+def _is_broken(recorded: str, compilation: Compilation) -> bool:
+    """A workflow that did not compile keeps the module it had."""
+    return recorded not in {read.path for module in compilation.modules if (read := read_header(module.text))}
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode("utf-8", "replace")
+    except FileNotFoundError:
+        return None
+    except OSError as error:
+        raise click.ClickException(f"can't read `{path}`: {error.strerror}") from error
+
+
+def apply_drift(found: list[Drift], folder: Path) -> None:
+    """Write what should be there and remove what should not. A file that wfc did not make is left alone."""
+    try:
+        if found:
+            folder.mkdir(parents=True, exist_ok=True)
+        for drift in found:
+            if drift.after is None:
+                Path(drift.path).unlink(missing_ok=True)
+            elif drift.condition is not Condition.FOREIGN:
+                _write(Path(drift.path), drift.after)
+    except OSError as error:
+        raise click.ClickException(f"can't write `{error.filename or folder}`: {error.strerror}") from error
+
+
+def _write(path: Path, text: str) -> None:
+    """The whole file or nothing: a reader never sees half a module."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(text.encode())
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise

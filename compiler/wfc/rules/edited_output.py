@@ -1,0 +1,48 @@
+"""A generated module was edited by hand, or is not one of ours.
+
+The next `wfc compile` would throw the edit away, and until then what runs is not what the YAML says. Make the change in
+the YAML. A file of that name that wfc did not make is never overwritten: move it away first.
+
+Bad: a timeout is changed in `generated/deploy.py`.
+
+Good: it is changed in `workflows/deploy.yaml`, and `wfc compile` is run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.generated import Condition, Drift
+from wfc.rules.base import Finding, rule
+from wfc.source import Span
+from wfc.unit import Unit
+
+
+@rule("WF702", "edited-output")
+def check(unit: Unit) -> Iterator[Finding]:
+    for drift in unit.drift:
+        if drift.condition is Condition.EDITED:
+            yield Finding(
+                _first_difference(drift),
+                f"`{drift.path}` was edited by hand",
+                help="make the change in the YAML; `wfc compile` will overwrite this module",
+            )
+        elif drift.condition is Condition.FOREIGN:
+            yield Finding(
+                drift.file.start,
+                f"`{drift.path}` is in the way: wfc did not make it",
+                help="move or rename it, then run `wfc compile`",
+            )
+
+
+def _first_difference(drift: Drift) -> Span:
+    """The first line of the body that is not what the source gives."""
+    file = drift.file
+    wanted = (drift.after or "").splitlines()
+    for number, line in enumerate(file.lines(), 1):
+        if line.startswith("# wfc-"):
+            continue
+        if number > len(wanted) or line != wanted[number - 1]:
+            start = file.line_starts[number - 1]
+            return file.span(start, start + len(line))
+    return file.start

@@ -1,0 +1,32 @@
+"""A generated module is not what its source says.
+
+The YAML was changed and not compiled, a new workflow has no module yet, a module's workflow has gone, or another
+version of wfc made it. What would run is not what was reviewed. `wfc compile --check` finds it; `wfc compile` mends it.
+
+Bad: `workflows/deploy.yaml` is changed and committed, `generated/deploy.py` is not.
+
+Good: `wfc compile` has been run, and both are in the same commit.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.generated import Condition
+from wfc.rules.base import Finding, rule
+from wfc.unit import Unit
+
+_MESSAGES = {
+    Condition.MISSING: "`{path}` has not been generated",
+    Condition.STALE: "`{path}` is not what its source says",
+    Condition.OLD_FORMAT: "`{path}` was made by another version of wfc",
+    Condition.ORPHANED: "`{path}` was made from a workflow that has gone",
+}
+
+
+@rule("WF701", "stale-output", fix="safe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for drift in unit.drift:
+        if drift.condition in _MESSAGES:
+            place = unit.source.start if drift.condition is Condition.MISSING else drift.file.start
+            yield Finding(place, _MESSAGES[drift.condition].format(path=drift.path), help="run `wfc compile`")

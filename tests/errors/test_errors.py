@@ -1,0 +1,86 @@
+"""Every check shown at work: tests/errors/<CODE>/ holds workflows and exactly what wfc says of them.
+
+`bad*.yaml` has its findings in `bad*.out`, and where the rule has a fix, the mended text in `bad*.fixed.yaml`.
+`good*.yaml` is about the same thing done right: nothing may be found in it. A folder `bad*/` is a project of several
+files. `UPDATE=1 pytest tests/errors` writes the expected files anew; read the diff before you commit it.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from wfc.check import check_project
+from wfc.config import Config, load_config
+from wfc.diagnostics import Diagnostic, Severity
+from wfc.fixes import apply_fixes
+from wfc.render.style import Style
+from wfc.render.text import render_text
+from wfc.rules import RULES
+from wfc.unit import Project, load_unit
+
+HERE = Path(__file__).parent
+FOLDERS = sorted(path for path in HERE.iterdir() if path.name.startswith("WF"))
+CASES = sorted(
+    path
+    for folder in FOLDERS
+    for path in folder.iterdir()
+    if path.is_dir() or (path.suffix == ".yaml" and not path.stem.endswith(".fixed"))
+)
+
+
+def findings(path: Path, text: str | None = None) -> list[Diagnostic]:
+    files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+    config = load_config(path) if path.is_dir() and (path / "pyproject.toml").exists() else Config(path.parent)
+    project = Project(config)
+    for file in files:
+        data = text.encode() if text is not None else file.read_bytes()
+        load_unit(file.name, data, config, project)
+    return check_project(project)
+
+
+def expect(path: Path, actual: str) -> None:
+    if os.environ.get("UPDATE"):
+        path.write_text(actual, encoding="utf-8", newline="")
+    assert path.read_text(encoding="utf-8") == actual
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_what_wfc_says_of_it(case: Path) -> None:
+    found = findings(case)
+    code = case.parent.name
+    if case.name.startswith("good"):
+        assert [item for item in found if item.severity is not Severity.INFO] == []
+        return
+    assert code in [item.code for item in found]
+    expect(case.with_name(f"{case.stem}.out"), render_text(found, Style()))
+
+
+FIXED = [case for case in CASES if case.with_name(f"{case.stem}.fixed.yaml").exists()]
+
+
+@pytest.mark.parametrize("case", FIXED, ids=lambda path: f"{path.parent.name}-{path.stem}")
+def test_its_fix_mends_it_and_fixing_again_changes_nothing(case: Path) -> None:
+    code = case.parent.name
+    text = case.read_bytes().decode()
+    mine = [found for found in findings(case) if found.code == code]
+    fixed, settled = apply_fixes(text, mine, unsafe=True)
+    assert settled
+    expect(case.with_name(f"{case.stem}.fixed.yaml"), fixed)
+    again = findings(case, fixed)
+    assert apply_fixes(fixed, [found for found in again if found.code == code], unsafe=True)[0] == fixed
+    assert len(again) < len(findings(case))
+
+
+@pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)
+def test_every_rule_has_a_bad_and_a_good_case_and_a_page(rule: object) -> None:
+    code, fix, doc = rule.code, rule.fix, rule.doc  # type: ignore[attr-defined]
+    names = [path.name for path in CASES if path.parent.name == code]
+    assert any(name.startswith("bad") for name in names)
+    assert any(name.startswith("good") for name in names)
+    assert "Bad:" in doc
+    assert "Good:" in doc
+    if fix:
+        assert any(path.parent.name == code for path in FIXED)

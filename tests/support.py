@@ -1,0 +1,33 @@
+"""What many tests need: a project made of texts, checked or compiled in memory."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wfc.check import check_project
+from wfc.config import Config
+from wfc.diagnostics import Diagnostic
+from wfc.unit import Project, Unit, load_unit
+
+ROOT = Path(__file__).parents[1]
+
+
+def load(*texts: str, config: Config | None = None) -> Project:
+    """A project of workflows called w1.yaml, w2.yaml and so on."""
+    settings = config or Config(Path("."))
+    project = Project(settings)
+    for number, text in enumerate(texts, 1):
+        load_unit(f"w{number}.yaml", text.encode(), settings, project)
+    return project
+
+
+def unit_of(text: str) -> Unit:
+    return load(text).units[0]
+
+
+def check(*texts: str, config: Config | None = None) -> list[Diagnostic]:
+    return check_project(load(*texts, config=config))
+
+
+def codes(*texts: str) -> list[str]:
+    return [found.code for found in check(*texts)]
