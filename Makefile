@@ -21,7 +21,7 @@ lint: setup
 	$(BIN)/lint-imports --no-cache
 
 demo: setup
-	@$(BIN)/python -m tests.demo
+	@$(BIN)/python demo/run.py
 
 bench: setup
 	@$(BIN)/python -m tests.bench

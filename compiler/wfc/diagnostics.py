@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 from enum import StrEnum
 
@@ -59,3 +60,20 @@ class Diagnostic:
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
         return (self.path, self.span.start, self.span.end, self.code, self.message)
+
+
+_QUOTED = re.compile(r"`([^`]*)`")
+_LONGEST_NAME, _LONGEST_LINE = 80, 1000
+
+
+def tidy(text: str) -> str:
+    """One line of bounded length, whatever the names in it hold: they come from files that anyone may have written."""
+    if text.isprintable() and len(text) <= _LONGEST_NAME:
+        return text
+    line = "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
+    short = _QUOTED.sub(lambda name: f"`{_cut(name[1], _LONGEST_NAME)}`", line)
+    return _cut(short, _LONGEST_LINE)
+
+
+def _cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - 3] + "..."

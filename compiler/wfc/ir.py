@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from wfc.core.inputs import InputDecl
 from wfc.core.types import Type
+
+if TYPE_CHECKING:
+    from wfc.steps.base import Step
 
 FINISHED = "finished"
 """The final state of the flow; reaching it completes the machine."""
@@ -59,6 +62,8 @@ class State:
     note: str = ""
     """The step's description."""
     regions: tuple[Region, ...] = ()
+    step: Step | None = field(default=None, compare=False, repr=False)
+    """What it was made from, for checks that point at it."""
 
 
 @dataclass(frozen=True)

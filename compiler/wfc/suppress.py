@@ -3,71 +3,123 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from wfc.diagnostics import Diagnostic
 from wfc.source import Mapping, Node, Scalar, Sequence, Source, Span, iter_comments
 
-_COMMENT = re.compile(r"#\s*wfc:\s*ignore\[(?P<codes>[^\]]*)\]")
+_DIRECTIVE = re.compile(r"(?:^|(?<=\s))#+\s*wfc:(?P<rest>.*)")
+_IGNORE = re.compile(r"\s*ignore\[(?P<codes>[^\]]*)\]")
+_CODE = re.compile(r"[^,\s]+")
 
 
 @dataclass(eq=False)
 class Suppression:
-    """One code of one comment: the lines it speaks for, and whether it ever hid anything."""
+    """One code of one comment, and whether it ever hid anything."""
 
     code: str
     span: Span
-    comment: Span
-    first_line: int
-    last_line: int
     used: bool = False
 
 
-@dataclass
-class Suppressions:
+@dataclass(eq=False)
+class Comment:
+    """A comment for wfc: from its `#` to the end of its line, and the codes it names."""
+
+    span: Span
+    codes: Span | None
+    """What stands in the brackets; None where the comment can't be read."""
     items: list[Suppression] = field(default_factory=list)
 
+
+class Suppressions:
+    """The comments of one file, and which findings they hide.
+
+    A comment speaks for its line, and for all of a text that begins or ends there. One that stands alone speaks
+    for the next line with content.
+    """
+
+    def __init__(self, source: Source, root: Node | None) -> None:
+        self.comments: list[Comment] = []
+        self._source = source
+        self._by_place: dict[tuple[str, int], list[Suppression]] = {}
+        if "wfc:" not in source.text:
+            return
+        self._lines = _Lines(source, root)
+        for span, _ in iter_comments(source, root):
+            found = _DIRECTIVE.search(span.text)
+            if found:
+                self._add(_comment(source.span(span.start + found.start(), span.end), found))
+
+    def _add(self, comment: Comment) -> None:
+        self.comments.append(comment)
+        line = self._lines.meant_by(comment.span)
+        for item in comment.items:
+            self._by_place.setdefault((item.code, line), []).append(item)
+
     def cover(self, found: Diagnostic) -> bool:
-        if not self.items:
+        """Whether a comment hides this finding; that comment has then done its work."""
+        if not self._by_place or found.span.source is not self._source:
             return False
-        line = found.span.line
-        hits = [item for item in self.items if item.code == found.code and item.first_line <= line <= item.last_line]
+        hits = self._by_place.get((found.code, self._lines.first_of(found.span.line)), [])
         for item in hits:
             item.used = True
         return bool(hits)
 
 
-def find_suppressions(source: Source, root: Node | None) -> Suppressions:
-    """A comment speaks for its own line, and for all of a block of text that begins there; alone on its line, for the next."""
-    if "wfc:" not in source.text:
-        return Suppressions()
-    blocks = {scalar.span.line: scalar.span.end_line for scalar in _blocks(root)} if root else {}
-    found = Suppressions()
-    for span, text in iter_comments(source, root):
-        match = _COMMENT.match(text)
-        if match:
-            found.items += _items(source, span, match, blocks)
-    return found
+def _comment(span: Span, found: re.Match[str]) -> Comment:
+    ignore = _IGNORE.match(found["rest"])
+    if ignore is None:
+        return Comment(span, None)
+    start = span.start + found.start("rest") - found.start() + ignore.start("codes")
+    codes = span.source.span(start, start + len(ignore["codes"]))
+    items = [
+        Suppression(part.group().upper(), span.source.span(start + part.start(), start + part.end()))
+        for part in _CODE.finditer(ignore["codes"])
+    ]
+    return Comment(span, codes, items)
 
 
-def _items(source: Source, comment: Span, match: re.Match[str], blocks: dict[int, int]) -> Iterator[Suppression]:
-    alone = not source.line(comment.line)[: comment.column - 1].strip()
-    line = comment.line + 1 if alone else comment.line
-    offset = comment.start + match.start("codes")
-    for part in re.finditer(r"[^,\s]+", match["codes"]):
-        span = source.span(offset + part.start(), offset + part.end())
-        yield Suppression(part.group(), span, comment, line, blocks.get(line, line))
+class _Lines:
+    """Which line a comment means. A text of several lines counts as one: its first."""
+
+    def __init__(self, source: Source, root: Node | None) -> None:
+        texts = dict(sorted(_long_texts(root))) if root else {}
+        self._starts = list(texts)
+        self._ends = list(texts.values())
+        self._source = source
+        self._next = 0
+
+    def first_of(self, line: int) -> int:
+        number = bisect_right(self._starts, line) - 1
+        return self._starts[number] if number >= 0 and line <= self._ends[number] else line
+
+    def meant_by(self, comment: Span) -> int:
+        line = comment.line
+        if self._source.line(line)[: comment.column - 1].strip():
+            return self.first_of(line)
+        # Comments come in order: those of one group all mean the line that the first of them has found.
+        self._next = max(self._next, line)
+        while self._next < len(self._source.line_starts) and _is_blank(self._source.line(self._next)):
+            self._next += 1
+        return self.first_of(self._next)
 
 
-def _blocks(node: Node) -> Iterator[Scalar]:
+def _is_blank(line: str) -> bool:
+    return not line.strip() or line.lstrip().startswith("#")
+
+
+def _long_texts(node: Node) -> Iterator[tuple[int, int]]:
+    """First and last line of every text that has several."""
     match node:
         case Scalar():
-            if node.style in ("|", ">"):
-                yield node
+            if node.span.line != node.span.end_line:
+                yield node.span.line, node.span.end_line
         case Sequence():
             for item in node.items:
-                yield from _blocks(item)
+                yield from _long_texts(item)
         case Mapping():
             for entry in node.entries:
-                yield from _blocks(entry.value)
+                yield from _long_texts(entry.value)

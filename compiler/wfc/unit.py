@@ -15,7 +15,7 @@ from wfc.ir import Module
 from wfc.lower import lower_workflow
 from wfc.source import Document, Mapping, Problem, Source, YamlLimits, parse_document, read_source
 from wfc.steps.base import Step
-from wfc.suppress import Suppressions, find_suppressions
+from wfc.suppress import Suppressions
 
 
 @dataclass(eq=False)
@@ -57,7 +57,7 @@ class Unit:
 
     @cached_property
     def suppressions(self) -> Suppressions:
-        return find_suppressions(self.source, self.document.root)
+        return Suppressions(self.source, self.document.root)
 
     @cached_property
     def module(self) -> Module | None:

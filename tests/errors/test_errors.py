@@ -2,7 +2,7 @@
 
 `bad*.yaml` has its findings in `bad*.out`, and where the rule has a fix, the mended text in `bad*.fixed.yaml`.
 `good*.yaml` is about the same thing done right: nothing may be found in it. A folder `bad*/` is a project of several
-files. `UPDATE=1 pytest tests/errors` writes the expected files anew; read the diff before you commit it.
+files, with modules in `generated/` where those are the matter. `UPDATE=1 pytest tests/errors` writes the expected files anew; read the diff before you commit it.
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ from wfc.diagnostics import Diagnostic, Severity
 from wfc.fixes import apply_fixes
 from wfc.render.style import Style
 from wfc.render.text import render_text
-from wfc.rules import RULES
+from wfc.generated import compare
+from wfc.pipeline import compile_project
+from wfc.rules import BY_CODE, RULES
 from wfc.unit import Project, load_unit
 
 HERE = Path(__file__).parent
@@ -31,14 +33,35 @@ CASES = sorted(
 )
 
 
+def files_of(path: Path) -> list[Path]:
+    """A case's files. The fix of a folder is shown for its first file."""
+    return sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+
+
 def findings(path: Path, text: str | None = None) -> list[Diagnostic]:
-    files = sorted(path.glob("*.yaml")) if path.is_dir() else [path]
+    """What wfc finds in a case; `text` takes the place of its first file."""
+    files = files_of(path)
     config = load_config(path) if path.is_dir() and (path / "pyproject.toml").exists() else Config(path.parent)
     project = Project(config)
     for file in files:
-        data = text.encode() if text is not None else file.read_bytes()
+        data = text.encode() if text is not None and file == files[0] else file.read_bytes()
         load_unit(file.name, data, config, project)
-    return check_project(project)
+    return check_project(project) + drift_findings(project, path / "generated")
+
+
+def drift_findings(project: Project, folder: Path) -> list[Diagnostic]:
+    """What `wfc compile --check` adds for a case that has modules in `generated/`."""
+    if not folder.is_dir():
+        return []
+    for module in compile_project(project, {unit: unit.source.path for unit in project.units}).modules:
+        place = folder / module.file_name
+        if os.environ.get("UPDATE") and folder.parent.name.startswith("good"):
+            place.write_text(module.text, encoding="utf-8")
+        before = place.read_text(encoding="utf-8") if place.exists() else None
+        drift = compare(f"generated/{module.file_name}", before, module.text, module.unit.source.text)
+        module.unit.drift += [drift] if drift else []
+    rules = (BY_CODE["WF701"], BY_CODE["WF702"])
+    return [found for unit in project.units for rule in rules for found in rule.run(unit)]
 
 
 def expect(path: Path, actual: str) -> None:
@@ -64,13 +87,15 @@ FIXED = [case for case in CASES if case.with_name(f"{case.stem}.fixed.yaml").exi
 @pytest.mark.parametrize("case", FIXED, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_its_fix_mends_it_and_fixing_again_changes_nothing(case: Path) -> None:
     code = case.parent.name
-    text = case.read_bytes().decode()
-    mine = [found for found in findings(case) if found.code == code]
+    file = files_of(case)[0]
+    text = file.read_bytes().decode()
+    mine = [found for found in findings(case) if found.code == code and found.path == file.name]
     fixed, settled = apply_fixes(text, mine, unsafe=True)
     assert settled
     expect(case.with_name(f"{case.stem}.fixed.yaml"), fixed)
     again = findings(case, fixed)
-    assert apply_fixes(fixed, [found for found in again if found.code == code], unsafe=True)[0] == fixed
+    left = [found for found in again if found.code == code and found.path == file.name]
+    assert apply_fixes(fixed, left, unsafe=True)[0] == fixed
     assert len(again) < len(findings(case))
 
 

@@ -34,7 +34,7 @@ def test_every_shipped_module_passes_mypy_strict(cache: Path) -> None:
     [
         ('Inputs(owner="o", repo="r", pr_number="seven")', 'Argument "pr_number" to "Inputs" has incompatible type "str"'),
         ("Inputs()", 'Missing named argument "pr_number" for "Inputs"'),
-        ("Inputs(owner="o", repo="r", pr_number=7, pr_numer=8)", 'Unexpected keyword argument "pr_numer" for "Inputs"'),
+        ('Inputs(owner="o", repo="r", pr_number=7, pr_numer=8)', 'Unexpected keyword argument "pr_numer" for "Inputs"'),
         ("PrAutomation.view({}).no_such_field", '"Fields" has no attribute "no_such_field"'),
         ("PrAutomation.view({}).decision + 1", 'Unsupported operand types for + ("str" and "int")'),
         ("PrAutomation.start_values(3)", 'Argument 1 to "start_values" of "Machine" has incompatible type "int"'),
@@ -50,7 +50,7 @@ def test_right_use_of_a_generated_module_passes_mypy(cache: Path, tmp_path: Path
     user = tmp_path / "user.py"
     user.write_text(
         "from pr_automation import Inputs, PrAutomation\n\n"
-        "values: dict[str, object] = PrAutomation.start_values(Inputs(owner="o", repo="r", pr_number=7))\n"
+        "values: dict[str, object] = PrAutomation.start_values(Inputs(owner='o', repo='r', pr_number=7))\n"
         "decision: str = PrAutomation.view({}).decision\n"
     )
     assert mypy(user, cache=cache, path=ROOT / "generated") == ""

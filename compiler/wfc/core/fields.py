@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from wfc.core.values import Literal, Text, Tree, Word
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
@@ -98,12 +98,21 @@ def _is_count(node: Scalar) -> bool:
     return isinstance(node.value, int) and not isinstance(node.value, bool) and node.value >= 1
 
 
+_LONGEST = 1_000_000_000
+"""Thirty years of seconds: a moment further off is none that a calendar knows."""
+
+
 def _is_positive(node: Scalar) -> bool:
-    return _is_number(node) and 0 < float(node.value or 0) < float("inf")
+    return _between(node, 0, _LONGEST) and node.value != 0
 
 
 def _is_not_negative(node: Scalar) -> bool:
-    return _is_number(node) and 0 <= float(node.value or 0) < float("inf")
+    return _between(node, 0, _LONGEST)
+
+
+def _between(node: Scalar, least: int, most: int) -> bool:
+    """Compared as it is: an integer of hundreds of digits can't become a float."""
+    return _is_number(node) and least <= cast("int | float", node.value) <= most
 
 
 def _is_text(node: Scalar) -> bool:
@@ -115,14 +124,17 @@ TEXT: FieldType[Text] = ScalarType("text", _is_text, Text, {"type": "string"})
 CONDITION: FieldType[Text] = ScalarType(
     "an expression `{{ ... }}`", lambda node: isinstance(node.value, str | bool), Text, {"type": ["string", "boolean"]}
 )
-NUMBER: FieldType[Literal] = ScalarType("a number", _is_number, Literal, {"type": "number"})
+NUMBER: FieldType[Literal] = ScalarType(
+    "a number", lambda node: _is_number(node) and abs(cast("int | float", node.value)) < float("inf"), Literal,
+    {"type": "number"},
+)
 SECONDS: FieldType[Literal] = ScalarType(
-    "a number of seconds above 0", _is_positive, Literal, {"type": "number", "exclusiveMinimum": 0},
-    help="write a bare number of seconds, such as `30`",
+    "a number of seconds above 0", _is_positive, Literal, {"type": "number", "exclusiveMinimum": 0, "maximum": _LONGEST},
+    help="write a bare number of seconds, such as `30`, and a billion at most",
 )
 DELAY: FieldType[Literal] = ScalarType(
-    "a number of seconds, 0 or more", _is_not_negative, Literal, {"type": "number", "minimum": 0},
-    help="write a bare number of seconds, such as `5`",
+    "a number of seconds, 0 or more", _is_not_negative, Literal, {"type": "number", "minimum": 0, "maximum": _LONGEST},
+    help="write a bare number of seconds, such as `5`, and a billion at most",
 )
 COUNT: FieldType[Literal] = ScalarType("a whole number of 1 or more", _is_count, Literal, {"type": "integer", "minimum": 1})
 SIZE: FieldType[Literal] = ScalarType(
@@ -134,8 +146,8 @@ BOOLEAN: FieldType[Literal] = ScalarType(
     "`true` or `false`", lambda node: isinstance(node.value, bool), Literal, {"type": "boolean"}
 )
 FACTOR: FieldType[Literal] = ScalarType(
-    "a number of 1 or more", lambda node: _is_number(node) and 1 <= float(node.value or 0) < float("inf"),
-    Literal, {"type": "number", "minimum": 1},
+    "a number from 1 to 1,000", lambda node: _between(node, 1, 1000), Literal,
+    {"type": "number", "minimum": 1, "maximum": 1000},
 )
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")

@@ -72,6 +72,28 @@ class Choice:
 
 
 @dataclass(frozen=True)
+class Exact:
+    """One text, number or boolean that stands in the source. `kind` tells 1 from true, which Python does not."""
+
+    value: str | int | float | bool
+    kind: str
+
+    def __str__(self) -> str:
+        return repr(self.value) if isinstance(self.value, str) else str(self.value).lower()
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A list of known length, as a pair is; `names`: what its places can be called too."""
+
+    items: tuple[Type, ...]
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "[" + ", ".join(map(str, self.items)) + "]"
+
+
+@dataclass(frozen=True)
 class Union:
     options: tuple[Type, ...]
 
@@ -79,7 +101,7 @@ class Union:
         return " or ".join(map(str, self.options))
 
 
-Type = Simple | ListType | Record | MapType | Choice | Union
+Type = Simple | ListType | Record | MapType | Choice | Exact | Fixed | Union
 
 ANY = Simple("any")
 TEXT = Simple("text")

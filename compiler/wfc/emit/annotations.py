@@ -5,7 +5,7 @@ from __future__ import annotations
 import keyword
 
 from wfc.core import types
-from wfc.core.types import Choice, ListType, MapType, Record, Simple, Type, Union
+from wfc.core.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
 from wfc.emit.printer import quoted
 from wfc.lower.names import class_name
 
@@ -35,6 +35,10 @@ class Annotations:
                 return f"dict[str, {self.of(kind.item, hint + 'Value')}]"
             case Choice():
                 return self._choice(kind, hint)
+            case Exact():
+                return self.of(types.of_value(kind.value), hint)
+            case Fixed():
+                return self.of(ListType(types.union(*kind.items)), hint)
             case Union():
                 return self._union(kind, hint)
             case Record():

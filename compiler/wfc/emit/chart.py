@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from wfc.emit.docstrings import docstring
-from wfc.emit.printer import WIDTH, Call, Tuple, print_assignment, print_class, print_value
+from wfc.emit.printer import WIDTH, Call, Tuple, print_assignment, print_class, print_value, width
 from wfc.ir import Chart, Edge, Effect, Guard, Ref, Region, State
 
 _ENDINGS = """\
@@ -47,16 +47,19 @@ class ChartWriter:
         title = {} if region.id == region.title else {"name": region.title}
         lines = [print_class(region.id, (Ref("State.Compound"),), title, indent)]
         for state in region.states:
-            lines += self._parallel(state, indent + 1) if state.regions else _state(state, region, indent + 1)
+            if state.regions:
+                gap = [""] if len(lines) > 1 and lines[-1] else []
+                lines += [*gap, *self._parallel(state, indent + 1)]
+            else:
+                lines += _state(state, region, indent + 1)
         end = Call("State", (region.end,), {"final": True})
         lines.append(print_assignment(region.end, end, indent + 1))
-        lines.append("")
         level = self._level(region)
-        lines += [self._edge(edge, level, indent + 1) for edge in self._edges_at(region)]
-        return lines
+        edges = [self._edge(edge, level, indent + 1) for edge in self._edges_at(region)]
+        return [*lines, "", *edges] if edges else lines
 
     def _parallel(self, state: State, indent: int) -> list[str]:
-        lines = ["", print_class(state.id, (Ref("State.Parallel"),), {"name": state.title}, indent)]
+        lines = [print_class(state.id, (Ref("State.Parallel"),), {"name": state.title}, indent)]
         for number, region in enumerate(state.regions):
             lines += ([""] if number else []) + self._region(region, indent + 1)
         return [*lines, ""]
@@ -125,7 +128,7 @@ def _state(state: State, region: Region, indent: int) -> list[str]:
     keywords = {"initial": True} if state.id == region.initial else {}
     text = print_assignment(state.id, Call("State", (state.title,), keywords), indent)
     line = f"{text}  # {comment}"
-    return [line] if len(line) <= WIDTH and "\n" not in text else [f"{pad}# {comment}", text]
+    return [line] if width(line) <= WIDTH and "\n" not in text else [f"{pad}# {comment}", text]
 
 
 def _guard_call(guard: Guard) -> Call:

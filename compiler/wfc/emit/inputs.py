@@ -6,8 +6,8 @@ from typing import Any
 
 from wfc.core.inputs import InputDecl
 from wfc.emit.annotations import Annotations
-from wfc.emit.names import field_name
-from wfc.emit.printer import Call, print_assignment, print_class, print_value
+from wfc.emit.names import field_names
+from wfc.emit.printer import Call, print_assignment, print_class, print_value, width
 from wfc.ir import Ref
 from wfc.lower.names import class_name
 
@@ -33,12 +33,12 @@ class InputModels:
     def write(self, name: str, declared: dict[str, InputDecl], base: str = "WorkflowInputs", needed: Any = ()) -> None:
         self.runtime.add(base)
         lines = [print_class(name, (Ref(base),), {}, 0)]
+        attributes = field_names(declared)
         for key, decl in declared.items():
-            lines.append(self._field(name, key, decl, decl.is_required or key in needed))
+            lines.append(self._field(name, attributes[key], key, decl, decl.is_required or key in needed))
         self.models.append("\n".join(lines if declared else [*lines, "    pass"]))
 
-    def _field(self, model: str, key: str, decl: InputDecl, required: bool) -> str:
-        name = field_name(key)
+    def _field(self, model: str, name: str, key: str, decl: InputDecl, required: bool) -> str:
         kind = self._kind(model, key, decl)
         if not required and ("default" not in decl.values or decl.values["default"].data is None):
             kind = f"{kind} | None"
@@ -50,16 +50,16 @@ class InputModels:
         return f"    {name}: {kind}" if default is _NOTHING else print_assignment(f"{name}: {kind}", default, 1)
 
     def _annotated(self, name: str, kind: str, extras: list[Call], default: Any) -> str:
-        after = 0 if default is _NOTHING else 3 + len(print_value(default, 0, -9999).split("\n", 1)[0])
+        after = 0 if default is _NOTHING else 3 + width(print_value(default, 0, -9999).split("\n", 1)[0])
         flat = "Annotated[" + ", ".join([kind, *(print_value(extra, 0, -9999) for extra in extras)]) + "]"
-        if 4 + len(name) + 2 + len(flat) + after <= 88:
+        if 4 + len(name) + 2 + width(flat) + after <= 88:
             return flat
         parts = [f"        {print_value(extra, 2, 0, 1)}," for extra in extras]
         return "\n".join(["Annotated[", f"        {kind},", *parts, "    ]"])
 
     def _extras(self, decl: InputDecl, alias: str | None) -> list[Call]:
         rules = _CONSTRAINTS.get(decl.kind, {})
-        keywords: dict[str, Any] = {"alias": alias} if alias else {}
+        keywords: dict[str, Any] = {} if alias is None else {"alias": alias}
         for rule, argument in rules.items():
             value = decl.rule_value(rule)
             if value is not None:

@@ -11,9 +11,9 @@ from wfc.emit.chart import ChartWriter
 from wfc.emit.docstrings import docstring
 from wfc.emit.inputs import InputModels
 from wfc.emit.names import field_name
-from wfc.emit.printer import WIDTH, Call, print_assignment, print_class
+from wfc.emit.printer import UNSURE, WIDTH, Call, print_assignment, print_class, width
 from wfc.ir import Chart, FieldInfo, Module, Ref
-from wfc.lower.names import CLASS_NAMES
+from wfc.lower.reserved import CLASS_NAMES
 
 _TYPING = ("Annotated", "Any", "Literal")
 
@@ -34,7 +34,8 @@ _TEXT_LINE = re.compile(r"""\s*(\w+=|["'][^"']*["']: )?["'].*["'],?""")
 
 def _laid_out(body: str) -> str:
     """The printer lays out as black does but for lines that names of extreme length make too long: black mends those."""
-    if all(len(line) <= WIDTH or _TEXT_LINE.fullmatch(line) for line in body.split("\n")):
+    fits = all(width(line) <= WIDTH or _TEXT_LINE.fullmatch(line) for line in body.split("\n"))
+    if fits and (body.isascii() or not UNSURE.search(body)):
         return body
     import black
 

@@ -1,21 +1,60 @@
-"""Python names for inputs and state fields."""
+"""Python names for inputs, state fields and the keys of objects."""
 
 from __future__ import annotations
 
 import keyword
+import re
+from collections.abc import Iterable
 
 MODEL_NAMES = frozenset(
-    """
-    construct copy dict from_orm json parse_file parse_obj parse_raw schema schema_json update_forward_refs validate
-    """.split()
+    (
+        "construct",
+        "copy",
+        "dict",
+        "from_orm",
+        "json",
+        "parse_file",
+        "parse_obj",
+        "parse_raw",
+        "schema",
+        "schema_json",
+        "update_forward_refs",
+        "validate",
+    )
 )
-"""Attributes of pydantic's BaseModel, which a field may not be called; a test compares them with the real thing."""
+"""Attributes of pydantic's BaseModel, beside those in `model_`; a test compares them with the real thing."""
 
-ANNOTATION_NAMES = frozenset(("Annotated", "Any", "Field", "Literal", "bool", "dict", "float", "int", "list", "str"))
-"""A field of that name would stand before the type in the annotations after it."""
+ANNOTATION_NAMES = frozenset(("bool", "dict", "float", "int", "list", "str"))
+"""A field of that name would stand before the type in the annotations after it, as one with a capital would."""
+
+_NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
 def field_name(name: str) -> str:
-    """The attribute that holds a field: its own name, with an underscore behind it where Python or pydantic objects."""
-    taken = name in MODEL_NAMES or name in ANNOTATION_NAMES or name.startswith("model_")
-    return f"{name}_" if taken or keyword.iskeyword(name) else name
+    """The attribute for a field: its own name, or one close to it where Python or pydantic objects.
+
+    An underscore goes behind a name that is taken, and behind one that has an underscore there already, so that
+    `dict` and `dict_` stay apart.
+    """
+    made = _NOT_NAME.sub("_", name)
+    bare = made.rstrip("_")
+    if not made[:1].isalpha() or made.startswith("model_"):
+        return f"field_{made}"
+    return f"{made}_" if bare[:1].isupper() or _is_taken(bare) else made
+
+
+def field_names(names: Iterable[str]) -> dict[str, str]:
+    """The attributes of one model. Keys of objects can be any text, so two of them may come too close."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        made, number = field_name(name), 2
+        while made in taken:
+            made, number = f"{field_name(name)}_{number}", number + 1
+        taken.add(made)
+        found[name] = made
+    return found
+
+
+def _is_taken(name: str) -> bool:
+    return name in MODEL_NAMES or name in ANNOTATION_NAMES or keyword.iskeyword(name)

@@ -5,13 +5,29 @@ A bracket is written on one line where that fits, else one element a line with a
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
+from math import isfinite
 from typing import Any
+from unicodedata import east_asian_width
 
 from wfc.ir import Ref
 
 WIDTH = 88
 INDENT = "    "
+
+
+def width(text: str) -> int:
+    """How wide a line is to black: characters of East Asian scripts and most pictures take two columns."""
+    if text.isascii():
+        return len(text)
+    return len(text) + sum(east_asian_width(char) in "WF" for char in text)
+
+
+UNSURE = re.compile(
+    "[\u2630-\u2637\u268a-\u268f\u302e\u302f\u4dc0-\u4dff\U00016ff0\U00016ff1\U0001d300-\U0001d376\U0001f3fb-\U0001f3ff]"
+)
+"""Characters whose width is one thing to some versions of Unicode and another to others."""
 
 
 @dataclass(frozen=True)
@@ -30,12 +46,12 @@ class Tuple:
 
 def print_value(value: Any, indent: int, before: int, after: int = 0) -> str:
     """A value as source. `before` and `after`: what else stands on its first and last line, in characters."""
-    flat = _flat(value)
-    if flat is not None and indent * 4 + before + len(flat) + after <= WIDTH:
+    flat = _flat(value, WIDTH - indent * 4 - before - after)
+    if flat is not None:
         return flat
     match value:
         case str():
-            return _long_text(value, indent, before, after)
+            return _long_text(value, indent)
         case Call():
             parts = [("", item) for item in value.positional]
             parts += [(f"{key}=", item) for key, item in value.keywords.items()]
@@ -45,17 +61,17 @@ def print_value(value: Any, indent: int, before: int, after: int = 0) -> str:
         case list():
             return _exploded("[", "]", [("", item) for item in value], indent) if value else "[]"
         case dict():
-            entries = [(f"{_flat(key)}: ", item) for key, item in value.items()]
+            entries = [(f"{_atom(key)}: ", item) for key, item in value.items()]
             return _exploded("{", "}", entries, indent) if value else "{}"
-    return flat if flat is not None else repr(value)
+    return _atom(value)
 
 
 def print_assignment(target: str, value: Any, indent: int) -> str:
     """`target = value`, indented. What has no brackets of its own gets a pair when the line is too long."""
-    text = print_value(value, indent, len(target) + 3)
+    text = print_value(value, indent, width(target) + 3)
     pad = INDENT * indent
     line = f"{pad}{target} = {text}"
-    if "\n" in text or len(line) <= WIDTH or target.endswith("]"):
+    if "\n" in text or width(line) <= WIDTH or target.endswith("]"):
         return line
     return f"{pad}{target} = (\n{pad}{INDENT}{text}\n{pad})"
 
@@ -70,54 +86,60 @@ def _exploded(opening: str, closing: str, parts: list[tuple[str, Any]], indent: 
     if not parts:
         return opening + closing
     pad = INDENT * (indent + 1)
-    lines = [f"{pad}{key}{print_value(item, indent + 1, len(key), 1)}," for key, item in parts]
+    lines = [f"{pad}{key}{print_value(item, indent + 1, width(key), 1)}," for key, item in parts]
     return "\n".join([opening, *lines, INDENT * indent + closing])
 
 
-def _flat(value: Any) -> str | None:
-    """The value on one line, or None if it holds text that is better read on several."""
+def _flat(value: Any, room: int) -> str | None:
+    """The value on one line, or None if that is longer than `room`. No more is printed than fits."""
+    match value:
+        case Call():
+            parts = [("", item) for item in value.positional]
+            parts += [(f"{key}=", item) for key, item in value.keywords.items()]
+            return _joined(f"{value.name}(", parts, ")", room)
+        case Tuple():
+            only = len(value.items) == 1
+            return _joined("(", [("", item) for item in value.items], ",)" if only else ")", room)
+        case list():
+            return _joined("[", [("", item) for item in value], "]", room)
+        case dict():
+            return _joined("{", [(f"{_atom(key)}: ", item) for key, item in value.items()], "}", room)
+        case str() if len(value) + 2 > room:
+            return None
+    text = _atom(value)
+    return text if width(text) <= room else None
+
+
+def _joined(opening: str, parts: list[tuple[str, Any]], closing: str, room: int) -> str | None:
+    room -= len(opening) + len(closing)
+    texts: list[str] = []
+    for key, item in parts:
+        room -= width(key) + (2 if texts else 0)
+        text = _flat(item, room) if room > 0 else None
+        if text is None:
+            return None
+        texts.append(key + text)
+        room -= width(text)
+    return opening + ", ".join(texts) + closing if room >= 0 else None
+
+
+def _atom(value: Any) -> str:
+    """A value without brackets."""
     match value:
         case Ref():
             return value.name
         case str():
             return quoted(value)
-        case bool() | None:
-            return repr(value)
-        case int():
-            return _integer(value)
         case float():
-            return repr(value)
-        case Call():
-            parts = [_flat(item) for item in value.positional]
-            parts += [_key(f"{key}=", _flat(item)) for key, item in value.keywords.items()]
-            return _joined(f"{value.name}(", parts, ")")
-        case Tuple():
-            only = len(value.items) == 1
-            return _joined("(", [_flat(item) for item in value.items], ",)" if only else ")")
-        case list():
-            return _joined("[", [_flat(item) for item in value], "]")
-        case dict():
-            return _joined("{", [_key(f"{_flat(key)}: ", _flat(item)) for key, item in value.items()], "}")
+            return repr(value).replace("e+", "e") if isfinite(value) else f'float("{value}")'
     return repr(value)
-
-
-def _integer(value: int) -> str:
-    """Python refuses to print integers of thousands of digits in decimal."""
-    return repr(value) if value.bit_length() < 10_000 else hex(value)
-
-
-def _key(key: str, value: str | None) -> str | None:
-    return None if value is None else key + value
-
-
-def _joined(opening: str, parts: list[str | None], closing: str) -> str | None:
-    texts = [part for part in parts if part is not None]
-    return opening + ", ".join(texts) + closing if len(texts) == len(parts) else None
 
 
 def quoted(text: str) -> str:
     """A string literal in the quotes that need fewer backslashes, double ones if it is all the same."""
-    body = "".join(_escaped(char) for char in text)
+    body = text if text.isprintable() and "\\" not in text else "".join(map(_escaped, text))
+    if '"' not in body:
+        return f'"{body}"'
     double = body.replace('"', '\\"')
     single = body.replace("'", "\\'")
     return f"'{single}'" if single.count("\\") < double.count("\\") else f'"{double}"'
@@ -135,7 +157,7 @@ def _escaped(char: str) -> str:
     return f"\\x{code:02x}" if code < 256 else f"\\u{code:04x}" if code < 65536 else f"\\U{code:08x}"
 
 
-def _long_text(text: str, indent: int, before: int, after: int) -> str:
+def _long_text(text: str, indent: int) -> str:
     """Text of several lines as one literal a line, in brackets; a single line stays whole however long it is."""
     lines = text.splitlines(keepends=True)
     if len(lines) < 2 or "\r" in text:
@@ -145,7 +167,7 @@ def _long_text(text: str, indent: int, before: int, after: int) -> str:
         return literals[0]
     pad = INDENT * (indent + 1)
     joined = " ".join(literals)
-    if len(pad) + len(joined) <= WIDTH:
+    if len(pad) + width(joined) <= WIDTH:
         return f"(\n{pad}{joined}\n{INDENT * indent})"
     return "\n".join(["(", *(pad + literal for literal in literals), INDENT * indent + ")"])
 

@@ -11,7 +11,7 @@ from wfc.lower.names import machine_name
 
 
 def lower_workflow(workflow: Workflow) -> Module:
-    """The IR of a workflow that has no errors."""
+    """The IR of a workflow. It is there for one with mistakes too: checks look at it."""
     name = workflow.name.text if workflow.name else ""
     description = workflow.description.text if workflow.description else ""
     return Module(
@@ -28,7 +28,7 @@ def _task_chart(task: Task, title: str) -> Chart:
 
 
 def _chart(scope: Scope, name: str, title: str, description: str) -> Chart:
-    lowering = Lowering(scope.step_index)
+    lowering = Lowering(list(scope.walk()))
     lowering.root.initial = lowering.entry_of(scope.block, FINISHED)
     lowering.block(scope.block, FINISHED)
     return Chart(name, title, scope.declared_inputs, description, state_fields(scope), lowering.root)
@@ -42,12 +42,13 @@ def state_fields(scope: Scope) -> list[FieldInfo]:
         for field, (_, kind) in step.writes().items():
             found.setdefault(field, []).append(kind)
     return [
-        FieldInfo(field, _merge(kinds), field in initial, initial.get(field)) for field, kinds in found.items()
+        FieldInfo(field, _merge(kinds), field in initial, initial.get(field))
+        for field, kinds in found.items()
     ]
 
 
 def _merge(kinds: list[Type]) -> Type:
-    """One type for all that is written. What is empty at the start says nothing beside what is written later."""
+    """One type for all that is written. What is empty at the start says nothing beside what comes later."""
     first, *later = kinds
     if any(types.covers_empty(kind, first) for kind in later):
         return types.union(*later)

@@ -6,17 +6,23 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from wfc.core.values import Text, Tree
+from wfc.core.state_use import state_use
+from wfc.core.values import Text, Tree, Word
 from wfc.ir import FINISHED, OK, OTHERWISE, Edge, Effect, Guard, Region, State
-from wfc.lower.names import identifier
+from wfc.lower.names import Names
 from wfc.steps.base import Fallible, Recovery, Retried, Step
 
 
 class Lowering:
-    """A chart under construction. States come out in the order in which steps ask for them: source order."""
+    """A chart under construction. States come out in the order in which steps ask for them: source order.
 
-    def __init__(self, index: dict[str, Step]) -> None:
-        self._index = index
+    Checks look at the chart of a workflow with mistakes too, so nothing here refuses a step: where a jump has
+    no target, the flow goes on with what follows.
+    """
+
+    def __init__(self, steps: list[Step]) -> None:
+        self._names = Names(steps)
+        self._targets = {step.name: step for step in reversed(steps)}
         self.root = Region("running", "running")
         self._region = self.root
         self._loops: list[tuple[str, str]] = []
@@ -33,27 +39,31 @@ class Lowering:
         return self.entry(steps[0]) if steps else after
 
     def entry(self, step: Step) -> str:
-        return self.part(step, "when") if step.when else identifier(step.name)
+        return self.part(step, "when") if step.when else self._names.of(step)
 
     def part(self, step: Step, part: str) -> str:
         """The id of a state that is part of a step."""
-        return f"{identifier(step.name)}_{identifier(part)}"
+        return self._names.part(step, part)
 
-    def target(self, name: str) -> str:
-        return self.entry(self._index[name])
+    def target(self, name: Word | None, after: str) -> str:
+        """Where a jump goes; to what follows, if there is no such step."""
+        step = self._targets.get(name.text) if name else None
+        return self.entry(step) if step else after
 
     def _step(self, step: Step, after: str) -> None:
         if step.when:
             choice = self.state(step, part="when")
-            self.edge(choice, identifier(step.name), guard=self.guard(step, step.when))
+            self.edge(choice, self._names.of(step), guard=self.guard(step, step.when))
             self.edge(choice, after, guard=OTHERWISE)
             self._recovery(step, choice, after)
         step.lower(self, after)
 
     # -- what steps are made of ------------------------------------------------
 
-    def state(self, step: Step, effect: Effect | None = None, part: str = "", regions: tuple[Region, ...] = ()) -> str:
-        name = self.part(step, part) if part else identifier(step.name)
+    def state(
+        self, step: Step, effect: Effect | None = None, part: str = "", regions: tuple[Region, ...] = ()
+    ) -> str:
+        name = self.part(step, part) if part else self._names.of(step)
         self._region.states.append(
             State(
                 id=name,
@@ -64,6 +74,7 @@ class Lowering:
                 effect=effect,
                 note=step.description.text if step.description and not part else "",
                 regions=regions,
+                step=step,
             )
         )
         return name
@@ -99,8 +110,10 @@ class Lowering:
             retry={key: retry.setting(key) for key in retry.FIELDS if key in retry.values} if retry else None,
         )
 
-    def guard(self, step: Step, condition: Text, most: int | None = None) -> Guard:
-        return Guard("when", condition.data, _fields_read(step, [condition]), most)
+    def guard(self, step: Step, condition: Text | None, most: int | None = None) -> Guard:
+        if condition is None:
+            return Guard("when", at_most=most)
+        return Guard("when", condition.data, _fields_read(step, condition), most)
 
     # -- failures --------------------------------------------------------------
 
@@ -114,8 +127,7 @@ class Lowering:
     def _recovery(self, step: Step, name: str, after: str) -> None:
         handler = step.on_error if isinstance(step, Fallible) else None
         if isinstance(handler, Recovery):
-            assert handler.goto is not None
-            self.edge(name, self.target(handler.goto.text), "recover")
+            self.edge(name, self.target(handler.goto, after), "recover")
         elif handler is not None and handler.text == "continue":
             self.edge(name, after, "recover")
 
@@ -127,15 +139,15 @@ class Lowering:
         yield
         self._loops.pop()
 
-    @property
-    def innermost_loop(self) -> tuple[str, str]:
-        """Where `continue` and `break` go."""
-        return self._loops[-1]
+    def innermost_loop(self, after: str) -> tuple[str, str]:
+        """Where `continue` and `break` go: outside a loop, on with what follows."""
+        return self._loops[-1] if self._loops else (after, after)
 
-    def branch(self, name: str, title: str, steps: list[Step]) -> Region:
+    def branch(self, step: Step, title: str, steps: list[Step]) -> Region:
         """A region of its own: the branch runs beside its siblings until it reaches its end."""
-        outer, self._region = self._region, Region(name, title, end=f"{name}_end")
-        self._region.initial = self.entry(steps[0])
+        name = self._names.branch(step, title)
+        outer, self._region = self._region, Region(name, title, end=self._names.free(f"{name}_end"))
+        self._region.initial = self.entry_of(steps, self._region.end)
         self.block(steps, self._region.end)
         made, self._region = self._region, outer
         return made
@@ -158,11 +170,10 @@ def reads(step: Step) -> tuple[str, ...]:
     return tuple(dict.fromkeys(word.text for word in step.declared))
 
 
-def _fields_read(step: Step, texts: list[Text]) -> tuple[str, ...]:
+def _fields_read(step: Step, text: Text) -> tuple[str, ...]:
     """The declared fields that an expression names, so that a guard shows just what it looks at."""
-    named = {part.name for text in texts for read in text.template.reads if read.root == "state" for part in read.path[:1]}
-    whole = any(read.root == "state" and not read.path for text in texts for read in text.template.reads)
-    return tuple(name for name in reads(step) if name in named or whole or None in named)
+    use = state_use(text.template)
+    return tuple(name for name in reads(step) if use.whole or name in use.fields)
 
 
 def _output(step: Step) -> str | None:

@@ -4,23 +4,10 @@ from __future__ import annotations
 
 import keyword
 import re
+from collections.abc import Iterable
 
-RESERVED = frozenset(
-    """
-    activate_initial_state active_listeners add_from_attributes add_inherited add_listener addressed
-    """.split()
-)
-"""What a state may not be called: attributes of the runtime's Machine and its instances. The compiler does not import
-the state machine library (0.1 s), so the names stand here; a test compares them with the real thing."""
-
-CLASS_NAMES = frozenset(
-    """
-    Annotated Any Ask Assign Begin ChoiceAnswer ConfirmAnswer Delay DelegateResult Field Fields InfoAnswer Inputs Literal
-    Machine NotRequired Retry Return ShellResult Spawn State TextAnswer TypedDict WORKFLOW WaitResult Workflow
-    WorkflowInputs WorkflowObject WorkflowState
-    """.split()
-)
-"""Names that a generated module imports or defines itself."""
+from wfc.lower.reserved import CLASS_NAMES, RESERVED
+from wfc.steps.base import Step
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 
@@ -28,11 +15,47 @@ _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 def identifier(name: str) -> str:
     """A Python identifier for a step, task or workflow name."""
     made = _NOT_NAME.sub("_", name)
-    if made[:1].isdigit():
-        made = f"_{made}"
-    if keyword.iskeyword(made) or keyword.issoftkeyword(made) or made in RESERVED or made.startswith("error_"):
+    if not made[:1].isalpha():
+        made = f"step_{made}"
+    if keyword.iskeyword(made) or keyword.issoftkeyword(made) or made in RESERVED:
         made = f"{made}_"
     return made
+
+
+class Names:
+    """The names of one chart's states: each step's own first, then those of its parts, none of them twice.
+
+    Two steps whose names become the same one are an error (WF110), but other checks look at the IR all the same.
+    """
+
+    def __init__(self, steps: Iterable[Step]) -> None:
+        self._taken: set[str] = set(RESERVED)
+        self._counts: dict[str, int] = {}
+        self._steps = {step: self.free(identifier(step.name)) for step in steps}
+        self._parts: dict[tuple[Step, str], str] = {}
+
+    def of(self, step: Step) -> str:
+        return self._steps[step]
+
+    def part(self, step: Step, part: str) -> str:
+        """The name of a state that is part of a step."""
+        key = (step, part)
+        if key not in self._parts:
+            self._parts[key] = self.branch(step, part)
+        return self._parts[key]
+
+    def branch(self, step: Step, title: str) -> str:
+        """The name of one of a step's branches, whose title the author chose."""
+        return self.free(f"{self.of(step)}_{_NOT_NAME.sub('_', title)}")
+
+    def free(self, name: str) -> str:
+        """That name, or the next like it that nothing has yet."""
+        made = name
+        while made in self._taken:
+            self._counts[name] = self._counts.get(name, 1) + 1
+            made = f"{name}_{self._counts[name]}"
+        self._taken.add(made)
+        return made
 
 
 def class_name(name: str) -> str:
@@ -51,5 +74,3 @@ def machine_name(name: str) -> str:
 def module_name(workflow: str) -> str:
     made = _NOT_NAME.sub("_", workflow)
     return f"_{made}" if made[:1].isdigit() else f"{made}_" if keyword.iskeyword(made) else made
-
-

@@ -6,7 +6,7 @@ import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from wfc.diagnostics import Diagnostic, Fix, Note, Severity
+from wfc.diagnostics import Diagnostic, Fix, Note, Severity, tidy
 from wfc.source import Span
 from wfc.unit import Unit
 
@@ -48,10 +48,10 @@ class Rule:
                 code=self.code,
                 name=self.name,
                 severity=found.severity or self.severity,
-                message=found.message,
+                message=tidy(found.message),
                 span=found.span,
-                notes=found.notes,
-                help=found.help,
+                notes=tuple(Note(tidy(note.message), note.span) for note in found.notes),
+                help=tidy(found.help),
                 fix=found.fix,
                 step=found.step,
             )

@@ -27,9 +27,20 @@ from collections.abc import Iterator
 from wfc.core.shape import Shape
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import remove_entry
+from wfc.source import Entry
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step, UnknownStep
 from wfc.unit import Unit
+
+_INSTEAD = {
+    ("return", "when"): "put the return into the `then` of a condition",
+    ("return", "output_to"): "what it returns is its `value`",
+    ("parallel", "output_to"): "the steps in its branches have `output_to` of their own",
+    ("while", "output_to"): "the steps in the loop have `output_to` of their own",
+    ("condition", "steps"): "the steps go into `then` and `else`",
+    ("foreach", "steps"): "the steps go into a task under `tasks:`, which `task` names",
+}
+"""Where a field has a better place; else the help says which steps take it."""
 
 
 @rule("WF009", "field-not-allowed", fix="unsafe")
@@ -37,14 +48,20 @@ def check(unit: Unit) -> Iterator[Finding]:
     for step in unit.steps:
         for entry in step.node.entries:
             if belongs_elsewhere(step, entry.key.text):
-                yield Finding(
-                    entry.key.span,
-                    f"{step.label} takes no `{entry.key.text}`",
-                    help=f"`{entry.key.text}` belongs to {_owners(entry.key.text)}; {step.label} takes "
-                    + ", ".join(f"`{name}`" for name in step.FIELDS if name not in ("id", "type")),
-                    fix=remove_entry(step.node, entry, f"remove {entry.key.text}"),
-                    step=step.name,
-                )
+                yield _finding(step, entry)
+
+
+def _finding(step: Step, entry: Entry) -> Finding:
+    key = entry.key.text
+    fields = ", ".join(f"`{name}`" for name in step.FIELDS if name not in ("id", "type"))
+    advice = _INSTEAD.get((step.kind, key)) or f"`{key}` is for {_owners(key)}; {step.label} takes {fields}"
+    return Finding(
+        entry.key.span,
+        f"{step.label} takes no `{key}`",
+        help=advice,
+        fix=remove_entry(step.node, entry, f"remove {key}"),
+        step=step.name,
+    )
 
 
 def belongs_elsewhere(shape: Shape, key: str) -> bool:
@@ -55,5 +72,7 @@ def belongs_elsewhere(shape: Shape, key: str) -> bool:
 
 
 def _owners(key: str) -> str:
-    owners = [name for name, kind in STEP_TYPES.items() if key in kind.FIELDS]
-    return ", ".join(owners[:4]) + (" and others" if len(owners) > 4 else "")
+    owners = [f"`{name}`" for name, kind in STEP_TYPES.items() if key in kind.FIELDS]
+    if len(owners) > 4:
+        return ", ".join(owners[:3]) + " and others"
+    return " and ".join(filter(None, [", ".join(owners[:-1]), owners[-1]]))

@@ -24,7 +24,7 @@ _MESSAGES = {
 }
 
 
-@rule("WF701", "stale-output", fix="safe")
+@rule("WF701", "stale-output")
 def check(unit: Unit) -> Iterator[Finding]:
     for drift in unit.drift:
         if drift.condition in _MESSAGES:

@@ -1,7 +1,7 @@
 """A key that nothing reads.
 
-A misspelt key would be ignored without a word, so it is an error. Keys that belong to another kind of step are
-WF009's.
+A misspelt key would be ignored without a word, so it is an error. Keys that belong to another kind of step
+are WF009's.
 
 Bad:
 
@@ -25,33 +25,84 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core.shape import Shape
-from wfc.diagnostics import Edit, Fix
 from wfc.rules.base import Finding, rule
+from wfc.rules.edits import rename
 from wfc.rules.field_not_allowed import belongs_elsewhere
 from wfc.source import Entry
+from wfc.source.wording import excerpt
 from wfc.steps.base import Step, UnknownStep
 from wfc.suggest import did_you_mean, nearest
 from wfc.unit import Unit
+
+_SAME = {
+    "command": ("run", "script", "cmd", "shell", "bash", "exec"),
+    "message": ("question", "text", "prompt", "title", "label"),
+    "instructions": ("prompt", "instruction", "task", "message", "goal"),
+    "options": ("choices",),
+    "parameters": ("params", "args", "arguments", "inputs", "with"),
+    "with": ("inputs", "params", "args", "arguments", "parameters"),
+    "output_to": ("output", "outputs", "result", "save_to", "store", "store_as", "register"),
+    "needs_state": ("needs", "reads", "requires", "state"),
+    "when": ("condition", "unless", "only_if"),
+    "if": ("condition", "while", "test", "expr", "when"),
+    "then": ("steps", "do", "body"),
+    "steps": ("do", "body", "then"),
+    "duration_seconds": ("seconds", "duration", "time", "delay", "timeout"),
+    "items": ("in", "over", "list", "for_each", "foreach"),
+    "retry": ("retries", "max_retries", "attempts"),
+    "max_attempts": ("attempts", "count", "times", "max"),
+    "delay_seconds": ("delay", "interval", "wait"),
+    "timeout": ("timeout_seconds", "time_limit"),
+    "max_iterations": ("max", "limit", "max_loops", "times"),
+    "updates": ("set", "values", "assign", "state"),
+    "target": ("to", "goto", "step"),
+    "workflow": ("uses", "name"),
+    "initial_state": ("state", "variables", "vars"),
+    "min": ("minimum",),
+    "max": ("maximum",),
+    "enum": ("values", "allowed", "choices", "one_of", "options"),
+    "item_type": ("items", "element_type"),
+    "required_keys": ("keys",),
+}
+"""Words of other workflow languages, by the field that says the same here."""
+_SUGGESTIONS = 50
+"""More unknown keys in one mapping are no typing mistakes, and near names take long to find."""
+_OTHER_NAMES = {(name, field) for field, names in _SAME.items() for name in names}
 
 
 @rule("WF004", "unknown-field", fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
     for shape in unit.shapes:
-        if isinstance(shape, UnknownStep):
-            continue
-        for entry in shape.node.entries:
-            if entry.key.text not in shape.FIELDS and not belongs_elsewhere(shape, entry.key.text):
-                yield _finding(shape, entry)
+        if not isinstance(shape, UnknownStep):
+            yield from (_finding(shape, entry, near) for entry, near in meant_fields(shape))
 
 
-def _finding(shape: Shape, entry: Entry) -> Finding:
+def meant_fields(shape: Shape) -> Iterator[tuple[Entry, str | None]]:
+    """The keys that a shape does not know, each with the field that is probably meant."""
     free = [name for name in shape.FIELDS if shape.node.entry(name) is None]
-    near = nearest(entry.key.text, free)
-    fix = Fix(f"rename it to {near}", (Edit(entry.key.span, near),), safe=False) if near else None
+    unknown = [
+        entry
+        for entry in shape.node.entries
+        if entry.key.text not in shape.FIELDS and not belongs_elsewhere(shape, entry.key.text)
+    ]
+    for number, entry in enumerate(unknown):
+        near = _same_thing(entry.key.text, free) if number < _SUGGESTIONS else None
+        yield entry, near
+        if near:
+            free.remove(near)
+
+
+def _same_thing(key: str, free: list[str]) -> str | None:
+    """A field that is not there yet and is what the key must mean."""
+    return next((name for name in free if (key.lower(), name) in _OTHER_NAMES), None) or nearest(key, free)
+
+
+def _finding(shape: Shape, entry: Entry, near: str | None) -> Finding:
+    key = entry.key.text
     return Finding(
         entry.key.span,
-        f"{shape.label} has no field `{entry.key.text[:60]}`",
-        help=did_you_mean(entry.key.text, free if near else shape.FIELDS),
-        fix=fix,
+        f"{shape.label} has no field `{excerpt(key)}`",
+        help=f"did you mean `{near}`?" if near else did_you_mean("", shape.FIELDS),
+        fix=rename(entry.key, near, f"rename it to {near}") if near else None,
         step=shape.name if isinstance(shape, Step) else None,
     )

@@ -23,5 +23,5 @@ class Break(Step):
     label = "a break step"
 
     def lower(self, chart: Lowering, after: str) -> None:
-        _, end = chart.innermost_loop
+        _, end = chart.innermost_loop(after)
         chart.edge(chart.state(self), end)

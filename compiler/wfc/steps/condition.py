@@ -56,7 +56,6 @@ class Condition(Keeping, Fallible):
         return replace(chart.effect("Assign", self, updates={self.output_to.text: self.if_}), writes=None)
 
     def _guard(self, chart: Lowering) -> Guard:
-        assert self.if_ is not None
         if not self.output_to:
             return chart.guard(self, self.if_)
         field = self.output_to.text

@@ -23,5 +23,5 @@ class Continue(Step):
     label = "a continue step"
 
     def lower(self, chart: Lowering, after: str) -> None:
-        turn, _ = chart.innermost_loop
+        turn, _ = chart.innermost_loop(after)
         chart.edge(chart.state(self), turn)

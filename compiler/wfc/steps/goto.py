@@ -34,8 +34,8 @@ class Goto(Step):
     else_ = Field(WORD, "Where to go when the jumps are used up.")
 
     def lower(self, chart: Lowering, after: str) -> None:
-        assert self.target is not None
         name = chart.state(self)
-        chart.edge(name, chart.target(self.target.text), guard=Guard("at_most", at_most=self.setting("max_iterations")))
+        turns = Guard("at_most", at_most=self.setting("max_iterations"))
+        chart.edge(name, chart.target(self.target, after), guard=turns)
         if self.else_:
-            chart.edge(name, chart.target(self.else_.text), "recover")
+            chart.edge(name, chart.target(self.else_, after), "recover")

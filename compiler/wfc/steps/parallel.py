@@ -37,8 +37,6 @@ class Parallel(Step):
         yield from (self.branches or {}).values()
 
     def lower(self, chart: Lowering, after: str) -> None:
-        regions = tuple(
-            chart.branch(chart.part(self, name), name, steps) for name, steps in (self.branches or {}).items()
-        )
+        regions = tuple(chart.branch(self, name, steps) for name, steps in (self.branches or {}).items())
         name = chart.state(self, regions=regions)
         chart.edge(name, after, f"done_state_{name}")

@@ -40,7 +40,6 @@ class While(Fallible):
         yield self.steps or []
 
     def lower(self, chart: Lowering, after: str) -> None:
-        assert self.if_ is not None
         body = self.steps or []
         start = chart.state(self, Effect("Begin", {"loop": chart.part(self, "turn")}))
         turn = chart.state(self, part="turn")

@@ -14,6 +14,8 @@ from .model import Read, Use
 # Filters that take the name of a filter or test as text, and at which place.
 _NAMED_FILTERS = {"map": 0}
 _NAMED_TESTS = {"select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1}
+# Each read is held against all facts. No one writes more tests around it; a generated text might.
+_MAX_FACTS = 50
 
 
 class Walk:
@@ -54,8 +56,8 @@ class Walk:
         before = self._facts
         for branch in (node, *node.elif_):
             self._expression(branch.test)
-            otherwise = self._facts | facts_of(self._syntax, branch.test, False)
-            self._facts |= facts_of(self._syntax, branch.test, True)
+            otherwise = self._with(facts_of(self._syntax, branch.test, False))
+            self._facts = self._with(facts_of(self._syntax, branch.test, True))
             self._statements(branch.body)
             self._facts = otherwise
         self._statements(node.else_)
@@ -111,9 +113,12 @@ class Walk:
 
     def _under(self, facts: Facts, node: nodes.Node, guarded: bool = False) -> None:
         before = self._facts
-        self._facts = before | facts
+        self._facts = self._with(facts)
         self._expression(node, guarded)
         self._facts = before
+
+    def _with(self, facts: Facts) -> Facts:
+        return self._facts | facts if len(self._facts) < _MAX_FACTS else self._facts
 
     def _access(self, node: nodes.Expr, guarded: bool, called: bool = False) -> None:
         access = unwind(self._syntax, node, called)

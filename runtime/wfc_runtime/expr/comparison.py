@@ -9,7 +9,7 @@ from datetime import date
 
 from .errors import ExpressionError
 from .limits import Meter
-from .values import Value, defined, is_number, kind_of
+from .values import CONTAINER_COST, Value, defined, is_number, kind_of
 
 
 def equal(meter: Meter, left: Value, right: Value) -> bool:
@@ -17,10 +17,10 @@ def equal(meter: Meter, left: Value, right: Value) -> bool:
     if left is right:
         return True
     if isinstance(left, list) and isinstance(right, list):
-        meter.spend(2 + 2 * len(left))
+        meter.spend(CONTAINER_COST + len(left))
         return len(left) == len(right) and all(equal(meter, a, b) for a, b in zip(left, right, strict=True))
     if isinstance(left, dict) and isinstance(right, dict):
-        meter.spend(2 + 2 * len(left))
+        meter.spend(CONTAINER_COST + len(left))
         return left.keys() == right.keys() and all(equal(meter, left[key], right[key]) for key in left)
     if isinstance(left, (list, dict)) or isinstance(right, (list, dict)):
         return False
@@ -37,7 +37,7 @@ def less(meter: Meter, left: Value, right: Value) -> bool:
         meter.read(min(len(left), len(right)))
         return left < right
     if isinstance(left, list) and isinstance(right, list):
-        meter.spend(2 + 2 * min(len(left), len(right)))
+        meter.spend(CONTAINER_COST + min(len(left), len(right)))
         for a, b in zip(left, right, strict=False):
             if not equal(meter, a, b):
                 return less(meter, a, b)

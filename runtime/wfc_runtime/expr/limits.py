@@ -22,7 +22,7 @@ class ExprLimits:
 
     seconds: float = 5.0
     """Wall time."""
-    fuel: int = 2_000_000
+    fuel: int = 1_000_000
     """Units of work: about one per operation in a loop, per item of a list, per 64 characters read."""
     room: int = 32 * MIB
     """Bytes of all values made on the way, whether still in use or not."""
@@ -70,7 +70,7 @@ class Meter:
         self.limits = limits
         self.fuel = limits.fuel
         self.room = limits.room
-        self._look_at = limits.fuel - _LOOK_EVERY
+        self._look_at = max(0, limits.fuel - _LOOK_EVERY)
         self._deadline = time.monotonic() + limits.seconds
 
     def spend(self, units: int) -> None:
@@ -85,7 +85,7 @@ class Meter:
             raise ExpressionError(
                 f"takes too much work: the limit is {self.limits.fuel:,} operations", "limit"
             )
-        self._look_at = self.fuel - _LOOK_EVERY
+        self._look_at = max(0, self.fuel - _LOOK_EVERY)
         if time.monotonic() > self._deadline:
             raise ExpressionError(f"takes longer than {self.limits.seconds:g} seconds", "limit")
 

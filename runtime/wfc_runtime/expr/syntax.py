@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import cast
 
-from jinja2 import nodes
+from jinja2 import TemplateSyntaxError, nodes
 
 from .errors import TemplateError
 from .limits import DEFAULT_LIMITS, ExprLimits
@@ -19,7 +19,7 @@ from .scanner import Scanner
 class Syntax:
     """A text and its tree. `ast` and `error` are both None for a text without holes."""
 
-    __slots__ = ("_closers", "_ends", "_starts", "_tokens", "ast", "error", "lone", "text")
+    __slots__ = ("_closers", "_ends", "_partners", "_starts", "_tokens", "ast", "error", "lone", "text")
 
     def __init__(self, text: str, scanner: Scanner | None = None) -> None:
         self.text = text
@@ -30,6 +30,7 @@ class Syntax:
         self._starts = scanner.starts if scanner else []
         self._ends = scanner.ends if scanner else []
         self._closers = scanner.closers if scanner else {}
+        self._partners: dict[int, int] = {}
 
     @property
     def is_literal(self) -> bool:
@@ -50,6 +51,9 @@ class Syntax:
             return number + 1
         if isinstance(node, nodes.Test):
             return number + (2 if self._tokens[number + 1].key == "name:not" else 1)
+        if isinstance(node, nodes.Compare):
+            # Jinja gives a comparison the place *after* it.
+            return self.token(node.expr)
         return number
 
     def token_span(self, node: nodes.Node) -> tuple[int, int]:
@@ -74,10 +78,10 @@ class Syntax:
         todo = [node]
         while todo:
             item = todo.pop()
-            # Jinja gives a comparison the place *after* it; its operands tell where it is.
-            if item.lineno is not None and not isinstance(item, nodes.Compare):
-                first = min(first, item.lineno)
-                last = max(last, self.token(item))
+            if item.lineno is not None:
+                number = self.token(item)
+                first = min(first, number if isinstance(item, nodes.Compare) else item.lineno)
+                last = max(last, number)
             todo.extend(item.iter_child_nodes())
         if last < 0:
             return 0, len(self.text)
@@ -86,10 +90,12 @@ class Syntax:
 
     def _balance(self, first: int, last: int) -> tuple[int, int]:
         """Widen a range of tokens until each bracket in it has its partner."""
-        partners = self._closers | {closer: opener for opener, closer in self._closers.items()}
+        if not self._partners:
+            openers = {closer: opener for opener, closer in self._closers.items()}
+            self._partners = self._closers | openers
         number = first
         while number <= last:
-            partner = partners.get(number, number)
+            partner = self._partners.get(number, number)
             if partner < first:
                 first = number = partner
             last = max(last, partner)
@@ -116,6 +122,9 @@ def parse(text: str, limits: ExprLimits = DEFAULT_LIMITS) -> Syntax:
             _check_depth(syntax, tree, limits.tree)
     except TemplateError as error:
         syntax.error = error.with_traceback(None)
+    except TemplateSyntaxError as error:
+        # The parser's own failures go through ours. This is for one that a later Jinja may add.
+        syntax.error = TemplateError(error.message or "this can't be read", 0, len(text))
     except RecursionError:
         # The scanner's estimate keeps the parser far from this, unless the caller's own stack is nearly full.
         syntax.error = TemplateError("nested too deeply", 0, len(text))

@@ -16,6 +16,9 @@ from jinja2 import nodes
 from .errors import ExpressionError
 from .limits import Meter
 
+CONTAINER_COST = 6
+"""Fuel to look into a list or object, besides its items. Bombs are made of many small ones."""
+
 Value = Any
 """None, bool, int, float, str, list or dict; on the way also date, datetime and the classes below."""
 
@@ -149,7 +152,7 @@ class _Copy:
             if depth <= 0:
                 limit = self._meter.limits.depth
                 raise ExpressionError(f"the value is nested too deeply: the limit is {limit} levels", "limit")
-            self._meter.spend(1 + len(value))
+            self._meter.spend(CONTAINER_COST + len(value))
             self._pay(2 + len(value))
             if isinstance(value, dict):
                 return {self._key(key): self.copy(item, depth - 1) for key, item in value.items()}

@@ -55,13 +55,18 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     steps: ClassVar[Mapping[str, Effect]] = {}
 
     def __init__(self, run: Run) -> None:
+        # A machine that finds itself somewhere does not run off when it is built: `step` starts or restores it.
+        assert self.initial_state is not None
+        run.configuration_value = self.initial_state.value
         super().__init__(run, state_field="configuration_value")
 
     def on_enter_state(self, target: State) -> None:
-        self.model.entered(target.id, self.steps.get(target.id))
+        if target.is_atomic and not target.final:
+            self.model.entered(target.id)
 
     def on_exit_state(self, source: State) -> None:
-        self.model.left(source.id)
+        if source.is_atomic and not source.final:
+            self.model.left(source.id)
 
     def addressed(self, source: State, at: str = "") -> bool:
         """Side by side, an event is for one branch only."""

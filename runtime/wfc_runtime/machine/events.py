@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import Any
 
 from wfc_runtime.contract import Json
+from wfc_runtime.errors import Refused
 from wfc_runtime.machine.snapshot import Snapshot
 
 
@@ -14,12 +14,13 @@ class Event:
     at: float
     """Seconds since the epoch."""
     id: str
-    """Unique among a run's events: the seed of uuid()."""
+    """Unique among all events: the seed of uuid() and of children's ids."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Start(Event):
     inputs: dict[str, Json] = field(default_factory=dict)
+    """Complete and checked: what `check_inputs` gave."""
     scope: dict[str, Json] = field(default_factory=dict)
 
 
@@ -35,11 +36,12 @@ class Clock(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Joined(Event):
-    """The children of a visit have ended. Each result is {"value": ...} or {"error": ...}, in item order."""
+class ChildEnded(Event):
+    """A child of a visit has ended: with {"value": ...} or {"error": ...}."""
 
     visit: str
-    results: list[dict[str, Json]]
+    index: int
+    result: dict[str, Json]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -51,41 +53,28 @@ class Cancel(Event):
 class Child:
     """A machine to start for a visit of a Spawn state."""
 
+    id: str
     visit: str
     index: int
     task: str | None
     workflow: str | None
-    inputs: dict[str, Json] | None
-    scope: dict[str, Json]
     agent: str | None
+    inputs: dict[str, Json] | None
+    """None: the item in the scope fills them, see `bind_item`."""
+    scope: dict[str, Json]
 
 
-@dataclass
+@dataclass(slots=True)
 class Outcome:
     snapshot: Snapshot
     entered: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     written: dict[str, Json] = field(default_factory=dict)
-    children: list[Child] = field(default_factory=list)
-    dropped: list[str] = field(default_factory=list)
-    """Visits that ended without an answer: their children, if any, are to be cancelled."""
-    notes: list[dict[str, Any]] = field(default_factory=list)
+    started: list[Child] = field(default_factory=list)
+    """Children to start now."""
+    stopped: list[str] = field(default_factory=list)
+    """The ids of children whose results nobody waits for any more: to be cancelled."""
+    notes: list[dict[str, Json]] = field(default_factory=list)
     """Failures that were retried or recovered from."""
-
-
-class Refused(Exception):
-    """An event that does not fit what the machine waits for. Nothing has changed."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-
-
-class StepFailed(Exception):
-    """A step could not do its work."""
-
-    def __init__(self, code: str, message: str) -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
+    refusal: Refused | None = None
+    """The result did not fit. All that changed is how often that has happened, so the snapshot is to be kept."""

@@ -43,7 +43,7 @@ def at_most(turns: int) -> Guard:
 @dataclass(frozen=True)
 class Unfailed:
     def holds(self, machine: Machine[Any, Any], source: State) -> bool:
-        return not machine.model.has_failed(source.id)
+        return machine.model.may_leave(source.id)
 
 
 ok: Guard = Unfailed().holds

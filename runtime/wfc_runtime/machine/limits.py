@@ -4,15 +4,26 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from wfc_runtime.expr import DEFAULT_LIMITS, ExprLimits
+
 
 @dataclass(frozen=True)
 class Limits:
-    state_bytes: int = 1024 * 1024
+    input_bytes: int = 256 * 1024
     result_bytes: int = 256 * 1024
     action_bytes: int = 256 * 1024
+    state_bytes: int = 1024 * 1024
+    nesting: int = 100
+    """Lists and objects inside each other in a value from outside."""
     pending_actions: int = 50
     parallel_children: int = 100
+    """Children of a run at work at once; more are queued."""
+    depth: int = 5
+    """Runs inside each other: a call, or a foreach in a task, goes one deeper."""
+    moves: int = 10_000
+    """States entered while one event is worked through."""
     grace_seconds: float = 30
     """How long after its timeout an action counts as lost."""
     misfits: int = 3
-    """How many results that do not fit a step may get before it fails."""
+    """How many results that do not fit a step may get before it fails, where its `retry` does not say."""
+    expressions: ExprLimits = DEFAULT_LIMITS

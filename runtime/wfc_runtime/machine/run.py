@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
-from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from wfc_runtime.contract import Json
-from wfc_runtime.expr import ExpressionError, evaluate_tree
-from wfc_runtime.machine import schema
-from wfc_runtime.machine.effects import Ask, Assign, Delay, Effect, Return, Spawn
-from wfc_runtime.machine.events import Child, Event, Outcome, StepFailed
+from wfc_runtime.errors import StepFailed
+from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree
+from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.chart import Machine
+    from wfc_runtime.machine.effects import Effect
     from wfc_runtime.machine.guards import Condition
 
 
@@ -26,225 +25,215 @@ class Run:
 
     def __init__(self) -> None:
         self.configuration_value: Any = None
-        self.machine: Machine[Any, Any]
-        self.limits = Limits()
+        """Where the state machine library keeps the active states."""
 
     def load(self, machine: Machine[Any, Any], snapshot: Snapshot, event: Event, limits: Limits) -> None:
         self.machine = machine
         self.snapshot = snapshot
         self.event = event
         self.limits = limits
+        self.now = datetime.fromtimestamp(event.at, UTC)
         self.outcome = Outcome(snapshot)
+        self.returned = False
+        self.retrying: set[str] = set()
+        """States about to be entered for a further attempt."""
         self._failed: set[str] = set()
-        self._conditions: dict[str, bool] = {}
+        self._halted = False
+        self._evaluations = 0
 
     # -- what the chart reports ------------------------------------------------
 
-    def entered(self, state: str, effect: Effect | None) -> None:
+    def entered(self, state: str) -> None:
         self.outcome.entered.append(state)
         self.snapshot.visits[state] = self.snapshot.visits.get(state, 0) + 1
         self._failed.discard(state)
-        self._conditions.pop(state, None)
+        if state not in self.retrying:
+            self.snapshot.attempts.pop(state, None)
+        self.retrying.discard(state)
+        if self._halted:
+            return
+        if len(self.outcome.entered) > self.limits.moves:
+            self._end(state, StepFailed("moves", f"more than {self.limits.moves:,} steps without an answer in between"))
+            return
+        effect = self.machine.steps.get(state)
         if effect is not None:
-            self.attempt(state, effect)
+            try:
+                effect.enter(self, state)
+            except StepFailed as error:
+                self.fail(state, error)
 
     def left(self, state: str) -> None:
         self.outcome.left.append(state)
-        for visit in [visit for visit, pending in self.snapshot.pending.items() if pending.state == state]:
-            del self.snapshot.pending[visit]
-            self.outcome.dropped.append(visit)
-
-    def attempt(self, state: str, effect: Effect) -> None:
-        try:
-            effect.enter(self, state)
-        except (StepFailed, ExpressionError) as error:
-            self.fail(state, error.code, error.message)
+        self.drop(state)
 
     # -- guards ----------------------------------------------------------------
 
-    def has_failed(self, state: str) -> bool:
-        return state in self._failed
+    def may_leave(self, state: str) -> bool:
+        """Nothing has failed here that has not been dealt with."""
+        return not self._halted and state not in self._failed
 
     def holds(self, state: str, condition: Condition) -> bool:
-        if state in self._failed:
+        if not self.may_leave(state):
             return False
         try:
-            value = self.evaluate(condition.text, condition.reads)
-            if value and condition.most is not None:
+            holds = self._condition(condition)
+            if holds and condition.most is not None:
                 self._count_turn(state, condition.most)
-        except (StepFailed, ExpressionError) as error:
-            self.fail(state, error.code, error.message)
+        except StepFailed as error:
+            self.fail(state, error)
             return False
-        return bool(value)
+        return holds
 
     def _count_turn(self, state: str, most: int) -> None:
         turns = self.snapshot.visits[state] - self.snapshot.loops.get(state, 0)
         if turns > most:
-            raise StepFailed("max_iterations", f"max_iterations ({most}) is used up")
+            raise StepFailed(
+                "max_iterations",
+                f"max_iterations ({most}) is used up",
+                "Raise max_iterations, or say with `else` or `on_error` where to go on.",
+            )
+
+    # -- visits ----------------------------------------------------------------
+
+    def suspend(self, pending: Pending, size: int, visit: str | None = None) -> str:
+        """Wait in a state; `size` is what the agent gets of it, in bytes."""
+        limits = self.limits
+        if len(self.snapshot.pending) >= limits.pending_actions:
+            raise StepFailed("pending_actions", f"more than {limits.pending_actions} actions would be pending at once")
+        if size > limits.action_bytes:
+            raise StepFailed(
+                "action_size",
+                f"the action would be {size:,} bytes; the limit is {limits.action_bytes:,}",
+                "Pass large texts by reference: the path of a file instead of its content.",
+            )
+        name = visit or self.visit_of(pending.state)
+        self.snapshot.pending[name] = pending
+        return name
+
+    def visit_of(self, state: str) -> str:
+        """The name of the latest visit: the step's id, with a number when it is not the first."""
+        count = self.snapshot.visits.get(state, 1)
+        name = self.machine.states_map[state].name
+        return name if count == 1 else f"{name}@{count}"
+
+    def complete(self, visit: str, result: Json, event: str) -> None:
+        """A visit has brought a result: keep it and go on."""
+        pending = self.snapshot.pending[visit]
+        try:
+            self.put(self.machine.steps[pending.state], result)
+        except StepFailed as error:
+            self.fail(pending.state, error)
+            return
+        del self.snapshot.pending[visit]
+        self.go_on(event, pending.state)
+
+    def go_on(self, event: str, state: str) -> None:
+        self.machine.raise_(event, at=state)
+
+    def drop(self, state: str) -> None:
+        """Wait no longer in a state; nobody wants the results of its children now."""
+        pending = self.snapshot.pending
+        for visit in [visit for visit, one in pending.items() if one.state == state]:
+            dropped = pending.pop(visit)
+            outcome = self.outcome
+            outcome.started = [child for child in outcome.started if child.visit != visit]
+            outcome.stopped += [str(child["run"]) for child in dropped.children if child and "run" in child]
 
     # -- failures --------------------------------------------------------------
 
-    def fail(self, state: str, code: str, message: str) -> None:
-        """Try again, take the recovery edge, or end the run: in that order, as the chart offers."""
-        self._failed.add(state)
-        self._drop_pending(state)
+    def will_retry(self, state: str) -> bool:
         effect = self.machine.steps.get(state)
         made = self.snapshot.attempts.get(state, 0) + 1
-        error = {"code": code, "message": message, "step_id": self.step_name(state)}
-        if effect is not None and effect.retry is not None and made < effect.retry.max_attempts:
-            self.snapshot.attempts[state] = made
-            self.outcome.notes.append({"retried": made, **error})
-            self.machine.raise_("retry", at=state)
+        return effect is not None and effect.retry is not None and made < effect.retry.max_attempts
+
+    def fail(self, state: str, error: StepFailed, retry: bool = True) -> None:
+        """Try again, take the recovery edge, or end the run: in that order, as the chart offers."""
+        if self._halted:
             return
-        self.snapshot.attempts.pop(state, None)
-        if self.machine.can_recover(state):
-            self.outcome.notes.append({"recovered": True, **error})
-            self.machine.raise_("recover", at=state)
+        self._failed.add(state)
+        self.drop(state)
+        record = error.record(self.visit_of(state))
+        attempts = self.snapshot.attempts
+        if retry and self.will_retry(state):
+            attempts[state] = attempts.get(state, 0) + 1
+            self.outcome.notes.append({"retried": attempts[state], **record})
+            self.go_on("retry", state)
             return
-        self.snapshot.error = error
+        attempts.pop(state, None)
+        if error.code != STATE_ACCESS and self.machine.can_recover(state):
+            self.outcome.notes.append({"recovered": True, **record})
+            self.go_on("recover", state)
+            return
+        self._end(state, error)
+
+    def _end(self, state: str, error: StepFailed) -> None:
+        """The run fails, and nothing else moves before it has."""
+        self._halted = True
+        self.snapshot.error = error.record(self.visit_of(state))
         self.machine.raise_("fail")
-
-    def _drop_pending(self, state: str) -> None:
-        for visit in [visit for visit, pending in self.snapshot.pending.items() if pending.state == state]:
-            del self.snapshot.pending[visit]
-            self.outcome.dropped.append(visit)
-
-    # -- effects ---------------------------------------------------------------
-
-    def ask(self, state: str, ask: Ask) -> None:
-        parameters = {**self.evaluate(dict(ask.parameters), ask.reads), **_timing(ask, self.event)}
-        where = self.evaluate(dict(ask.where), ask.reads)
-        limit = None if ask.timeout is None else self.event.at + ask.timeout + self.limits.grace_seconds
-        resume_at = None if ask.wait_seconds is None else self.event.at + ask.wait_seconds
-        self._add_pending(
-            Pending(
-                state=state,
-                step=self.step_name(state),
-                kind=ask.kind,
-                parameters=parameters,
-                instruction=ask.instruction,
-                result_schema=schema.narrowed(schema.of(ask.result), where),
-                deadline=limit,
-                resume_at=resume_at,
-            )
-        )
-
-    def assign(self, state: str, assign: Assign) -> None:
-        written: dict[str, Json] = {}
-        for name, expression in assign.updates.items():
-            written[name] = self.evaluate(expression, assign.reads, written)
-        self.write(written)
-        self.put(assign, written)
-
-    def spawn(self, state: str, spawn: Spawn) -> None:
-        visit = self._add_pending(
-            Pending(
-                state=state,
-                step=self.step_name(state),
-                kind="call" if spawn.items is None else "foreach",
-                parameters={"task": spawn.task, "workflow": spawn.workflow, "agent": spawn.agent,
-                            "sequential": spawn.sequential},
-            )
-        )
-        if spawn.items is None:
-            inputs = self.evaluate(dict(spawn.inputs or {}), spawn.reads)
-            self.outcome.children.append(Child(visit, 0, None, spawn.workflow, inputs, {}, spawn.agent))
-            return
-        for index, item in enumerate(self._items(spawn)):
-            scope = {"item": item, "index": index}
-            inputs = None
-            if spawn.inputs is not None and not spawn.sequential:
-                inputs = self.evaluate(dict(spawn.inputs), spawn.reads, scope)
-            self.outcome.children.append(Child(visit, index, spawn.task, None, inputs, scope, spawn.agent))
-
-    def _items(self, spawn: Spawn) -> list[Json]:
-        items = self.evaluate(spawn.items, spawn.reads)
-        if not isinstance(items, list):
-            raise StepFailed("items", f"`items` gave {schema.describe(items)}, not a list")
-        if spawn.max_items is not None and len(items) > spawn.max_items:
-            raise StepFailed("max_items", f"`items` gave {len(items)} items; max_items is {spawn.max_items}")
-        return items
-
-    def child_inputs(self, visit: str, scope: Mapping[str, Json]) -> dict[str, Json]:
-        """The inputs of a child of a sequential foreach, once the results before it are known."""
-        spawn = self.machine.steps[self.snapshot.pending[visit].state]
-        assert isinstance(spawn, Spawn)
-        assert spawn.inputs is not None
-        result: dict[str, Json] = self.evaluate(dict(spawn.inputs), spawn.reads, scope)
-        return result
-
-    def finish(self, state: str, effect: Return) -> None:
-        self.snapshot.result = self.evaluate(effect.value, effect.reads)
-
-    def begin_loop(self, loop: str) -> None:
-        self.snapshot.loops[loop] = self.snapshot.visits.get(loop, 0)
-
-    def delay(self, state: str, delay: Delay) -> None:
-        retry = self.machine.steps[delay.step].retry
-        assert retry is not None
-        seconds = retry.delay(self.snapshot.attempts[delay.step])
-        self._add_pending(
-            Pending(
-                state=state,
-                step=self.step_name(delay.step),
-                kind="retry",
-                parameters={"attempt": self.snapshot.attempts[delay.step] + 1, "of": retry.max_attempts},
-                resume_at=self.event.at + seconds,
-            )
-        )
 
     # -- values ----------------------------------------------------------------
 
     def evaluate(self, expression: Json, reads: tuple[str, ...], names: Mapping[str, Json] | None = None) -> Any:
         """An expression sees the declared fields only, the inputs, and what its scope adds."""
+        try:
+            return evaluate_tree(expression, self._context(reads, names), **self._means(reads))
+        except ExpressionError as error:
+            raise _step_failed(error) from None
+
+    def _condition(self, condition: Condition) -> bool:
+        try:
+            context = self._context(condition.reads, None)
+            return evaluate_condition(condition.text, context, **self._means(condition.reads))
+        except ExpressionError as error:
+            raise _step_failed(error) from None
+
+    def _context(self, reads: tuple[str, ...], names: Mapping[str, Json] | None) -> dict[str, Json]:
         state = self.snapshot.state
-        context = {
+        return {
             **self.snapshot.scope,
             **(names or {}),
             "state": {name: state[name] for name in reads if name in state},
             "inputs": self.snapshot.inputs,
         }
-        return evaluate_tree(
-            expression,
-            context,
-            now=datetime.fromtimestamp(self.event.at, UTC),
-            uuid_seed=f"{self.event.id}/{len(self.outcome.entered)}",
-            hidden=frozenset(name for name in state if name not in reads),
-        )
+
+    def _means(self, reads: tuple[str, ...]) -> dict[str, Any]:
+        self._evaluations += 1
+        return {
+            "now": self.now,
+            "uuid_seed": f"{self.event.id}/{self._evaluations}",
+            "limits": self.limits.expressions,
+            "hidden": frozenset(name for name in self.snapshot.state if name not in reads),
+        }
 
     def put(self, effect: Effect, result: Json) -> None:
         if effect.writes is not None:
             self.write({effect.writes: result})
 
     def write(self, values: dict[str, Json]) -> None:
-        state = {**self.snapshot.state, **values}
-        size = len(json.dumps(state, ensure_ascii=False).encode())
+        """All of them or, where the state would grow too large, none."""
+        state, size = self.snapshot.state, self.snapshot.size
+        written = {**state, **values}
+        for name, value in values.items():
+            size += size_of(value) - size_of(state[name]) if name in state else size_of(value) + size_of(name) + 1
+        # A comma before every field but the first.
+        size += max(len(written) - 1, 0) - max(len(state) - 1, 0)
         if size > self.limits.state_bytes:
-            raise StepFailed("state_size", f"the state would be {size:,} bytes; the limit is {self.limits.state_bytes:,}")
-        self.snapshot.state = state
+            raise StepFailed(
+                "state_size",
+                f"the state would be {size:,} bytes; the limit is {self.limits.state_bytes:,}",
+                "Keep large values in files and their paths in the state.",
+            )
+        self.snapshot.state = written
+        self.snapshot.size = size
         self.outcome.written.update(values)
 
-    def step_name(self, state: str) -> str:
-        """The YAML's own id of a state."""
-        return str(self.machine.states_map[state].name)
 
-    def _add_pending(self, pending: Pending) -> str:
-        if len(self.snapshot.pending) >= self.limits.pending_actions:
-            raise StepFailed("pending_actions", f"more than {self.limits.pending_actions} actions would be pending at once")
-        size = len(json.dumps(asdict(pending), ensure_ascii=False).encode())
-        if size > self.limits.action_bytes:
-            raise StepFailed("action_size", f"the action would be {size:,} bytes; the limit is {self.limits.action_bytes:,}")
-        count = self.snapshot.visits[pending.state]
-        visit = pending.step if count == 1 else f"{pending.step}@{count}"
-        if pending.kind == "retry":
-            visit = f"{visit}#retry"
-        self.snapshot.pending[visit] = pending
-        return visit
+STATE_ACCESS = "state_access"
+"""Reading a field that the step did not declare: no retry helps and no recovery is allowed to hide it."""
 
 
-def _timing(ask: Ask, event: Event) -> dict[str, Json]:
-    """What the agent is told of time: the limit for its work, or the moment to come back."""
-    if ask.wait_seconds is not None:
-        resume_at = datetime.fromtimestamp(event.at + ask.wait_seconds, UTC)
-        return {"duration_seconds": ask.wait_seconds, "resume_at": resume_at.isoformat()}
-    return {} if ask.timeout is None else {"timeout": ask.timeout}
+def _step_failed(error: ExpressionError) -> StepFailed:
+    if error.reason == "undefined" and error.message.endswith("needs_state"):
+        return StepFailed(STATE_ACCESS, str(error), "Add the field to the step's needs_state.")
+    return StepFailed("expression", str(error))

@@ -1,4 +1,4 @@
-"""Result shapes as JSON Schema, and results checked against them."""
+"""Result types of generated modules as JSON Schema."""
 
 from __future__ import annotations
 
@@ -84,29 +84,3 @@ def describe(value: Json) -> str:
             return "a list"
         case _:
             return "an object"
-
-
-def problems(value: Json, schema: Json) -> list[str]:
-    """Why a value does not fit a schema, each with its place; empty where it fits."""
-    if schema is None or schema == {}:
-        return []
-    found = sorted(_validator(schema).iter_errors(value), key=lambda error: [str(part) for part in error.absolute_path])
-    return [f"{_place(error.absolute_path)}{error.message}"[:300] for error in found[:10]]
-
-
-def _place(path: Any) -> str:
-    steps = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in path)
-    return f"result{steps}: " if steps else ""
-
-
-def _validator(schema: Json) -> Any:
-    """jsonschema's validator with patterns that cannot backtrack for ever. Imported here: it costs 0.1 s."""
-    import jsonschema
-
-    def pattern(validator: Any, pattern: str, instance: Any, schema: Any) -> Any:
-        from wfc_runtime.expr.regex import search
-
-        if isinstance(instance, str) and not search(pattern, instance):
-            yield jsonschema.ValidationError(f"{instance[:60]!r} does not match {pattern!r}")
-
-    return jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": pattern})(schema)

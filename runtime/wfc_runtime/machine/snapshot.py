@@ -3,39 +3,76 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field
 from typing import Any, Self
 
 from wfc_runtime.contract import Json
+from wfc_runtime.errors import SnapshotError
+from wfc_runtime.machine.plain import to_text
 
 FORMAT = 1
 
 
-class SnapshotError(ValueError):
-    """A snapshot that this version cannot go on from."""
-
-
-@dataclass
+@dataclass(slots=True)
 class Pending:
-    """One visit of a state that waits: for an answer, for a moment, or for children."""
+    """One visit of a state that waits: for an answer, for a moment, or for children.
+
+    What the module says of the state (its kind, its instruction, its result) is not repeated here.
+    """
 
     state: str
-    step: str
-    kind: str
-    parameters: dict[str, Json]
-    instruction: str = ""
-    result_schema: Json = None
+    parameters: dict[str, Json] = field(default_factory=dict)
+    where: dict[str, Json] = field(default_factory=dict)
+    """Further demands on properties of the result."""
     deadline: float | None = None
     resume_at: float | None = None
     misfits: int = 0
+    items: list[Json] | None = None
+    """What a foreach goes through."""
+    inputs: list[dict[str, Json] | None] | None = None
+    """The inputs of each child, where they were computed when the state was entered."""
+    children: list[dict[str, Json] | None] = field(default_factory=list)
+    """In item order: None while queued, {"run": id} at work, then {"value": ...} or {"error": ...}."""
+
+    @property
+    def due(self) -> float | None:
+        return self.resume_at if self.resume_at is not None else self.deadline
+
+    def copy(self) -> Pending:
+        return Pending(
+            self.state,
+            self.parameters,
+            self.where,
+            self.deadline,
+            self.resume_at,
+            self.misfits,
+            self.items,
+            self.inputs,
+            list(self.children),
+        )
+
+    def to_data(self) -> dict[str, Json]:
+        data: dict[str, Json] = {"state": self.state}
+        for name in _PENDING_FIELDS:
+            value = getattr(self, name)
+            # Empty lists of items do not get here; 0 misfits, {} and None are what is assumed.
+            if value:
+                data[name] = value
+        return data
 
 
-@dataclass
+_PENDING_FIELDS = ("parameters", "where", "deadline", "resume_at", "misfits", "items", "inputs", "children")
+
+
+@dataclass(slots=True)
 class Snapshot:
     status: str = "running"
     configuration: list[str] = field(default_factory=list)
     inputs: dict[str, Json] = field(default_factory=dict)
     state: dict[str, Json] = field(default_factory=dict)
+    """Replaced as a whole when something is written, never changed in place: copies share it."""
+    size: int = 2
+    """Bytes of the state as JSON."""
     scope: dict[str, Json] = field(default_factory=dict)
     """What a foreach gives its child: item, index and, one after the other, previous."""
     visits: dict[str, int] = field(default_factory=dict)
@@ -46,18 +83,60 @@ class Snapshot:
     result: Json = None
     error: dict[str, Json] | None = None
 
+    @property
+    def due(self) -> float | None:
+        """When the clock has something to do here, at the earliest."""
+        return min((pending.due for pending in self.pending.values() if pending.due is not None), default=None)
+
+    def copy(self) -> Snapshot:
+        """Independent of this one, so that a refused event leaves no trace."""
+        return Snapshot(
+            self.status,
+            self.configuration,
+            self.inputs,
+            self.state,
+            self.size,
+            self.scope,
+            dict(self.visits),
+            dict(self.loops),
+            dict(self.attempts),
+            {visit: pending.copy() for visit, pending in self.pending.items()},
+            self.result,
+            self.error,
+        )
+
     def to_json(self) -> str:
-        return json.dumps({"format": FORMAT, **asdict(self)}, ensure_ascii=False, separators=(",", ":"))
+        data: dict[str, Json] = {"format": FORMAT, "status": self.status}
+        for name in _SNAPSHOT_FIELDS:
+            value = getattr(self, name)
+            if value:
+                data[name] = value
+        data["size"] = self.size
+        if self.pending:
+            data["pending"] = {visit: pending.to_data() for visit, pending in self.pending.items()}
+        # An empty result is a result.
+        if self.result is not None:
+            data["result"] = self.result
+        return to_text(data)
 
     @classmethod
     def from_json(cls, text: str) -> Self:
-        data: dict[str, Any] = json.loads(text)
-        written = data.pop("format", None)
+        try:
+            data: dict[str, Any] = json.loads(text)
+            written = data.pop("format", None)
+        except (ValueError, AttributeError, RecursionError) as error:
+            raise SnapshotError("snapshot_damaged", f"the snapshot can't be read: {error}") from None
         if written != FORMAT:
-            raise SnapshotError(f"the snapshot has format {written!r}, this version of wfc reads format {FORMAT}")
-        data["pending"] = {visit: Pending(**pending) for visit, pending in data["pending"].items()}
-        return cls(**data)
+            raise SnapshotError(
+                "snapshot_format",
+                f"the snapshot has format {written!r}, this version of wfc reads format {FORMAT}",
+                "Use the version of wfc that wrote it.",
+            )
+        try:
+            pending = {visit: Pending(**one) for visit, one in data.pop("pending", {}).items()}
+            return cls(**data, pending=pending)
+        except (TypeError, AttributeError) as error:
+            raise SnapshotError("snapshot_damaged", f"the snapshot does not hold what it should: {error}") from None
 
-    def copy(self) -> Self:
-        """Independent of this one, so that a refused event leaves no trace."""
-        return self.from_json(self.to_json())
+
+_SNAPSHOT_FIELDS = ("configuration", "inputs", "state", "scope", "visits", "loops", "attempts", "error")

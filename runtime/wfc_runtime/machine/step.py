@@ -4,39 +4,34 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
+from threading import Lock
 from typing import Any
 
+from statemachine.exceptions import TransitionNotAllowed
 from statemachine.orderedset import OrderedSet
 
-from wfc_runtime.contract import Json
-from wfc_runtime.machine import schema
+from wfc_runtime.errors import Refused, SnapshotError
 from wfc_runtime.machine.chart import Machine
-from wfc_runtime.machine.effects import Effect
-from wfc_runtime.machine.events import (
-    Cancel,
-    Clock,
-    Event,
-    Joined,
-    Outcome,
-    Refused,
-    Start,
-    StepFailed,
-    Submit,
-)
+from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
+from wfc_runtime.machine.legality import Legality
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.run import Run
-from wfc_runtime.machine.snapshot import Pending, Snapshot
+from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.spawn import Spawn
 
 AnyMachine = type[Machine[Any, Any]]
-ENDINGS = {"completed", "failed", "cancelled"}
+ENDINGS = ("completed", "failed", "cancelled")
+_DEFAULTS = Limits()
 
 
-def step(
-    machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: Limits | None = None
-) -> Outcome:
-    """Work one event through a machine. Raises `Refused`, changing nothing, for an event that does not fit."""
-    driver = _driver(machine)
-    return driver.work(snapshot.copy() if snapshot else None, event, limits or Limits())
+def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: Limits = _DEFAULTS) -> Outcome:
+    """Work one event through a machine.
+
+    The snapshot given is left as it is. Raises `Refused` for an event that does not fit what the machine waits for,
+    and `SnapshotError` for a snapshot that is not one of this machine.
+    """
+    return _driver(machine).work(snapshot.copy() if snapshot else None, event, limits)
 
 
 @lru_cache(maxsize=256)
@@ -48,182 +43,94 @@ class Driver:
     """One instance of a machine, reused: building one costs far more than setting its configuration."""
 
     def __init__(self, machine: AnyMachine) -> None:
-        self.run = Run()
-        self.chart = _Dormant.of(machine)(self.run)
+        self._run = Run()
+        self._chart = machine(self._run)
+        self._legality = Legality(machine)
+        self._lock = Lock()
 
     def work(self, snapshot: Snapshot | None, event: Event, limits: Limits) -> Outcome:
-        match event:
-            case Start():
-                return self._start(event, limits)
-            case _ if snapshot is None:
-                raise Refused("not_started", "the machine has not been started")
+        with self._lock:
+            try:
+                if snapshot is None:
+                    self._start(event, limits)
+                else:
+                    self._go_on(snapshot, event, limits)
+            except TransitionNotAllowed as error:
+                raise SnapshotError("snapshot_illegal", f"the machine has no way on: {error}") from None
+            return self._outcome()
+
+    def _start(self, event: Event, limits: Limits) -> None:
+        if not isinstance(event, Start):
+            raise Refused("not_started", "the run has not been started")
+        initial = json.loads(json.dumps(dict(self._chart.initial)))
+        snapshot = Snapshot(inputs=event.inputs, scope=event.scope, state=initial, size=size_of(initial))
+        self._load(None, snapshot, event, limits)
+        self._chart.activate_initial_state()
+
+    def _go_on(self, snapshot: Snapshot, event: Event, limits: Limits) -> None:
+        if isinstance(event, Start):
+            raise Refused("started", "the run has been started already")
         if snapshot.status in ENDINGS:
-            raise Refused("finished", f"the run is {snapshot.status}; nothing is pending")
-        self._restore(snapshot, event, limits)
+            raise Refused("finished", f"the run is {snapshot.status}", "Nothing is pending: start a new run.")
+        self._legality.check(snapshot)
+        self._load(OrderedSet(snapshot.configuration), snapshot, event, limits)
         match event:
             case Submit():
-                self._submit(event)
+                self._check_pending(event.visit)
+                pending = snapshot.pending[event.visit]
+                self._chart.steps[pending.state].answer(self._run, event.visit, event.result)
+            case ChildEnded():
+                self._child_ended(event)
             case Clock():
-                self._clock()
-            case Joined():
-                self._joined(event)
+                self._clock(event.at)
             case Cancel():
-                snapshot.error = {"code": "cancelled", "message": event.reason or "cancelled"}
-                self.chart.send("cancel")
-        return self._outcome()
-
-    def _start(self, event: Start, limits: Limits) -> Outcome:
-        initial = json.loads(json.dumps(dict(self.chart.initial)))
-        snapshot = Snapshot(inputs=event.inputs, scope=event.scope, state=initial)
-        self._load(None, snapshot, event, limits)
-        self.chart.activate_initial_state()
-        return self._outcome()
-
-    def _restore(self, snapshot: Snapshot, event: Event, limits: Limits) -> None:
-        unknown = [name for name in snapshot.configuration if name not in self.chart.states_map]
-        if unknown:
-            raise Refused("definition_changed", f"the module has no state {', '.join(map(repr, unknown))}")
-        states: Any = OrderedSet(snapshot.configuration)
-        self._load(states, snapshot, event, limits)
+                snapshot.error = {"code": "cancelled", "message": event.reason or "no reason given"}
+                self._chart.raise_("cancel")
 
     def _load(self, configuration: Any, snapshot: Snapshot, event: Event, limits: Limits) -> None:
-        self.run.load(self.chart, snapshot, event, limits)
-        self.chart._engine.clear()
-        self.chart._engine.running = True
-        self.chart.current_state_value = configuration
+        self._run.load(self._chart, snapshot, event, limits)
+        self._chart._engine.clear()
+        self._chart._engine.running = True
+        self._chart.current_state_value = configuration
 
-    # -- events ----------------------------------------------------------------
+    def _check_pending(self, visit: str) -> None:
+        pending = self._run.snapshot.pending
+        if visit not in pending:
+            names = ", ".join(f"`{name}`" for name in pending)
+            raise Refused("not_pending", f"`{visit}` is not pending", f"Pending: {names}.")
 
-    def _submit(self, event: Submit) -> None:
-        pending = self._pending(event.visit)
-        if pending.resume_at is not None:
-            if event.at < pending.resume_at:
-                left = pending.resume_at - event.at
-                raise Refused("too_early", f"`{event.visit}` waits for another {left:.0f} s; ask again then")
-            self._resume(event.visit, pending)
-            return
-        if pending.kind in ("foreach", "call"):
-            raise Refused("children", f"`{event.visit}` goes on by itself when its children have ended")
-        error = _reported_error(event.result)
-        if error is not None:
-            self._fail(event.visit, pending, "agent_error", error)
-        elif isinstance(event.result, dict) and event.result.get("timed_out") is True:
-            self._fail(event.visit, pending, "timeout", "the agent reported that the step timed out")
-        else:
-            self._accept(event, pending)
+    def _child_ended(self, event: ChildEnded) -> None:
+        self._check_pending(event.visit)
+        pending = self._run.snapshot.pending
+        self._spawn(event.visit).ended(self._run, event.visit, event.index, event.result)
+        # The room that it leaves may be what another visit's queue waits for.
+        for visit in [visit for visit, one in pending.items() if None in one.children]:
+            if visit in pending:
+                self._spawn(visit).start_more(self._run, visit)
 
-    def _accept(self, event: Submit, pending: Pending) -> None:
-        size = len(json.dumps(event.result, ensure_ascii=False).encode())
-        if size > self.run.limits.result_bytes:
-            raise Refused(
-                "result_size",
-                f"the result is {size:,} bytes; the limit is {self.run.limits.result_bytes:,}. "
-                "Write it to a file and submit the path, or shorten it",
-            )
-        problems = schema.problems(event.result, pending.result_schema)
-        if problems:
-            pending.misfits += 1
-            if pending.misfits < self.run.limits.misfits:
-                raise Misfit("; ".join(problems), self.run.snapshot)
-            self._fail(event.visit, pending, "result", "no result fitted: " + "; ".join(problems))
-            return
-        self._complete(event.visit, pending, event.result, "submit")
+    def _spawn(self, visit: str) -> Spawn:
+        effect = self._chart.steps[self._run.snapshot.pending[visit].state]
+        if not isinstance(effect, Spawn):
+            raise Refused("not_pending", f"`{visit}` has no children")
+        return effect
 
-    def _clock(self) -> None:
-        for visit, pending in list(self.run.snapshot.pending.items()):
-            if visit not in self.run.snapshot.pending:
-                continue
-            if pending.resume_at is not None and pending.resume_at <= self.run.event.at:
-                self._resume(visit, pending)
-            elif pending.deadline is not None and pending.deadline <= self.run.event.at:
-                self._fail(visit, pending, "timeout", "no result came before the deadline")
-
-    def _resume(self, visit: str, pending: Pending) -> None:
-        if pending.kind == "retry":
-            del self.run.snapshot.pending[visit]
-            self.chart.send("due", at=pending.state)
-        else:
-            waited = pending.parameters.get("duration_seconds")
-            self._complete(visit, pending, {"resumed": True, "duration_seconds": waited}, "due")
-
-    def _joined(self, event: Joined) -> None:
-        pending = self._pending(event.visit)
-        failed = [result["error"] for result in event.results if "error" in result]
-        values = [result["value"] if "value" in result else result for result in event.results]
-        value = values if pending.kind == "foreach" else values[0]
-        if not failed:
-            self._complete(event.visit, pending, value, "joined")
-            return
-        try:
-            self.run.put(self._effect(pending), value)
-        except StepFailed as error:
-            self._fail(event.visit, pending, error.code, error.message)
-            return
-        self._fail(event.visit, pending, "child_failed", f"{len(failed)} of {len(values)} failed: {failed[0]}")
-
-    # -- how a visit ends ------------------------------------------------------
-
-    def _complete(self, visit: str, pending: Pending, result: Json, event: str) -> None:
-        try:
-            self.run.put(self._effect(pending), result)
-        except StepFailed as error:
-            self._fail(visit, pending, error.code, error.message)
-            return
-        del self.run.snapshot.pending[visit]
-        self.run.snapshot.attempts.pop(pending.state, None)
-        self.chart.send(event, at=pending.state)
-
-    def _fail(self, visit: str, pending: Pending, code: str, message: str) -> None:
-        self.run.snapshot.pending.pop(visit)
-        self.run.fail(pending.state, code, message)
-
-    def _effect(self, pending: Pending) -> Effect:
-        return self.chart.steps[pending.state]
-
-    def _pending(self, visit: str) -> Pending:
-        pending = self.run.snapshot.pending.get(visit)
-        if pending is None:
-            names = ", ".join(f"`{name}`" for name in self.run.snapshot.pending) or "nothing"
-            raise Refused("not_pending", f"`{visit}` is not pending; pending: {names}")
-        return pending
+    def _clock(self, now: float) -> None:
+        pending = self._run.snapshot.pending
+        due = sorted((one.due, visit) for visit, one in pending.items() if one.due is not None and one.due <= now)
+        for _, visit in due:
+            if visit in pending:
+                self._chart.steps[pending[visit].state].due(self._run, visit)
 
     def _outcome(self) -> Outcome:
-        snapshot = self.run.snapshot
-        snapshot.configuration = [str(value) for value in self.chart.configuration_values]
-        ended = [name for name in snapshot.configuration if name in ENDINGS]
-        snapshot.status = ended[0] if ended else "running"
-        if snapshot.status == "completed" and not self._returned():
-            snapshot.result = snapshot.state
-        return self.run.outcome
-
-    def _returned(self) -> bool:
-        from wfc_runtime.machine.effects import Return
-
-        return any(isinstance(self.chart.steps.get(name), Return) for name in self.run.outcome.left)
-
-
-class Misfit(Refused):
-    """A result that does not fit its schema. The refusal counts, so the snapshot is to be kept."""
-
-    def __init__(self, message: str, snapshot: Snapshot) -> None:
-        super().__init__("result", message)
-        self.snapshot = snapshot
-
-
-class _Dormant:
-    """Machines that do not run off when they are built: the driver starts or restores them."""
-
-    @staticmethod
-    def of(machine: AnyMachine) -> Any:
-        def build(run: Run) -> Machine[Any, Any]:
-            run.configuration_value = machine.initial_state.value if machine.initial_state else None
-            return machine(run)
-
-        return build
-
-
-def _reported_error(result: Json) -> str | None:
-    if isinstance(result, dict) and set(result) == {"error"}:
-        error = result["error"]
-        return error if isinstance(error, str) else json.dumps(error, ensure_ascii=False)
-    return None
+        snapshot, outcome = self._run.snapshot, self._run.outcome
+        snapshot.configuration = [str(value) for value in self._chart.configuration_values]
+        snapshot.status = next((name for name in snapshot.configuration if name in ENDINGS), "running")
+        if snapshot.status != "running":
+            if snapshot.status == "completed":
+                snapshot.error = None
+                snapshot.result = snapshot.result if self._run.returned else snapshot.state
+            else:
+                snapshot.result = None
+            # Results of earlier items, which the parent has too.
+            snapshot.scope = {name: value for name, value in snapshot.scope.items() if name != "previous"}
+        return outcome

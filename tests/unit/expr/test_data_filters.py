@@ -123,7 +123,7 @@ def test_bool_does_not_guess() -> None:
         ("1048576 | filesizeformat(true)", "1.0 MiB"),
     ],
 )
-def test_number_filters(expression: str, result: Any) -> None:
+def test_a_number_filter_gives_its_result(expression: str, result: Any) -> None:
     assert value(expression) == result
     assert type(value(expression)) is type(result)
 

@@ -29,7 +29,7 @@ from .support import NOW, ev, failure, value
         ("dict({'a': 1}, b=2)", {"a": 1, "b": 2}),
     ],
 )
-def test_functions(expression: str, result: Any) -> None:
+def test_a_function_gives_its_result(expression: str, result: Any) -> None:
     assert value(expression) == result
 
 

@@ -71,7 +71,7 @@ PEOPLE = [
         ("[] | join", ""),
     ],
 )
-def test_list_filters(expression: str, result: Any) -> None:
+def test_a_list_filter_gives_its_result(expression: str, result: Any) -> None:
     assert value(expression, p=PEOPLE) == result
 
 

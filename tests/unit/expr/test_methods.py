@@ -37,7 +37,7 @@ from .support import ev, failure, value
         ("['a', 'b'].index('b')", 1),
     ],
 )
-def test_methods(expression: str, result: Any) -> None:
+def test_a_method_gives_its_result(expression: str, result: Any) -> None:
     assert value(expression) == result
 
 

@@ -54,7 +54,7 @@ from .support import failure, value
         ("1_000 + 0x10", 1016),
     ],
 )
-def test_operators(expression: str, result: Any) -> None:
+def test_an_operator_gives_its_result(expression: str, result: Any) -> None:
     assert value(expression) == result
     assert type(value(expression)) is type(result)
 

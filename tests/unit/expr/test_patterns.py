@@ -32,7 +32,7 @@ from .support import failure, value
         (r"'' | regex_findall('x*')", [""]),
     ],
 )
-def test_patterns(expression: str, result: Any) -> None:
+def test_a_pattern_finds_what_it_should(expression: str, result: Any) -> None:
     assert value(expression) == result
 
 

@@ -48,7 +48,7 @@ from .support import failure, value
         "y is undefined",
     ],
 )
-def test_predicates(expression: str) -> None:
+def test_a_test_that_holds_is_true(expression: str) -> None:
     assert value(expression, x=1) is True
 
 

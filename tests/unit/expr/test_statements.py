@@ -53,7 +53,7 @@ from .support import ev, failure
         ("{% for x in [1] -%}\n  {{ x }}\n{%- endfor %}", "1"),
     ],
 )
-def test_statements(text: str, result: str) -> None:
+def test_a_statement_writes_its_text(text: str, result: str) -> None:
     assert ev(text, state={}) == result
 
 

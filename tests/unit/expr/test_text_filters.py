@@ -42,7 +42,7 @@ from .support import failure, value
         ("3 | upper", "3"),
     ],
 )
-def test_text_filters(expression: str, result: Any) -> None:
+def test_a_text_filter_gives_its_result(expression: str, result: Any) -> None:
     assert value(expression) == result
 
 

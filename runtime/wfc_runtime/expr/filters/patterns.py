@@ -24,7 +24,7 @@ _CACHED = 32
 # RE2's time is at most the length of the text times the size of the pattern, and far less as a rule. All the
 # fuel there is buys some two seconds of the worst case.
 _STEPS_PER_UNIT = 128
-_MATCH_COST = 16
+_MATCH_COST = 8
 _REFERENCE = re.compile(r"\\(?:(\d{1,2})|g<(\w+)>|(.))", re.S)
 
 
@@ -45,7 +45,7 @@ def _compile(pattern: str) -> Any:
         why = why.decode("utf-8", "replace") if isinstance(why, bytes) else str(why)
         if "invalid perl operator" in why:
             why = "it can't look ahead or behind"
-        raise ExpressionError(f"the pattern '{shorten(pattern)}' is not valid: {why}") from None
+        raise ExpressionError(f"the pattern '{shorten(pattern)}' is not valid: {shorten(why)}") from None
 
 
 class _Search:

@@ -6,8 +6,6 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from markupsafe import escape as escape_html
-
 from wfc_runtime.expr.errors import ExpressionError
 from wfc_runtime.expr.methods import METHODS
 from wfc_runtime.expr.methods import replace as replace_text
@@ -16,6 +14,8 @@ from wfc_runtime.expr.run import Run
 from wfc_runtime.expr.values import Value, items_of, kind_of, text_of
 
 _TITLE_BREAK = re.compile(r"([-\s({\[<]+)")
+# The ampersand first: the others bring new ones.
+_ENTITIES = {"&": "&amp;", "<": "&lt;", ">": "&gt;", "'": "&#39;", '"': "&#34;"}
 _WORD = re.compile(r"\w+")
 _SHELL_SAFE = re.compile(r"[\w@%+=:,./-]+", re.ASCII)
 _FORMAT = re.compile(
@@ -131,8 +131,9 @@ def string(run: Run, value: Value) -> str:
 def escape(run: Run, value: Value) -> str:
     """`x | escape`: safe to put into HTML."""
     text = to_text(run, value, "escape")
-    run.make_text(len(text))
-    return str(escape_html(text))
+    for char, entity in _ENTITIES.items():
+        text = replace_text(run, text, char, entity)
+    return text
 
 
 @define(FILTERS, "safe")

@@ -1,0 +1,29 @@
+"""What a template reads of the state."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from wfc.template import Read, Template
+
+
+@dataclass(frozen=True)
+class StateUse:
+    fields: dict[str, list[Read]] = field(default_factory=dict)
+    """The fields it names, each with every place that does."""
+    whole: bool = False
+    """Whether it looks at the state as a whole, as `state | tojson` and `state[name]` do."""
+
+
+def state_use(template: Template) -> StateUse:
+    fields: dict[str, list[Read]] = {}
+    whole = False
+    for read in template.reads:
+        if read.root != "state":
+            continue
+        first = read.path[0] if read.path else None
+        if first is not None and isinstance(first.name, str) and not first.called:
+            fields.setdefault(first.name, []).append(read)
+        else:
+            whole = True
+    return StateUse(fields, whole)

@@ -1,0 +1,2 @@
+from wfc.graph.model import Picture
+def render_dot(picture: Picture) -> str: return ""

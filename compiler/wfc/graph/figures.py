@@ -1,0 +1,160 @@
+"""How large each node is, and where its text stands in it. Boxes of one flow have one width: that is calmer to look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from wfc.graph.drawing import Drawing, Text
+from wfc.graph.measure import text_width
+from wfc.graph.model import Flow, Node, Shape
+from wfc.graph.words import printable, wrap
+
+SIZES = {"title": 12.0, "detail": 10.5, "code": 10.5, "label": 10.5, "badge": 9.5, "heading": 16.0, "question": 11.0}
+BOLD = ("title", "question", "heading")
+MONO = ("code",)
+
+_BOX = (116.0, 206.0)
+_CHOICE = (150.0, 178.0, 206.0, 232.0, 262.0)
+_LEADING = {"title": 15.0, "detail": 13.0, "code": 13.0, "question": 14.0}
+_PAD = 11.0
+_ROUND = {Shape.START: 18.0, Shape.END: 20.0, Shape.JOIN: 12.0}
+_FRAME_PAD, _FRAME_HEAD, _BRANCH_HEAD, _BRANCH_MIN = 18.0, 30.0, 26.0, 110.0
+
+
+@dataclass(frozen=True)
+class Figure:
+    width: float
+    height: float
+    texts: tuple[Text, ...] = ()
+    """Around a centre at 0, 0."""
+    rules: tuple[float, ...] = ()
+    inside: Drawing | None = None
+    """A frame's content, from its top left corner."""
+
+
+def width_of(text: str, style: str) -> float:
+    return text_width(text, SIZES[style], bold=style in BOLD, mono=style in MONO)
+
+
+def figures_of(flow: Flow, lay_out: Callable[[Flow], Drawing]) -> list[Figure]:
+    boxes = [node for node in flow.nodes if node.shape is Shape.BOX]
+    width = _clamp(max((_wanted(node) for node in boxes), default=0), *_BOX)
+    return [_figure(node, width, lay_out) for node in flow.nodes]
+
+
+def _figure(node: Node, width: float, lay_out: Callable[[Flow], Drawing]) -> Figure:
+    match node.shape:
+        case Shape.BOX:
+            return _box(node, width)
+        case Shape.CHOICE:
+            return _choice(node)
+        case Shape.JUMP | Shape.EXIT:
+            return _pill(node)
+        case Shape.PARALLEL:
+            return _frame(node, [(branch.title, lay_out(branch)) for branch in node.branches])
+    return Figure(_ROUND[node.shape], _ROUND[node.shape])
+
+
+def _wanted(node: Node) -> float:
+    title, detail = width_of(printable(node.title), "title"), width_of(node.detail, "detail")
+    return max(title, min(detail, 150.0)) + 2 * _PAD
+
+
+def _box(node: Node, width: float) -> Figure:
+    room = width - 2 * _PAD
+    title = wrap(printable(node.title), 2 * [_fits("title", room)])
+    lines = [("title", text) for text in title] + [("detail", text) for text in _details(node.detail, room)]
+    return Figure(width, 2 * 8.0 + _depth(lines), _stack(lines))
+
+
+def _details(detail: str, room: float) -> list[str]:
+    """On one line, or what the step is and what it writes on one line each."""
+    fits = _fits("detail", room)
+    kind, arrow, writes = detail.partition(" → ")
+    if fits(detail) or not arrow:
+        return wrap(detail, [fits, fits])
+    return wrap(kind, [fits]) + wrap(f"→ {writes}", [fits, fits])
+
+
+def _pill(node: Node) -> Figure:
+    lines = [("title", text) for text in wrap(printable(node.title), [_fits("title", _BOX[1] - 36)])]
+    lines += [("detail", node.detail)] if node.detail else []
+    width = max((width_of(text, style) for style, text in lines), default=0) + 36
+    return Figure(max(width, 70.0), 2 * 5.0 + _depth(lines), _stack(lines))
+
+
+def _choice(node: Node) -> Figure:
+    """A diamond: a line has less room the further it is from the middle."""
+    title = printable(node.title)
+    for rows in (1, 2):
+        for width in _CHOICE[2 * rows - 2 :]:
+            lines, height = _in_diamond(title, node.detail, rows, width)
+            if lines is not None:
+                return Figure(width, height, _stack(lines))
+    lines, height = _in_diamond(title, node.detail, 2, _CHOICE[-1], cut=True)
+    return Figure(_CHOICE[-1], height, _stack(lines or []))
+
+
+def _in_diamond(
+    title: str, code: str, rows: int, width: float, cut: bool = False
+) -> tuple[list[tuple[str, str]] | None, float]:
+    styles = ["question"] * bool(title) + ["code"] * rows
+    depth = sum(_LEADING[style] for style in styles)
+    height = max(depth * 1.8 + 18, 54.0)
+    rooms: list[float] = []
+    y = -depth / 2
+    for style in styles:
+        far = max(abs(y), abs(y + _LEADING[style]))
+        rooms.append(width * (1 - 2 * far / height) - 4)
+        y += _LEADING[style]
+    heads = wrap(title, [_fits("question", rooms[0])]) if title else []
+    codes = wrap(code, [_fits("code", room) for room in rooms[len(heads) :]])
+    whole = heads == [title] * bool(title) and "".join(codes).replace(" ", "") == code.replace(" ", "")
+    lines = [("question", text) for text in heads] + [("code", text) for text in codes]
+    return (lines if whole or cut else None), height
+
+
+def _frame(node: Node, branches: list[tuple[str, Drawing]]) -> Figure:
+    inside = Drawing()
+    head = [Text(text, 0, 20.0, "title", "start") for text in wrap(printable(node.title), [_fits("title", 200)])]
+    rules: list[float] = []
+    tallest = max((drawing.height for _, drawing in branches), default=0.0)
+    x, captions = _FRAME_PAD, []
+    for number, (title, drawing) in enumerate(branches):
+        room = max(drawing.width, _BRANCH_MIN)
+        if number:
+            rules.append(x - _FRAME_PAD / 2)
+        text = wrap(printable(title), [_fits("detail", room)])
+        captions.append((x + room / 2, text[0] if text else ""))
+        inside.add(drawing, x + (room - drawing.width) / 2, _FRAME_HEAD + _BRANCH_HEAD)
+        x += room + _FRAME_PAD
+    width, height = max(x, 160.0), _FRAME_HEAD + _BRANCH_HEAD + tallest + _FRAME_PAD
+    texts = [Text(text, at - width / 2, _FRAME_HEAD + 15 - height / 2, "detail") for at, text in captions]
+    texts += [Text(line.text, 14 - width / 2, line.y - height / 2, line.style, line.anchor) for line in head]
+    return Figure(width, height, tuple(texts), tuple(rule - width / 2 for rule in rules), inside)
+
+
+# -- text in a figure ----------------------------------------------------------
+
+
+def _fits(style: str, room: float) -> Callable[[str], bool]:
+    return lambda text: width_of(text, style) <= room
+
+
+def _depth(lines: list[tuple[str, str]]) -> float:
+    return sum(_LEADING[style] for style, _ in lines)
+
+
+def _stack(lines: list[tuple[str, str]]) -> tuple[Text, ...]:
+    y = -_depth(lines) / 2
+    texts: list[Text] = []
+    for style, text in lines:
+        leading = _LEADING[style]
+        texts.append(Text(text, 0, y + leading / 2 + SIZES[style] * 0.35, style))
+        y += leading
+    return tuple(texts)
+
+
+def _clamp(value: float, least: float, most: float) -> float:
+    return max(least, min(most, value))

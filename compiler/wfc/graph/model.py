@@ -1,0 +1,94 @@
+"""What a picture shows, whatever draws it: flows of nodes and links, one per task."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from enum import StrEnum
+
+
+class Shape(StrEnum):
+    BOX = "box"
+    CHOICE = "choice"
+    """A condition, a `when` or a turn of a loop: a diamond with its ways out."""
+    JUMP = "jump"
+    """A step that only goes elsewhere."""
+    PARALLEL = "parallel"
+    """A frame around branches."""
+    START = "start"
+    END = "end"
+    """The machine has ended."""
+    JOIN = "join"
+    """A branch has ended and waits for the others."""
+    EXIT = "exit"
+    """Stands for a step outside the branch that this one jumps to."""
+
+
+class Line(StrEnum):
+    FLOW = "flow"
+    ERROR = "error"
+    AGAIN = "again"
+
+
+@dataclass(frozen=True)
+class Node:
+    id: str
+    """Unique in its chart, and a plain identifier."""
+    shape: Shape
+    title: str = ""
+    detail: str = ""
+    """The second line: what kind of step and what it writes, or the condition."""
+    color: str = "control"
+    badge: str = ""
+    tip: tuple[str, ...] = ()
+    """Lines for a tooltip: what is read, written and done."""
+    loop: bool = False
+    """Whether a choice is the head of a loop: its first way out leads round."""
+    branches: tuple[Flow, ...] = ()
+
+
+@dataclass(frozen=True)
+class Link:
+    source: str
+    target: str
+    label: str = ""
+    line: Line = Line.FLOW
+
+
+@dataclass
+class Flow:
+    """Nodes in source order, the first of them where it begins, and the links between them."""
+
+    title: str
+    nodes: list[Node] = field(default_factory=list)
+    links: list[Link] = field(default_factory=list)
+
+    def walk(self) -> Iterator[Node]:
+        """Every node, those of branches too."""
+        for node in self.nodes:
+            yield node
+            for branch in node.branches:
+                yield from branch.walk()
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One chart of the picture: the workflow itself, or a task."""
+
+    name: str
+    caption: str
+    """What a heading says of it: "workflow deploy-service 1.0.0", "task review_file"."""
+    inputs: tuple[str, ...]
+    note: str
+    flow: Flow
+
+
+@dataclass(frozen=True)
+class Picture:
+    title: str
+    panels: tuple[Panel, ...]
+
+    def colors(self) -> list[str]:
+        """The colours in use, in the order in which they first appear."""
+        nodes = (node for panel in self.panels for node in panel.flow.walk())
+        return list(dict.fromkeys(node.color for node in nodes if node.tip))

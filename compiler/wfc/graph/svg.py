@@ -1,0 +1,176 @@
+"""A picture as SVG: nothing from outside, no scripts, no styles that a viewer might not know."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from html import escape
+
+from wfc.graph.drawing import Box, Point, Text, Wire
+from wfc.graph.figures import BOLD, MONO, SIZES, width_of
+from wfc.graph.model import Line, Node, Picture, Shape
+from wfc.graph.palette import INK, LINES, MUTED, PAPER, RULE, color_of
+from wfc.graph.sheet import Sheet, lay_out_sheet
+from wfc.graph.words import printable
+
+_FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
+_MONO_FONT = "Menlo, Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace"
+_FILLS = {"title": INK, "question": INK, "heading": INK, "code": INK, "detail": MUTED, "badge": INK, "label": MUTED}
+_RADIUS = 8.0
+
+
+def render_svg(picture: Picture) -> str:
+    sheet = lay_out_sheet(picture)
+    width, height = _number(sheet.width), _number(sheet.height)
+    lines = [
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
+        f'role="img" font-family="{_FONT}">',
+        f"<title>{_text(picture.title)}</title>",
+        f'<rect width="{width}" height="{height}" rx="10" fill="{PAPER}"/>',
+        *_sheet(sheet),
+        "</svg>",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _sheet(sheet: Sheet) -> Iterator[str]:
+    for panel in sheet.panels:
+        yield f"<g>{_title(panel.tip)}{_rect(panel.x, panel.y, panel.width, panel.height, 10, PAPER, RULE)}"
+        yield from map(_line_of_text, panel.texts)
+        yield "</g>"
+    frames = [box for box in sheet.boxes if box.node.shape is Shape.PARALLEL]
+    yield from map(_frame, frames)
+    yield from map(_wire, sheet.wires)
+    yield from (_figure(box) for box in sheet.boxes if box.node.shape is not Shape.PARALLEL)
+    for wire in sheet.wires:
+        yield from map(_label, wire.label)
+    for box, meaning in sheet.legend:
+        yield _outline(box) + _line_of_text(meaning)
+
+
+# -- nodes ---------------------------------------------------------------------
+
+
+def _figure(box: Box) -> str:
+    texts = "".join(map(_line_of_text, box.texts))
+    return f"<g>{_title(box.node.tip)}{_outline(box)}{texts}{_badge(box)}</g>"
+
+
+def _outline(box: Box) -> str:
+    color = color_of(box.node.color)
+    x, y = _number(box.x), _number(box.y)
+    match box.node.shape:
+        case Shape.CHOICE:
+            corners = ((box.x, box.top), (box.right, box.y), (box.x, box.bottom), (box.left, box.y))
+            points = " ".join(f"{_number(px)},{_number(py)}" for px, py in corners)
+            return f'<polygon points="{points}" fill="{color.fill}" stroke="{color.stroke}" stroke-linejoin="round"/>'
+        case Shape.START | Shape.JOIN:
+            return f'<circle cx="{x}" cy="{y}" r="{_number(box.width / 2)}" fill="{INK}"/>'
+        case Shape.END:
+            ring = f'<circle cx="{x}" cy="{y}" r="{_number(box.width / 2 - 1)}" fill="{PAPER}" stroke="{INK}" stroke-width="1.5"/>'
+            return f'{ring}<circle cx="{x}" cy="{y}" r="{_number(box.width / 2 - 5)}" fill="{INK}"/>'
+        case Shape.JUMP | Shape.EXIT:
+            dash = ' stroke-dasharray="4 3"' if box.node.shape is Shape.EXIT else ""
+            return _rect(box.left, box.top, box.width, box.height, box.height / 2, color.fill, color.stroke, dash)
+    return _rect(box.left, box.top, box.width, box.height, min(7, box.height / 4), color.fill, color.stroke)
+
+
+def _frame(box: Box) -> str:
+    color = color_of(box.node.color)
+    rules = "".join(
+        f'<path d="M{_number(x)} {_number(box.top + 34)}V{_number(box.bottom - 10)}" stroke="{RULE}" stroke-dasharray="3 4"/>'
+        for x in box.rules
+    )
+    outline = _rect(box.left, box.top, box.width, box.height, 10, "#fafbfc", color.stroke)
+    return f"<g>{_title(box.node.tip)}{outline}{rules}{''.join(map(_line_of_text, box.texts))}</g>"
+
+
+def _badge(box: Box) -> str:
+    text = box.node.badge
+    if not text:
+        return ""
+    width = width_of(text, "badge") + 12
+    x, y = box.right - 8 - width / 2, box.top
+    outline = _rect(x - width / 2, y - 8, width, 16, 8, PAPER, color_of(box.node.color).stroke)
+    return outline + _line_of_text(Text(text, x, y + 3.4, "badge"))
+
+
+# -- links ---------------------------------------------------------------------
+
+
+def _wire(wire: Wire) -> str:
+    color = LINES[wire.line]
+    dash = ' stroke-dasharray="5 3"' if wire.line is Line.ERROR else ""
+    head = _arrow(wire.points[-2], wire.points[-1], color)
+    return f'<path d="{_path(wire.points)}" fill="none" stroke="{color}" stroke-width="1.3"{dash}/>{head}'
+
+
+def _path(points: tuple[Point, ...]) -> str:
+    """Straight stretches with round corners; the last one stops short of the arrow's tip."""
+    parts = [f"M{_pair(points[0])}"]
+    for before, corner, after in zip(points, points[1:], points[2:], strict=False):
+        radius = min(_RADIUS, _distance(before, corner) / 2, _distance(corner, after) / 2)
+        parts.append(f"L{_pair(_towards(corner, before, radius))}Q{_pair(corner)} {_pair(_towards(corner, after, radius))}")
+    parts.append(f"L{_pair(_towards(points[-1], points[-2], 5))}")
+    return "".join(parts)
+
+
+def _arrow(before: Point, tip: Point, color: str) -> str:
+    back = _towards(tip, before, 8)
+    across = ((tip[1] - back[1]) * 0.45, (tip[0] - back[0]) * 0.45)
+    one = (back[0] + across[0], back[1] + across[1])
+    other = (back[0] - across[0], back[1] - across[1])
+    return f'<path d="M{_pair(tip)}L{_pair(one)}L{_pair(other)}Z" fill="{color}"/>'
+
+
+def _label(text: Text) -> str:
+    width = width_of(text.text, text.style)
+    left = text.x if text.anchor == "start" else text.x - width
+    back = f'<rect x="{_number(left - 1)}" y="{_number(text.y - 9)}" width="{_number(width + 2)}" height="11.5" fill="{PAPER}"/>'
+    return back + _line_of_text(text)
+
+
+def _distance(one: Point, other: Point) -> float:
+    return abs(one[0] - other[0]) + abs(one[1] - other[1])
+
+
+def _towards(point: Point, other: Point, length: float) -> Point:
+    far = _distance(point, other) or 1.0
+    share = min(1.0, length / far)
+    return (point[0] + (other[0] - point[0]) * share, point[1] + (other[1] - point[1]) * share)
+
+
+# -- writing -------------------------------------------------------------------
+
+
+def _line_of_text(text: Text) -> str:
+    bold = ' font-weight="bold"' if text.style in BOLD else ""
+    mono = f' font-family="{_MONO_FONT}"' if text.style in MONO else ""
+    anchor = f' text-anchor="{text.anchor}"' if text.anchor != "start" else ""
+    place = f'x="{_number(text.x)}" y="{_number(text.y)}" font-size="{_number(SIZES[text.style])}"'
+    return f'<text {place} fill="{_FILLS[text.style]}"{bold}{mono}{anchor}>{_text(text.text)}</text>'
+
+
+def _rect(
+    x: float, y: float, width: float, height: float, radius: float, fill: str, stroke: str, more: str = ""
+) -> str:
+    place = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
+    return f'<rect {place} rx="{_number(radius)}" fill="{fill}" stroke="{stroke}"{more}/>'
+
+
+def _title(lines: tuple[str, ...]) -> str:
+    return f"<title>{chr(10).join(map(_text, lines))}</title>" if lines else ""
+
+
+def _text(text: str) -> str:
+    return escape(printable(text))
+
+
+def _pair(point: Point) -> str:
+    return f"{_number(point[0])} {_number(point[1])}"
+
+
+def _number(value: float) -> str:
+    return f"{value:.1f}".removesuffix(".0")
+
+
+__all__ = ["Node", "render_svg"]

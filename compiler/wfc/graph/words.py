@@ -1,0 +1,75 @@
+"""Text made fit for a picture: printable, short, broken into lines."""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections.abc import Callable
+from typing import Any
+
+ELLIPSIS = "…"
+
+_HOLE = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+_ROOT = re.compile(r"(?<![\w.'\"])(?:state|inputs)\.(?=[A-Za-z_])")
+_SPACE = re.compile(r"(?<=\s)")
+_BREAK = re.compile(r"(?<=[_.,:/-])(?=[^_.,:/-])")
+
+
+def printable(text: str) -> str:
+    """One line without control characters: what can't be shown becomes a space, or nothing."""
+    return " ".join("".join(map(_shown, text)).split())
+
+
+def _shown(char: str) -> str:
+    if char.isprintable():
+        return char
+    return "" if unicodedata.category(char) == "Cf" else " "
+
+
+def shorten(text: str, most: int) -> str:
+    line = printable(text[: 20 * most])
+    return line if len(line) <= most else line[: most - 1].rstrip() + ELLIPSIS
+
+
+def show(value: Any, most: int) -> str:
+    """Any value of the IR on one line."""
+    text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return shorten(text, most)
+
+
+def show_condition(value: Any) -> str:
+    """An expression without its braces, and without the roots that nearly every name has."""
+    if not isinstance(value, str):
+        return show(value, 80)
+    hole = _HOLE.fullmatch(value.strip())
+    return shorten(_ROOT.sub("", hole[1] if hole else value), 80)
+
+
+def wrap(text: str, fits: list[Callable[[str], bool]]) -> list[str]:
+    """Break text into at most as many lines as there are tests; each says whether a line fits. The last is cut.
+
+    Lines break between words; a word that is too long for a line breaks after a mark inside it, or anywhere.
+    """
+    lines: list[str] = []
+    for number, fit in enumerate(fits, 1):
+        if not text:
+            break
+        length = len(text) if fit(text) else _line_end(text, fit) if number < len(fits) else 0
+        lines.append(text[:length].strip() if length else _cut(text, fit))
+        text = text[length:].strip() if length else ""
+    return lines
+
+
+def _line_end(text: str, fit: Callable[[str], bool]) -> int:
+    for marks in (_SPACE, _BREAK):
+        ends = [found.start() for found in marks.finditer(text) if fit(text[: found.start()].strip())]
+        if ends and ends[-1]:
+            return ends[-1]
+    return max((length for length in range(1, len(text)) if fit(text[:length])), default=1)
+
+
+def _cut(line: str, fit: Callable[[str], bool]) -> str:
+    while line and not fit(line + ELLIPSIS):
+        line = line[:-1].rstrip()
+    return line + ELLIPSIS

@@ -1,0 +1,46 @@
+"""What a test shows where it has come out true, and where false."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from wfc.core.types import Type
+from wfc.infer.environment import Held, Path
+from wfc.infer.terms import join
+
+_NO_PATHS: Mapping[Path, Type] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Narrower types of paths, and the conditions themselves, for what types can't say."""
+
+    paths: Mapping[Path, Type] = _NO_PATHS
+    held: tuple[Held, ...] = ()
+
+    def and_(self, other: Facts) -> Facts:
+        if not self.paths and not self.held:
+            return other
+        if not other.paths and not other.held:
+            return self
+        return Facts({**self.paths, **other.paths}, self.held + other.held)
+
+    def or_(self, other: Facts) -> Facts:
+        """What holds whichever of the two does."""
+        if not self.paths or not other.paths:
+            return NO_FACTS
+        both = {path: join(kind, other.paths[path]) for path, kind in self.paths.items() if path in other.paths}
+        return Facts(both) if both else NO_FACTS
+
+
+NO_FACTS = Facts()
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What an expression is, and what its truth and its falsehood show."""
+
+    type: Type
+    true: Facts = NO_FACTS
+    false: Facts = NO_FACTS

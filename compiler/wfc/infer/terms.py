@@ -1,0 +1,225 @@
+"""Types as the inference handles them: a few more terms, joined, narrowed and put into words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+
+from wfc.core import types
+from wfc.core.types import (
+    ANY,
+    BOOL,
+    INT,
+    NULL,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    Choice,
+    Exact,
+    Fixed,
+    ListType,
+    MapType,
+    Property,
+    Record,
+    Simple,
+    Type,
+    Union,
+)
+
+UNDEFINED = Simple("undefined")
+"""Not there. Only `default` and `is defined` may touch it."""
+NOTHING = Simple("nothing")
+"""No value has come to this place yet: an item of `[]`, a field that only itself is written from."""
+DATE = Simple("date")
+MOMENT = Simple("moment")
+"""A date with a time, as `now()` gives."""
+
+EMPTY_LIST = ListType(NOTHING)
+_MOST_EXACT = 12
+_MOST_RECORDS = 8
+_DEEPEST = 6
+
+KINDS = {
+    "text": "text", "int": "number", "number": "number", "bool": "bool", "null": "null", "any": "any",
+    "undefined": "undefined", "nothing": "nothing", "date": "date", "moment": "date",
+}  # fmt: skip
+_EXACT_KINDS = {"str": "text", "int": "number", "float": "number", "bool": "bool"}
+_BASES: dict[str, Type] = {"str": TEXT, "int": INT, "float": NUMBER, "bool": BOOL}
+
+
+def exact(value: str | int | float | bool) -> Exact:
+    return Exact(value, type(value).__name__)
+
+
+def options(kind: Type) -> tuple[Type, ...]:
+    """What a value of this type can be, one by one."""
+    return kind.options if isinstance(kind, Union) else (kind,)
+
+
+def kind_of(option: Type) -> str:
+    """text, number, bool, null, list, object, date, undefined, nothing or any."""
+    match option:
+        case Simple():
+            return KINDS[option.name]
+        case Exact():
+            return _EXACT_KINDS[option.kind]
+        case Choice():
+            return "text"
+        case ListType() | Fixed():
+            return "list"
+        case Record() | MapType():
+            return "object"
+    return "any"
+
+
+def kinds_of(kind: Type) -> set[str]:
+    return {kind_of(option) for option in options(kind)}
+
+
+def is_known(kind: Type) -> bool:
+    """Whether something is known of every value that it can be."""
+    return not kinds_of(kind) & {"any", "nothing"}
+
+
+def base_of(option: Type) -> Type:
+    """What an exact value is one of."""
+    return _BASES[option.kind] if isinstance(option, Exact) else option
+
+
+def join(*kinds: Type) -> Type:
+    """One type that covers them all. Unlike a plain union it remembers null and undefined beside any."""
+    first = kinds[0] if kinds else NOTHING
+    if all(kind == first for kind in kinds):
+        return first
+    flat = dict.fromkeys(option for kind in kinds for option in options(kind))
+    flat.pop(NOTHING, None)
+    if ANY in flat:
+        flat = {option: None for option in (ANY, NULL, UNDEFINED) if option in flat}
+    elif len(flat) > 1:
+        flat = dict.fromkeys(_merged(list(flat)))
+    return Union(tuple(flat)) if len(flat) > 1 else next(iter(flat), NOTHING)
+
+
+def _merged(found: list[Type]) -> Iterable[Type]:
+    """The options without those that others cover, lists made one, long rows of values made plain."""
+    values = [option for option in found if isinstance(option, Exact)]
+    plain = [option for option in found if not isinstance(option, Exact)]
+    if len(values) > _MOST_EXACT or {True, False} <= {v.value for v in values if v.kind == "bool"}:
+        plain += dict.fromkeys(base_of(value) for value in values)
+        values = []
+    if NUMBER in plain or (INT in plain and any(value.kind == "float" for value in values)):
+        plain = [NUMBER, *(option for option in plain if option not in (NUMBER, INT))]
+    covered = {kind_of(option) for option in plain if isinstance(option, Simple)}
+    plain = [option for option in plain if not (isinstance(option, Choice) and "text" in covered)]
+    rows = [option for option in plain if isinstance(option, ListType | Fixed)]
+    if len(rows) > 1:
+        plain = [option for option in plain if option not in rows]
+        plain.append(ListType(join(*(item_of_list(row) for row in rows))))
+    records = [option for option in plain if isinstance(option, Record)]
+    if len(records) > _MOST_RECORDS:
+        plain = [OBJECT, *(option for option in plain if not isinstance(option, Record | MapType))]
+    return [*plain, *(value for value in values if kind_of(value) not in covered)]
+
+
+def item_of_list(row: ListType | Fixed) -> Type:
+    return row.item if isinstance(row, ListType) else join(*row.items)
+
+
+def without(kind: Type, *unwanted: Type) -> Type:
+    if not isinstance(kind, Union):
+        return NOTHING if kind in unwanted else kind
+    return join(*(option for option in kind.options if option not in unwanted))
+
+
+def present(kind: Type) -> Type:
+    return without(kind, NULL, UNDEFINED)
+
+
+def truthy(kind: Type) -> Type:
+    """What is left where a test of it came out true."""
+    kept = [one for one in options(kind) if one not in (NULL, UNDEFINED) and not _is_false(one)]
+    return join(*kept)
+
+
+def falsy(kind: Type) -> Type:
+    return join(*(option for option in options(kind) if not always_true(option)))
+
+
+def _is_false(option: Type) -> bool:
+    return isinstance(option, Exact) and not option.value
+
+
+def always_true(option: Type) -> bool:
+    """Whether no value of it is empty, zero or null."""
+    match option:
+        case Exact():
+            return bool(option.value)
+        case Choice():
+            return all(option.values)
+        case Fixed():
+            return bool(option.items)
+        case Record():
+            return any(prop.required for prop in option.properties)
+    return option in (DATE, MOMENT)
+
+
+def stored(kind: Type, depth: int = _DEEPEST) -> Type:
+    """What is left of it once it is part of the state: JSON, and known to a certain depth only."""
+    if depth == 0:
+        return ANY
+    match kind:
+        case Union():
+            return join(*(stored(option, depth) for option in kind.options if option != UNDEFINED))
+        case ListType():
+            return ListType(stored(kind.item, depth - 1))
+        case Fixed():
+            return Fixed(tuple(stored(item, depth - 1) for item in kind.items))
+        case MapType():
+            return MapType(stored(kind.item, depth - 1))
+        case Record() if not kind.name:
+            return _with_properties(kind, lambda part: stored(part, depth - 1))
+    return TEXT if kind in (DATE, MOMENT) else kind
+
+
+def plain(kind: Type) -> Type:
+    """The type as a generated module shows it: `1` is an int, and what is not known is any."""
+    match kind:
+        case Union():
+            return types.union(*(plain(option) for option in kind.options if option != UNDEFINED))
+        case ListType():
+            return ListType(plain(kind.item))
+        case Fixed():
+            return ListType(types.union(*map(plain, kind.items)) if kind.items else ANY)
+        case MapType():
+            return MapType(plain(kind.item))
+        case Record() if not kind.name:
+            return _with_properties(kind, plain)
+        case Exact():
+            return base_of(kind)
+    return kind if not isinstance(kind, Simple) or kind.name in _PLAIN else ANY
+
+
+_PLAIN = frozenset({"text", "int", "number", "bool", "null", "any"})
+
+
+def _with_properties(record: Record, change: Callable[[Type], Type]) -> Record:
+    properties = tuple(Property(prop.name, change(prop.type), prop.required) for prop in record.properties)
+    return Record(record.name, properties, record.open)
+
+
+_WORDS = {
+    "text": "text", "number": "a number", "bool": "true or false", "null": "null", "list": "a list",
+    "object": "an object", "date": "a date", "undefined": "undefined", "nothing": "nothing", "any": "a value",
+}  # fmt: skip
+
+
+def describe(kind: Type) -> str:
+    """A type in the words of a message."""
+    return " or ".join(dict.fromkeys(_describe(option) for option in options(kind)))
+
+
+def _describe(option: Type) -> str:
+    if isinstance(option, Record) and option.name:
+        words = re.sub(r"(?<!^)(?=[A-Z])", " ", option.name).lower()
+        return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
+    return _WORDS[kind_of(option)]

@@ -1,0 +1,102 @@
+"""A value or key without quotes that other YAML readers take for something else.
+
+wfc reads YAML 1.2, where `on`, `off`, `yes`, `no`, `y`, `n`, `12:30`, `1_000` and `2024-01-01` are text
+and `010` is ten. Readers of YAML 1.1, which many editors, linters and scripts still are, see booleans,
+the number 750, the number 1000, a date and the number eight. Quotes say the same to everybody.
+
+A value that is wrong in its place anyway, such as `required: yes`, is left to WF006.
+
+Bad:
+
+```yaml
+- id: ask
+  type: prompt
+  prompt_type: choice
+  message: Restart it?
+  options: [yes, no]
+```
+
+Good:
+
+```yaml
+- id: ask
+  type: prompt
+  prompt_type: choice
+  message: Restart it?
+  options: ["yes", "no"]
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from wfc.diagnostics import Edit, Fix, Severity
+from wfc.rules.base import Finding, rule
+from wfc.rules.nodes import nodes_of
+from wfc.rules.wrong_type import wrong_places
+from wfc.source import Mapping, Scalar
+from wfc.unit import Unit
+
+_BOOLEANS = {
+    **dict.fromkeys(("on", "yes", "y"), "`true`"),
+    **dict.fromkeys(("off", "no", "n"), "`false`"),
+}
+_FORMS = (
+    (re.compile(r"[-+]?0[0-7]+"), "{octal} (octal)"),
+    (re.compile(r"[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"), "a number in base 60"),
+    (re.compile(r"[-+]?(?:[0-9][0-9]*_[0-9_]*|0b[01_]+|0x[0-9a-fA-F]*_[0-9a-fA-F_]*)"), "a number"),
+    (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), "a date"),
+    (
+        re.compile(
+            r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?"
+            r"(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?"
+        ),
+        "a time",
+    ),
+)
+_LONGEST = 40
+
+
+@rule("WF003", "ambiguous-scalar", Severity.WARNING, fix="safe")
+def check(unit: Unit) -> Iterator[Finding]:
+    found: list[tuple[Scalar, str]] = []
+    keys: set[int] = set()
+    for node in nodes_of(unit.document.root):
+        if isinstance(node, Mapping):
+            keys.update(id(entry.key) for entry in node.entries)
+        elif isinstance(node, Scalar) and not node.style and (other := _other_meaning(node.text)):
+            found.append((node, other))
+    wrong = wrong_places(unit) if found else set()
+    for scalar, other in found:
+        if scalar.span.start not in wrong:
+            yield _finding(scalar, other, is_key=id(scalar) in keys)
+
+
+def _other_meaning(text: str) -> str | None:
+    """What YAML 1.1 takes a plain scalar for, if that is not what it is here."""
+    if len(text) > _LONGEST:
+        return None
+    if not text[:1].isdigit() and text[:1] not in ("+", "-"):
+        return _BOOLEANS.get(text.lower())
+    for pattern, meaning in _FORMS:
+        if pattern.fullmatch(text):
+            return meaning.format(octal=int(text, 8)) if "{" in meaning else meaning
+    return None
+
+
+def _finding(node: Scalar, other: str, is_key: bool) -> Finding:
+    if not isinstance(node.value, str):
+        return Finding(
+            node.span,
+            f"`{node.text}` is the number {node.value} here, and {other} to readers of YAML 1.1",
+            help=f'write `{node.value}`, or quote it if it is text: "{node.text}"',
+        )
+    is_boolean = other in _BOOLEANS.values() and not is_key
+    return Finding(
+        node.span,
+        f"`{node.text}` is text here, and {other} to readers of YAML 1.1",
+        help=f'quote it: "{node.text}"' + (f"; or write {other} if that is meant" if is_boolean else ""),
+        fix=Fix("quote it", (Edit(node.span, f'"{node.text}"'),), safe=True),
+    )

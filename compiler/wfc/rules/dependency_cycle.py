@@ -1,0 +1,77 @@
+"""Tasks that run each other in a circle.
+
+A task whose foreach runs, directly or through others, the same task again would start runs without end.
+
+Bad:
+
+```yaml
+tasks:
+  review_folder:
+    steps:
+      - {id: files, type: foreach, items: "{{ item.files }}", task: review_file}
+  review_file:
+    steps:
+      - {id: folder, type: foreach, items: "{{ item.folders }}", task: review_folder}
+```
+
+Good:
+
+```yaml
+tasks:
+  review_folder:
+    steps:
+      - {id: files, type: foreach, items: "{{ item.files }}", task: review_file}
+  review_file:
+    steps:
+      - {id: look, type: delegate, instructions: "Review {{ item }}."}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from wfc.diagnostics import Note
+from wfc.digraph import circle_through, components, has_circle
+from wfc.rules.base import Finding, rule
+from wfc.rules.wording import call
+from wfc.steps.foreach import Foreach
+from wfc.unit import Unit
+
+_SHOWN = 8
+
+
+@rule("WF409", "dependency-cycle")
+def check(unit: Unit) -> Iterator[Finding]:
+    tasks = unit.workflow.declared_tasks if unit.workflow else {}
+    runs: dict[str, dict[str, Foreach]] = {name: {} for name in tasks}
+    for name, task in tasks.items():
+        for step in task.walk():
+            if isinstance(step, Foreach) and step.task and step.task.text in tasks:
+                runs[name].setdefault(step.task.text, step)
+    graph = {name: list(others) for name, others in runs.items()}
+    order = {name: number for number, name in enumerate(tasks)}
+    for names in components(tasks, graph):
+        if has_circle(names, graph):
+            start = min(names, key=order.__getitem__)
+            inside = set(names)
+            inner = {name: [other for other in graph[name] if other in inside] for name in names}
+            yield _finding(circle_through(start, inner), runs)
+
+
+def _finding(circle: list[str], runs: dict[str, dict[str, Foreach]]) -> Finding:
+    steps = [runs[one][other] for one, other in pairwise(circle)]
+    shown = [*circle[: _SHOWN - 2], "...", circle[-1]] if len(circle) > _SHOWN else circle
+    way = " -> ".join(name if name == "..." else f"`{name}`" for name in shown)
+    own = len(circle) == 2
+    return Finding(
+        steps[0].value_span("task"),
+        f"the task `{circle[0]}` runs itself" if own else f"tasks run each other in a circle: {way}",
+        help="let the steps of a task do the work, or repeat them with `while` or `goto`",
+        notes=tuple(
+            Note(f"{call(step)} runs `{name}` here", step.value_span("task"))
+            for step, name in list(zip(steps, circle[1:], strict=True))[1:_SHOWN]
+        ),
+        step=steps[0].name,
+    )

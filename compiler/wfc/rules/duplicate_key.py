@@ -1,0 +1,92 @@
+"""A key stands twice in one mapping.
+
+YAML gives no meaning to that: one reader takes the first, another the last, and a change made to the
+wrong one does nothing. One such pair has a meaning here: `type: prompt` together with `type: confirm` (or
+`info`, `text`, `choice`) on one step is an old spelling of `prompt_type`. It is read as such, with a
+warning, and `wfc check --fix` renames it.
+
+Bad:
+
+```yaml
+- id: build
+  type: shell
+  command: make
+  command: make release
+```
+
+Good:
+
+```yaml
+- id: build
+  type: shell
+  command: make release
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Edit, Fix, Note, Severity
+from wfc.dialects.steps.prompt_pair import prompt_pair
+from wfc.rules.base import Finding, rule
+from wfc.rules.nodes import nodes_of
+from wfc.source import Entry, Mapping, Scalar
+from wfc.source.wording import excerpt
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+
+@rule("WF002", "duplicate-key", fix="safe")
+def check(unit: Unit) -> Iterator[Finding]:
+    steps = {id(step.node): step for step in unit.steps}
+    for node in nodes_of(unit.document.root):
+        if isinstance(node, Mapping):
+            yield from _repeated(node, steps.get(id(node)))
+
+
+def _repeated(mapping: Mapping, step: Step | None) -> Iterator[Finding]:
+    first: dict[str, Entry] = {}
+    for entry in mapping.entries:
+        earlier = first.setdefault(entry.key.text, entry)
+        if earlier is entry:
+            continue
+        pair = prompt_pair(mapping) if step and entry.key.text == "type" else None
+        yield _old_prompt(*pair, step) if pair and step else _finding(earlier, entry, step)
+        if step and entry.key.text == "id":
+            return  # Two steps run together: all that follows would be there twice.
+
+
+def _old_prompt(kind_of_step: Entry, kind_of_prompt: Entry, step: Step) -> Finding:
+    return Finding(
+        kind_of_prompt.key.span,
+        "a prompt with two keys `type`: this one is an old spelling of `prompt_type`",
+        help="rename it to `prompt_type`",
+        notes=(Note("the other `type`", kind_of_step.key.span),),
+        fix=Fix("rename it to prompt_type", (Edit(kind_of_prompt.key.span, "prompt_type"),), safe=True),
+        severity=Severity.WARNING,
+        step=step.name,
+    )
+
+
+def _finding(first: Entry, second: Entry, step: Step | None) -> Finding:
+    name = excerpt(second.key.text)
+    return Finding(
+        second.key.span,
+        f"the key `{name}` stands twice in one mapping",
+        help=_advice(first, second, step),
+        notes=(Note("it stands here first", first.key.span),),
+        step=step.name if step else None,
+    )
+
+
+def _advice(first: Entry, second: Entry, step: Step | None) -> str:
+    if step and second.key.text == "type" and "prompt" in (_text(first), _text(second)):
+        return "the kind of prompt goes into `prompt_type`: `info`, `confirm`, `text` or `choice`"
+    if step and second.key.text == "id":
+        return "if a new step begins here, begin it with `- `; else remove one of them"
+    return "remove one of them"
+
+
+def _text(entry: Entry) -> str | None:
+    return entry.value.text if isinstance(entry.value, Scalar) else None

@@ -1,0 +1,55 @@
+"""The name of a tool, agent, task or workflow is computed.
+
+Who may do what must be plain from the file: a name that is made up during a run, perhaps from what an
+agent or a person said, could be any tool or any agent. Names are taken as they stand.
+
+Bad:
+
+```yaml
+- id: notify
+  type: mcp_call
+  needs_state: [channel]
+  tool: "{{ state.channel.selected }}.send"
+```
+
+Good:
+
+```yaml
+- id: notify
+  type: condition
+  needs_state: [channel]
+  if: "{{ state.channel.selected == 'slack' }}"
+  then:
+    - {id: notify-slack, type: mcp_call, tool: slack.send}
+  else:
+    - {id: notify-mail, type: mcp_call, tool: mail.send}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc_runtime.expr.syntax import is_template
+
+from wfc.rules.base import Finding, rule
+from wfc.rules.wording import call
+from wfc.source import Scalar
+from wfc.unit import Unit
+
+_NAMES = ("tool", "agent", "task", "workflow")
+
+
+@rule("WF506", "dynamic-dispatch")
+def check(unit: Unit) -> Iterator[Finding]:
+    for step in unit.steps:
+        for field in _NAMES:
+            node = step.node.get(field) if field in step.FIELDS else None
+            if isinstance(node, Scalar) and isinstance(node.value, str) and is_template(node.value):
+                yield Finding(
+                    node.span,
+                    f"{call(step)} computes the name of its {field}",
+                    help=f"write the {field}'s name itself; to choose one at run time, use a condition "
+                    f"with one step for each {field}",
+                    step=step.name,
+                )

@@ -1,0 +1,131 @@
+"""A jump to a place that can't be reached from where it stands.
+
+A goto, its `else` and `on_error: {goto: ...}` may go to a step of their own list or of a list around it. A
+branch, the body of a loop and a task have a beginning: nothing jumps into the middle of them. For the same
+reason `break` and `continue` stand inside a `while`, which they leave or go on with.
+
+Bad:
+
+```yaml
+steps:
+  - id: check
+    type: condition
+    if: "{{ inputs.fast }}"
+    then:
+      - {id: quick-test, type: shell, command: make quick}
+    else:
+      - {id: full-test, type: shell, command: make test}
+  - {id: again, type: goto, target: full-test, max_iterations: 2}
+```
+
+Good:
+
+```yaml
+steps:
+  - id: check
+    type: condition
+    if: "{{ inputs.fast }}"
+    then:
+      - {id: quick-test, type: shell, command: make quick}
+    else:
+      - {id: full-test, type: shell, command: make test}
+  - {id: again, type: goto, target: check, max_iterations: 2}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.ast import Scope
+from wfc.core.blocks import Block, Targets, jumps, name_of
+from wfc.core.values import Word
+from wfc.diagnostics import Note
+from wfc.rules.base import Finding, rule
+from wfc.steps.base import Step
+from wfc.steps.break_ import Break
+from wfc.steps.continue_ import Continue
+from wfc.steps.while_ import While
+from wfc.unit import Unit
+
+_SHOWN = 6
+
+
+@rule("WF105", "goto-into-scope")
+def check(unit: Unit) -> Iterator[Finding]:
+    if not any(_is_jump(step) for step in unit.steps):
+        return
+    homes: dict[str, tuple[Scope, Step]] = {}
+    for scope in unit.scopes:
+        for step in scope.walk():
+            homes.setdefault(step.name, (scope, step))
+    for scope in unit.scopes:
+        places = Targets(scope)
+        for step, block in places.blocks.items():
+            for _, word in jumps(step):
+                if word.text in places:
+                    if not places.can_reach(step, word.text):
+                        yield _into_a_list(places, step, word)
+                elif word.text in homes:
+                    yield _into_a_scope(scope, places, step, word, *homes[word.text])
+            if isinstance(step, Break | Continue) and not _is_in_loop(block):
+                yield _without_loop(step)
+
+
+def _is_jump(step: Step) -> bool:
+    return isinstance(step, Break | Continue) or next(jumps(step), None) is not None
+
+
+def _into_a_list(places: Targets, step: Step, word: Word) -> Finding:
+    block = places.block_of(word.text)
+    return Finding(
+        word.span,
+        f"`{step.name}` can't go to `{word.text}`: it stands inside {block.label}",
+        help=reach_hint(places, step, _doors(block, places.blocks[step])),
+        notes=(Note(f"`{word.text}` is here", places[word.text].span),),
+        step=step.name,
+    )
+
+
+def _into_a_scope(
+    scope: Scope, places: Targets, step: Step, word: Word, home: Scope, target: Step
+) -> Finding:
+    return Finding(
+        word.span,
+        f"`{step.name}` can't go to `{word.text}`: it is a step of {name_of(home)}, not of {name_of(scope)}",
+        help=reach_hint(places, step, []),
+        notes=(Note(f"`{word.text}` is here", target.span),),
+        step=step.name,
+    )
+
+
+def _doors(block: Block, start: Block) -> list[str]:
+    """The step that holds the target and can be gone to."""
+    around = list(start.around())
+    for inner in block.around():
+        if inner.outer in around and inner.owner is not None:
+            return [inner.owner.name]
+    return []
+
+
+def reach_hint(places: Targets, step: Step, first: list[str]) -> str:
+    """A help line: where the step may go instead, the likeliest place first."""
+    names = list(dict.fromkeys([*first, *places.in_reach(step)]))
+    if not names:
+        return "there is no other step that it could go to"
+    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
+    return f"it can go to {shown}" + (", ..." if len(names) > _SHOWN else "")
+
+
+def _is_in_loop(block: Block) -> bool:
+    return any(isinstance(inner.owner, While) for inner in block.around())
+
+
+def _without_loop(step: Step) -> Finding:
+    does = "leave" if isinstance(step, Break) else "go on with"
+    return Finding(
+        step.value_span("type"),
+        f"`{step.name}` is a {step.kind} outside of a `while`: there is no loop to {does}",
+        help="put it inside the `steps` of a `while`; to end the run use `return`, to jump use `goto`",
+        step=step.name,
+    )

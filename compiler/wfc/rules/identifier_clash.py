@@ -1,0 +1,135 @@
+"""Two names that become the same name in the generated Python.
+
+Steps, branches, tasks, inputs and fields keep their names there, but Python knows only letters, digits and
+`_`: `run-tests` and `run_tests` would be one. Each workflow becomes a module, so two workflows of a project
+can't share a name either.
+
+Bad:
+
+```yaml
+steps:
+  - {id: run-tests, type: shell, command: make test}
+  - {id: run_tests, type: shell, command: make slow-test}
+```
+
+Good:
+
+```yaml
+steps:
+  - {id: run-tests, type: shell, command: make test}
+  - {id: run-slow-tests, type: shell, command: make slow-test}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from functools import lru_cache
+
+from wfc.core.ast import Scope, Workflow
+from wfc.diagnostics import Note
+from wfc.emit.names import field_name
+from wfc.lower.names import identifier, machine_name, module_name
+from wfc.rules.base import Finding, rule
+from wfc.source import Mapping, Node, Span
+from wfc.steps.parallel import Parallel
+from wfc.unit import Project, Unit
+
+Named = tuple[str, Span]
+_HELP = "give one of them another name"
+
+
+@rule("WF110", "identifier-clash")
+def check(unit: Unit) -> Iterator[Finding]:
+    workflow = unit.workflow
+    if workflow is None:
+        return
+    yield from _module_clashes(unit)
+    yield from _clashes(_classes(workflow), "class")
+    for scope in unit.scopes:
+        yield from _clashes(_each(((step.name, step.span) for step in scope.walk()), identifier), "state")
+        yield from _clashes(_each(_keys(scope.node.get("inputs")), field_name), "field")
+        yield from _clashes(_each(_state_fields(scope), field_name), "field")
+    for step in unit.steps:
+        if isinstance(step, Parallel):
+            yield from _clashes(_each(_keys(step.node.get("branches")), identifier), "state")
+
+
+def _each(names: Iterable[Named], to_python: Callable[[str], str]) -> Iterator[tuple[str, Named]]:
+    return ((to_python(named[0]), named) for named in names if named[0])
+
+
+def _clashes(made: Iterable[tuple[str, Named]], what: str) -> Iterator[Finding]:
+    """Different names that are the same in Python. The same name twice is another check's business."""
+    first: dict[str, Named] = {}
+    told: set[tuple[str, str]] = set()
+    for python, (name, span) in made:
+        other, place = first.setdefault(python, (name, span))
+        if other != name and (other, name) not in told:
+            told.add((other, name))
+            yield Finding(
+                span,
+                f"`{name}` and `{other}` both need the {what} name `{python}` in the generated module",
+                help=_HELP,
+                notes=(Note(f"`{other}` is here", place),),
+            )
+
+
+def _keys(node: Node | None) -> Iterator[Named]:
+    if isinstance(node, Mapping):
+        yield from ((entry.key.text, entry.key.span) for entry in node.entries)
+
+
+def _state_fields(scope: Scope) -> Iterator[Named]:
+    yield from _keys(scope.node.get("initial_state"))
+    for step in scope.walk():
+        yield from ((name, span) for name, (span, _) in step.writes().items())
+
+
+def _classes(workflow: Workflow) -> Iterator[tuple[str, Named]]:
+    """Each machine is a class, and so are a task's inputs and fields."""
+    if workflow.name:
+        yield machine_name(workflow.name.text), (workflow.name.text, workflow.name.span)
+    tasks = list(_keys(workflow.node.get("tasks")))
+    yield from _each(tasks, machine_name)
+    for named in tasks:
+        yield from ((f"{machine_name(named[0])}{part}", named) for part in ("Inputs", "Fields"))
+
+
+# -- workflows of one project --------------------------------------------------
+
+
+def _module_clashes(unit: Unit) -> Iterator[Finding]:
+    workflow = unit.workflow
+    if workflow is None or workflow.name is None:
+        return
+    name = workflow.name.text
+    for other in _by_module(unit.project, len(unit.project.units)).get(_file_of(name), ()):
+        if other is not unit and other.workflow and other.workflow.name:
+            yield _module_clash(name, workflow.name.span, other.workflow.name.text, other.workflow.name.span)
+            return
+
+
+def _module_clash(name: str, span: Span, other: str, place: Span) -> Finding:
+    if name == other:
+        message = f"two workflows of the project are called `{name}`"
+    elif module_name(name) == module_name(other):
+        message = f"`{name}` and `{other}` become one module, `{module_name(name)}.py`"
+    else:
+        message = f"the modules of `{name}` and `{other}` differ in capitals only: some systems take them for one"
+    return Finding(span, message, help=_HELP, notes=(Note(f"the other `{other}` is here", place),))
+
+
+def _file_of(name: str) -> str:
+    """The module's file, as a file system sees it that takes capitals and small letters for the same."""
+    return module_name(name).casefold()
+
+
+@lru_cache(maxsize=1)
+def _by_module(project: Project, count: int) -> dict[str, list[Unit]]:
+    """The files that are compiled together, by the module that each becomes; `count` of them."""
+    found: dict[str, list[Unit]] = {}
+    for unit in project.units[:count]:
+        if unit.name is not None:
+            found.setdefault(_file_of(unit.name), []).append(unit)
+    return found

@@ -1,0 +1,182 @@
+"""The validation rules of one input or prompt, wherever they stand, and the values that break them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from wfc.core.fields import kind_of
+from wfc.core.inputs import InputDecl
+from wfc.core.shape import Shape
+from wfc.core.values import plain
+from wfc.rules.patterns import is_found, pattern_error
+from wfc.rules.wording import quote
+from wfc.source import Mapping, Node, Scalar, Sequence, Span
+from wfc.source.core_schema import resolve
+from wfc.source.wording import excerpt
+
+
+@dataclass(frozen=True)
+class Misfit:
+    """A value that breaks a rule, and the place of the rule."""
+
+    span: Span
+    message: str
+    rule: Span | None = None
+    help: str = "change the value, or the rule"
+
+
+class RuleSet:
+    """What a value must satisfy: its type, and rules that stand in `validation` or beside the type."""
+
+    def __init__(self, kind: str, holders: list[Shape]) -> None:
+        self.kind = kind
+        self.holders = holders
+
+    @classmethod
+    def of(cls, decl: InputDecl) -> RuleSet:
+        return cls(decl.kind, [*([decl.validation] if decl.validation else []), decl])
+
+    def get(self, name: str) -> Any:
+        """The plain value of a rule; None where it is not there, or not of its kind."""
+        holder = self._holder(name)
+        found = holder.values[name] if holder else None
+        if isinstance(found, list):
+            return [word.text for word in found]
+        if found is None or isinstance(found, dict):
+            return found
+        return plain(found.node)
+
+    def span(self, name: str) -> Span | None:
+        holder = self._holder(name)
+        return holder.value_span(name) if holder else None
+
+    def _holder(self, name: str) -> Shape | None:
+        return next((holder for holder in self.holders if name in holder.values), None)
+
+
+def misfits(rules: RuleSet, node: Node, what: str, *, beside_enum: bool = False) -> Iterator[Misfit]:
+    """Why a value is not one that the rules allow; `what` is what messages call it."""
+    of_kind = _IS_KIND.get(rules.kind)
+    if of_kind is None:
+        return
+    if not of_kind(node):
+        message = f"{what} is {kind_of(node)}, and must be {with_article(rules.kind)}"
+        yield Misfit(node.span, message, help=_other_kind(rules.kind, node))
+        return
+    if not beside_enum:
+        yield from _enum(rules, node, what)
+    yield from _CHECKS[rules.kind](rules, node, what)
+
+
+def _is_number(node: Node) -> bool:
+    value = node.value if isinstance(node, Scalar) else None
+    return isinstance(value, int | float) and not isinstance(value, bool) and abs(value) < float("inf")
+
+
+_IS_KIND: dict[str, Callable[[Node], bool]] = {
+    "string": lambda node: isinstance(node, Scalar) and isinstance(node.value, str),
+    "number": _is_number,
+    "boolean": lambda node: isinstance(node, Scalar) and isinstance(node.value, bool),
+    "array": lambda node: isinstance(node, Sequence),
+    "object": lambda node: isinstance(node, Mapping),
+}
+
+
+def _other_kind(kind: str, node: Node) -> str:
+    """How to write what is probably meant as a value of the kind."""
+    text = node.text.strip() if isinstance(node, Scalar) and len(node.text) <= 60 else ""
+    if kind == "string" and text:
+        return f"quote it: {quote(text)}"
+    if kind == "boolean" and text.lower() in ("yes", "on", "true", "no", "off", "false"):
+        return f"write `{str(text.lower() in ('yes', 'on', 'true')).lower()}`"
+    if kind == "number" and text and isinstance(resolve(text), int | float):
+        return f"write it without quotes: `{text}`"
+    if kind == "array" and text:
+        return f"put it in brackets: `[{text}]`"
+    return "change the value, or the `type`"
+
+
+def with_article(kind: str) -> str:
+    return f"an {kind}" if kind[0] in "ao" else f"a {kind}"
+
+
+def _enum(rules: RuleSet, node: Node, what: str) -> Iterator[Misfit]:
+    allowed = rules.get("enum")
+    value = plain(node)
+    if isinstance(allowed, list) and not any(_is_same(one, value) for one in allowed):
+        shown = ", ".join(f"`{excerpt(str(one))}`" for one in allowed[:8]) + (
+            ", ..." if len(allowed) > 8 else ""
+        )
+        yield Misfit(node.span, f"{what} is none of the values allowed: {shown}", rules.span("enum"))
+
+
+def _is_same(one: Any, other: Any) -> bool:
+    """To Python `1 == True`; to a person not."""
+    return bool(one == other) and isinstance(one, bool) == isinstance(other, bool)
+
+
+def _string(rules: RuleSet, node: Node, what: str) -> Iterator[Misfit]:
+    assert isinstance(node, Scalar)
+    yield from _size(rules, node, what, len(node.text), "length", "character")
+    pattern = rules.get("pattern")
+    if isinstance(pattern, str) and not pattern_error(pattern) and not is_found(pattern, node.text):
+        message = f"{what} does not match the pattern `{excerpt(pattern, 60)}`"
+        yield Misfit(node.span, message, rules.span("pattern"))
+
+
+def _number(rules: RuleSet, node: Node, what: str) -> Iterator[Misfit]:
+    value = plain(node)
+    least, most = rules.get("min"), rules.get("max")
+    if least is not None and value < least:
+        yield Misfit(node.span, f"{what} is below `min`, which is {least}", rules.span("min"))
+    if most is not None and value > most:
+        yield Misfit(node.span, f"{what} is above `max`, which is {most}", rules.span("max"))
+
+
+def _array(rules: RuleSet, node: Node, what: str) -> Iterator[Misfit]:
+    assert isinstance(node, Sequence)
+    yield from _size(rules, node, what, len(node.items), "items", "item")
+    kind = rules.get("item_type")
+    for item in node.items if kind in _IS_KIND else ():
+        if not _IS_KIND[kind](item):
+            message = f"an item of {what} is {kind_of(item)}, and `item_type` is {kind}"
+            yield Misfit(item.span, message, rules.span("item_type"))
+
+
+def _object(rules: RuleSet, node: Node, what: str) -> Iterator[Misfit]:
+    assert isinstance(node, Mapping)
+    present = {entry.key.text: entry.value for entry in reversed(node.entries)}
+    properties: dict[str, InputDecl] = rules.get("properties") or {}
+    listed = rules.get("required_keys") or []
+    for key in dict.fromkeys([*listed, *(name for name, decl in properties.items() if decl.is_required)]):
+        if key not in present:
+            place = rules.span("required_keys") if key in listed else properties[key].span
+            yield Misfit(node.span, f"{what} has no `{excerpt(key)}`, which is required", place)
+    for key, decl in properties.items():
+        value = present.get(key)
+        if value is not None and not (_is_null(value) and not decl.is_required):
+            yield from misfits(RuleSet.of(decl), value, f"`{excerpt(key)}` of {what}")
+
+
+def _is_null(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is None
+
+
+def _size(rules: RuleSet, node: Node, what: str, size: int, rule: str, noun: str) -> Iterator[Misfit]:
+    least, most = rules.get(f"min_{rule}"), rules.get(f"max_{rule}")
+    nouns = f"{size} {noun}" if size == 1 else f"{size} {noun}s"
+    if least is not None and size < least:
+        yield Misfit(node.span, f"{what} has {nouns}, and `min_{rule}` is {least}", rules.span(f"min_{rule}"))
+    if most is not None and size > most:
+        yield Misfit(node.span, f"{what} has {nouns}, and `max_{rule}` is {most}", rules.span(f"max_{rule}"))
+
+
+_CHECKS: dict[str, Callable[[RuleSet, Node, str], Iterator[Misfit]]] = {
+    "string": _string,
+    "number": _number,
+    "boolean": lambda rules, node, what: iter(()),
+    "array": _array,
+    "object": _object,
+}

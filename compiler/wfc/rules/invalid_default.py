@@ -1,0 +1,128 @@
+"""A default that its own input would refuse, or validation rules that nothing can satisfy.
+
+A default must have the input's type and pass its validation: `enum`, `pattern`, `min`, `max`, the
+lengths, the types of items and the properties of objects. The same check looks at the rules themselves: a
+`min` above `max`, a `pattern` that is no pattern, a rule that does not go with the type (`pattern` on a
+number), and a default that is never used because the input is required. Patterns are RE2's: without
+look-around and back-references.
+
+Bad:
+
+```yaml
+inputs:
+  retries:
+    type: number
+    default: 20
+    validation: {min: 1, max: 10}
+```
+
+Good:
+
+```yaml
+inputs:
+  retries:
+    type: number
+    default: 3
+    validation: {min: 1, max: 10}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.inputs import RULES_FOR, InputDecl, Validation
+from wfc.diagnostics import Note
+from wfc.rules.base import Finding, rule
+from wfc.rules.input_rules import Misfit, RuleSet, misfits, with_article
+from wfc.rules.patterns import pattern_error
+from wfc.source import Scalar, Sequence
+from wfc.steps.prompt import Prompt
+from wfc.unit import Unit
+
+_RANGES = (("min", "max"), ("min_length", "max_length"), ("min_items", "max_items"))
+
+
+@rule("WF011", "invalid-default")
+def check(unit: Unit) -> Iterator[Finding]:
+    for shape in unit.shapes:
+        if isinstance(shape, InputDecl):
+            rules = RuleSet.of(shape)
+            yield from _bad_rules(rules)
+            yield from _default(shape, rules)
+        elif isinstance(shape, Prompt) and shape.validation:
+            yield from _bad_rules(RuleSet("string", [shape.validation]))
+
+
+def _default(decl: InputDecl, rules: RuleSet) -> Iterator[Finding]:
+    default = decl.default
+    if default is None:
+        return
+    if decl.is_required:
+        yield Finding(
+            decl.key_span("default"),
+            "the input is required, so its default is never used",
+            help="remove `default`, or `required: true`",
+            notes=(Note("required here", decl.value_span("required")),),
+        )
+    if not (isinstance(default.node, Scalar) and default.node.value is None):
+        for bad in misfits(rules, default.node, "the default"):
+            yield _finding(bad, bad.help)
+
+
+def _finding(bad: Misfit, help: str) -> Finding:
+    return Finding(bad.span, bad.message, help=help, notes=(Note("the rule", bad.rule),) if bad.rule else ())
+
+
+def _bad_rules(rules: RuleSet) -> Iterator[Finding]:
+    yield from _misplaced(rules)
+    yield from _empty_ranges(rules)
+    yield from _bad_enum(rules)
+    pattern = rules.get("pattern")
+    why = pattern_error(pattern) if isinstance(pattern, str) else None
+    span = rules.span("pattern")
+    if why and span:
+        yield Finding(span, why, help="patterns are RE2's, without look-around and back-references")
+
+
+def _misplaced(rules: RuleSet) -> Iterator[Finding]:
+    """Rules that do not go with the type, and rules that stand in both places."""
+    fitting, kind = RULES_FOR.get(rules.kind, tuple(Validation.FIELDS)), with_article(rules.kind)
+    for number, holder in enumerate(rules.holders):
+        for name in Validation.FIELDS:
+            if holder.node.entry(name) is None:
+                continue
+            if name not in fitting:
+                help = f"remove it; {kind} can have " + ", ".join(f"`{one}`" for one in fitting)
+                yield Finding(holder.key_span(name), f"`{name}` is no rule for {kind}", help=help)
+            elif number and name in rules.holders[0].values:
+                notes = (Note("it stands here too, and this one counts", rules.holders[0].key_span(name)),)
+                message = f"`{name}` stands both here and in `validation`"
+                yield Finding(holder.key_span(name), message, help="remove one of them", notes=notes)
+
+
+def _empty_ranges(rules: RuleSet) -> Iterator[Finding]:
+    for low, high in _RANGES:
+        least, most, span = rules.get(low), rules.get(high), rules.span(high)
+        if least is not None and most is not None and least > most and span:
+            yield Finding(
+                span,
+                f"`{high}` is {most}, below `{low}`, which is {least}: no value is both",
+                help="swap them, or change one",
+                notes=(Note(f"`{low}`", rules.span(low)),),
+            )
+
+
+def _bad_enum(rules: RuleSet) -> Iterator[Finding]:
+    holder = next((holder for holder in rules.holders if "enum" in holder.values), None)
+    node = holder.values["enum"].node if holder else None
+    if node is None or "enum" not in RULES_FOR.get(rules.kind, ()):
+        return
+    if not isinstance(node, Sequence) or not node.items:
+        yield Finding(
+            node.span, "`enum` takes a list of the values that are allowed", help="write `[..., ...]`"
+        )
+        return
+    for item in node.items:
+        for bad in misfits(rules, item, "this value", beside_enum=True):
+            yield _finding(bad, "it can never be given: remove it, or change the rule")

@@ -1,0 +1,104 @@
+"""`item`, `index` or `previous` where no foreach provides it.
+
+A foreach gives each child its `item` and `index`: they are there in the steps of a task and in the
+foreach's own `with`. `previous`, the results so far, is there too where the foreach has `sequential: true`.
+
+Bad:
+
+```yaml
+steps:
+  - id: tell
+    type: prompt
+    prompt_type: info
+    message: "Looking at {{ item }}"
+```
+
+Good:
+
+```yaml
+steps:
+  - id: look-at-all
+    type: foreach
+    items: [core, web]
+    task: look
+tasks:
+  look:
+    steps:
+      - id: tell
+        type: prompt
+        prompt_type: info
+        message: "Looking at {{ item }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.ast import Task, Workflow
+from wfc.core.names_in_scope import CHILD_IN_TURN, PREVIOUS, Site, is_in_turn, runners, template_sites
+from wfc.diagnostics import Note
+from wfc.rules.base import Finding, rule
+from wfc.rules.scope_names import names_of
+from wfc.source import Span
+from wfc.steps.foreach import Foreach
+from wfc.template import Read
+from wfc.unit import Unit
+
+
+@rule("WF205", "item-outside-foreach")
+def check(unit: Unit) -> Iterator[Finding]:
+    workflow = unit.workflow
+    if workflow is None:
+        return
+    for site in template_sites(workflow):
+        wrong: dict[str, Read] = {}
+        for read in site.text.template.reads:
+            if read.root in CHILD_IN_TURN and read.root not in site.names and not _copes(site, read):
+                wrong.setdefault(read.root, read)
+        for name, read in wrong.items():
+            span = site.text.at(read.start, read.start + len(name))
+            yield _finding(workflow, site, name, span)
+
+
+def _copes(site: Site, read: Read) -> bool:
+    """A task may be run both ways, and say `previous | default([])`. A later key of `updates` is WF202's."""
+    both_ways = read.guarded and read.root == PREVIOUS and isinstance(site.scope, Task)
+    return both_ways or site.names.comes_later(read.root)
+
+
+def _finding(workflow: Workflow, site: Site, name: str, span: Span) -> Finding:
+    runner = _side_by_side(workflow, site) if name == PREVIOUS else None
+    if runner is None:
+        return _nowhere(site, name, span)
+    own = runner is site.step
+    return Finding(
+        span,
+        "`previous` is there only where the children run one after the other",
+        help=f"add `sequential: true` to `{runner.name}`"
+        + ("" if own else ", or write `previous | default([])`"),
+        notes=() if own else (Note(f"`{runner.name}` runs this task side by side", runner.span),),
+        step=site.step.name,
+    )
+
+
+def _side_by_side(workflow: Workflow, site: Site) -> Foreach | None:
+    """The foreach whose children would have `previous` if it ran them one after the other."""
+    step = site.step
+    if isinstance(step, Foreach) and any(site.text in tree.texts for tree in (step.with_ or {}).values()):
+        return step
+    if not isinstance(site.scope, Task):
+        return None
+    return next((step for step in runners(workflow)[site.scope.task_name] if not is_in_turn(step)), None)
+
+
+def _nowhere(site: Site, name: str, span: Span) -> Finding:
+    if isinstance(site.step, Foreach):
+        place = f"`{site.step.name}` has no `{name}` of its own"
+        help_ = f"`{name}` is there in its `with` and in the steps of its task"
+    else:
+        place = f"there is no `{name}` in the main steps"
+        help_ = "a foreach gives it to the steps of its task; here, use the list itself"
+    if name in names_of(site.scope).fields:
+        help_ = f"did you mean `state.{name}`?"
+    return Finding(span, place, help=help_, step=site.step.name)

@@ -1,0 +1,105 @@
+"""The file is larger, or nests deeper, than wfc allows.
+
+A workflow has at most 1,000 steps, its tasks' steps included, and its conditions, loops and parallel
+branches nest at most five deep: beyond that nobody can review it, and a machine gets slow. A file has at
+most 1 MiB and 100,000 values (aliases count as what they stand for), nested 64 levels at most. Each limit
+can be set in pyproject.toml, under [tool.wfc.limits]: `steps`, `nesting`, `source_bytes`, `yaml_nodes`,
+`yaml_depth`.
+
+Bad: six conditions, each in the `then` of the one before.
+
+```yaml
+- id: c1
+  type: condition
+  if: "{{ inputs.a }}"
+  then:
+    - id: c2
+      type: condition
+      if: "{{ inputs.b }}"
+      then: []  # and so on, to c6
+```
+
+Good: the conditions that belong together are one.
+
+```yaml
+- id: c1
+  type: condition
+  if: "{{ inputs.a and inputs.b }}"
+  then: []
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Note
+from wfc.rules.base import Finding, rule
+from wfc.source import Problem
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+_SETTINGS = {" bytes": "source_bytes", " values in one file": "yaml_nodes", " levels deep": "yaml_depth"}
+"""The setting behind a limit of the reader, by the words of its message."""
+
+
+@rule("WF010", "limit-exceeded")
+def check(unit: Unit) -> Iterator[Finding]:
+    for problem in unit.problems:
+        if problem.kind == "limit":
+            yield _of_reader(problem)
+    yield from _too_many_steps(unit)
+    for scope in unit.scopes:
+        yield from _too_deep(scope.block, unit.limits.nesting)
+
+
+def _of_reader(problem: Problem) -> Finding:
+    setting = next((name for words, name in _SETTINGS.items() if words in problem.message), None)
+    parts = [problem.help, _raise(setting) if setting else ""]
+    notes = tuple(Note(text, span) for span, text in problem.related)
+    return Finding(problem.span, problem.message, help=", or ".join(filter(None, parts)), notes=notes)
+
+
+def _too_many_steps(unit: Unit) -> Iterator[Finding]:
+    count, limit = len(unit.steps), unit.limits.steps
+    if count > limit:
+        yield Finding(
+            unit.steps[limit].span,
+            f"the workflow has {count:,} steps, tasks included, and at most {limit:,} are allowed",
+            help=f"move some to a workflow of their own and `call` it, or {_raise('steps')}",
+            notes=(Note(f"this is step number {limit + 1:,}"),),
+            step=unit.steps[limit].name,
+        )
+
+
+def _too_deep(block: list[Step], limit: int) -> Iterator[Finding]:
+    pending = [(step, 1) for step in reversed(block)]
+    while pending:
+        step, depth = pending.pop()
+        inner = [nested for steps in step.blocks() for nested in steps]
+        if depth > limit and inner:
+            yield _deep(step, depth + _height(inner), limit)
+        else:
+            pending += [(nested, depth + 1) for nested in reversed(inner)]
+
+
+def _deep(step: Step, depth: int, limit: int) -> Finding:
+    return Finding(
+        step.span,
+        f"conditions, loops and parallel branches nest {depth} deep here, and at most {limit} are allowed",
+        help=f"join conditions with `and`, move the inner steps to a workflow of their own and `call` it, or "
+        f"{_raise('nesting')}",
+        step=step.name,
+    )
+
+
+def _height(steps: list[Step]) -> int:
+    """How many more steps that hold others stand one inside the other."""
+    height = 0
+    while steps := [nested for step in steps for block in step.blocks() for nested in block]:
+        height += 1
+    return height
+
+
+def _raise(setting: str) -> str:
+    return f"raise `{setting}` in [tool.wfc.limits] of pyproject.toml"

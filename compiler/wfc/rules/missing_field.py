@@ -1,0 +1,110 @@
+"""Something that must be there is not.
+
+A workflow needs `name`, `version` and at least one step in `steps`; every step needs `id` and `type`;
+each type of step has required fields of its own (`wfc explain foreach` lists them). A file that is empty,
+or whose top level is not a mapping, is no workflow. A loop without `max_iterations` is WF402's.
+
+Bad:
+
+```yaml
+- id: audit
+  type: foreach
+  task: audit_module
+```
+
+Good:
+
+```yaml
+- id: audit
+  type: foreach
+  items: "{{ inputs.modules }}"
+  task: audit_module
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from wfc.core.ast import Task, Workflow
+from wfc.core.shape import Field, Shape
+from wfc.rules.base import Finding, rule
+from wfc.rules.unknown_field import meant_fields
+from wfc.rules.wording import flow, label_of
+from wfc.source import Mapping, Node, Scalar, Sequence
+from wfc.steps import STEP_TYPES
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+_A_WORKFLOW = "a workflow is a mapping with `name`, `version` and `steps`"
+_BOUND = "max_iterations"
+"""A loop without it has a check of its own, which explains more."""
+
+
+@rule("WF005", "missing-field")
+def check(unit: Unit) -> Iterator[Finding]:
+    if not unit.problems and not isinstance(unit.document.root, Mapping):
+        yield _no_workflow(unit, unit.document.root)
+    for shape in unit.shapes:
+        missing = [name for name, field in shape.FIELDS.items() if field.required and is_missing(shape, name)]
+        yield from (_finding(shape, name, shape.FIELDS[name]) for name in missing if name != _BOUND)
+
+
+def _no_workflow(unit: Unit, root: Node | None) -> Finding:
+    match root:
+        case Sequence():
+            help = "put the list under `steps:`, and add `name` and `version`"
+            return Finding(root.span, "the file is a list, and a workflow is a mapping", help)
+        case Scalar(value=str()):
+            return Finding(root.span, "the file is a text, and a workflow is a mapping", _A_WORKFLOW)
+        case Scalar() if root.text:
+            return Finding(root.span, "the file holds no workflow", _A_WORKFLOW)
+    what = "the file has comments only" if unit.source.text.strip() else "the file is empty"
+    return Finding(unit.source.start, what, _A_WORKFLOW)
+
+
+def is_missing(shape: Shape, name: str) -> bool:
+    """Whether a field is not there, not even under a key that is taken for a misspelling of it.
+
+    An old prompt has its `prompt_type` under the key `type`, so what was read counts too.
+    """
+    if name in shape.values or shape.node.entry(name) is not None:
+        return False
+    return not any(near == name for _, near in meant_fields(shape))
+
+
+def _finding(shape: Shape, name: str, field: Field[Any]) -> Finding:
+    likely = _likely_type(shape) if name == "type" and isinstance(shape, Step) else None
+    example = f", such as `{flow(field.example)}`" if field.example is not None else ""
+    doc = field.doc[:1].lower() + field.doc[1:].rstrip(".")
+    return Finding(
+        shape.span,
+        _message(shape, name),
+        help=f"add `{name}: {likely}`" if likely else f"add `{name}`: {doc}{example}",
+        step=shape.name if isinstance(shape, Step) else None,
+    )
+
+
+def _likely_type(step: Step) -> str | None:
+    """The one type of step whose required fields are all there."""
+    keys = {entry.key.text for entry in step.node.entries} | {"id", "type"}
+    fitting = [
+        name for name, kind in STEP_TYPES.items() if _required(kind) <= keys and len(_required(kind)) > 2
+    ]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _required(kind: type[Step]) -> set[str]:
+    return {name for name, field in kind.FIELDS.items() if field.required}
+
+
+def _message(shape: Shape, name: str) -> str:
+    match shape:
+        case Workflow():
+            return f"the workflow has no `{name}`"
+        case Task():
+            return f"the task `{shape.task_name}` has no `{name}`"
+        case Step() if shape.name:
+            return f"`{shape.name}` has no `{name}`, which {label_of(shape)} needs"
+    return f"{label_of(shape)} has no `{name}`"

@@ -1,0 +1,106 @@
+"""A step lists or reads a state field that nothing ever writes.
+
+A field is there if `initial_state` names it or some step of the same workflow or task writes it, by
+`output_to` or in the `updates` of a set_state. Any other name is a slip of the pen: reading it fails the
+step.
+
+Bad:
+
+```yaml
+- {id: build, type: shell, command: make, output_to: build_output}
+- id: report
+  type: return
+  needs_state: [build_outptu]
+  value: "{{ state.build_outptu.exit_code }}"
+```
+
+Good:
+
+```yaml
+- {id: build, type: shell, command: make, output_to: build_output}
+- id: report
+  type: return
+  needs_state: [build_output]
+  value: "{{ state.build_output.exit_code }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.blocks import name_of
+from wfc.diagnostics import Edit, Fix
+from wfc.rules.base import Finding, rule
+from wfc.rules.edits import rename
+from wfc.rules.needs_state_list import own_list, unlist
+from wfc.rules.state_access import FieldRead, StepAccess, Stranger, state_access
+from wfc.rules.wording import call
+from wfc.unit import Unit
+
+
+@rule("WF303", "needs-state-unknown", fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for access in state_access(unit):
+        for stranger in access.strangers:
+            if stranger.owner is None:
+                yield _finding(access, stranger)
+
+
+def _finding(access: StepAccess, stranger: Stranger) -> Finding:
+    does = "lists" if stranger.listed else "reads"
+    scope = name_of(access.fields.scope)
+    return Finding(
+        stranger.span,
+        f"{call(access.step)} {does} `{stranger.name[:60]}`, but {scope} has no such state field",
+        help=_help(access, stranger),
+        fix=_fix(access, stranger),
+        step=access.step.name,
+    )
+
+
+def _help(access: StepAccess, stranger: Stranger) -> str:
+    if _is_input(access, stranger):
+        return f"`{stranger.name}` is an input: read `inputs.{stranger.name}`"
+    if stranger.meant:
+        return f"did you mean `{stranger.meant}`?"
+    known = access.fields.nearest.hint(stranger.name)
+    write = "give it a value in `initial_state`, or write it with `output_to` or a set_state step"
+    return f"{known}; {write}" if known else write
+
+
+def _is_input(access: StepAccess, stranger: Stranger) -> bool:
+    return stranger.name in access.fields.scope.declared_inputs
+
+
+def _fix(access: StepAccess, stranger: Stranger) -> Fix | None:
+    if _is_input(access, stranger):
+        changes = [_root(read) for read in stranger.reads]
+        changes += _fixed(unlist(access.step, stranger.listed)) if stranger.listed else []
+        return _together(f"read inputs.{stranger.name}", changes)
+    near = stranger.meant
+    listed = {word.text for word in access.step.declared}
+    if near is None or (stranger.listed and (near in listed or own_list(access.step) is None)):
+        return None
+    changes = [_name(read, near) for read in stranger.reads]
+    for word in stranger.listed:
+        changes += _fixed(rename(word.node, near, ""))
+    return _together(f"make it {near}", changes)
+
+
+def _together(description: str, edits: list[Edit | None]) -> Fix | None:
+    sure = tuple(edit for edit in edits if edit is not None)
+    return Fix(description, sure, safe=False) if sure and len(sure) == len(edits) else None
+
+
+def _fixed(fix: Fix | None) -> list[Edit | None]:
+    return [*fix.edits] if fix else [None]
+
+
+def _name(read: FieldRead, name: str) -> Edit | None:
+    return Edit(read.span, name) if read.span.text == read.read.path[0].name else None
+
+
+def _root(read: FieldRead) -> Edit | None:
+    span = read.text.at(read.read.start, read.read.start + len("state"))
+    return Edit(span, "inputs") if span.text == "state" else None

@@ -1,0 +1,87 @@
+"""Steps from which a run can never come to its end.
+
+Every way on leads back into the same circle: the run goes round until the loop's count is used up and it
+fails, or until somebody cancels it. Give the circle a way out: a `when` on the jump, a condition, or an
+`else` that leads on.
+
+Bad:
+
+```yaml
+steps:
+  - {id: ask, type: prompt, prompt_type: confirm, message: "Done?", output_to: answer}
+  - {id: again, type: goto, target: ask, max_iterations: 10}
+```
+
+Good:
+
+```yaml
+steps:
+  - {id: ask, type: prompt, prompt_type: confirm, message: "Done?", output_to: answer}
+  - id: again
+    type: goto
+    needs_state: [answer]
+    when: "{{ not state.answer.confirmed }}"
+    target: ask
+    max_iterations: 10
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.blocks import jumps
+from wfc.core.values import Word
+from wfc.cycles import endless_circles
+from wfc.diagnostics import Note
+from wfc.digraph import components
+from wfc.flow import Flow, flows_of
+from wfc.rules.base import Finding, rule
+from wfc.rules.wording import call
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+_SHOWN = 8
+
+
+@rule("WF403", "no-path-to-end")
+def check(unit: Unit) -> Iterator[Finding]:
+    for _, flow in flows_of(unit):
+        stuck = flow.reachable - flow.ending
+        if stuck:
+            endless = {node for circle in endless_circles(flow) for node in circle.nodes}
+            for trap in _traps(flow, stuck):
+                # A circle that hangs the machine is WF402's; without it there may be a way out.
+                if not endless.intersection(trap):
+                    yield from _finding(flow, trap)
+
+
+def _traps(flow: Flow, stuck: set[str]) -> Iterator[list[str]]:
+    """The innermost circles: what merely leads into one is not at fault."""
+    graph = {node: [edge.target for edge in flow.out.get(node, ())] for node in flow.states if node in stuck}
+    for nodes in components(graph, graph):
+        inside = set(nodes)
+        if all(target in inside for node in nodes for target in graph[node]):
+            yield [node for node in flow.states if node in inside]
+
+
+def _finding(flow: Flow, trap: list[str]) -> Iterator[Finding]:
+    steps = list(dict.fromkeys(step for node in trap if (step := flow.step(node)) is not None))
+    for step, word in _jumps_back(steps):
+        names = [call(one) for one in steps]
+        shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+        yield Finding(
+            word.span,
+            f"{call(step)} always goes back: from `{word.text}` no way leads to the end",
+            help="give it a `when`, or let `else` or a condition lead out of the circle",
+            notes=(Note(f"what goes round is {shown}"),),
+            step=step.name,
+        )
+        return
+
+
+def _jumps_back(steps: list[Step]) -> Iterator[tuple[Step, Word]]:
+    """The jumps inside a circle, the last one first: that is where the way out is missing."""
+    names = {step.name for step in steps}
+    for step in reversed(steps):
+        yield from ((step, word) for _, word in jumps(step) if word.text in names)

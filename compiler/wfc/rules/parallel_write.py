@@ -1,0 +1,75 @@
+"""Two branches of a `parallel` write the same state field.
+
+Branches run side by side, so the one that happens to end last would win. Let each branch write a field
+of its own and bring them together in a step after the `parallel`.
+
+Bad:
+
+```yaml
+- id: checks
+  type: parallel
+  branches:
+    lint:
+      - {id: run-lint, type: shell, command: make lint, output_to: result}
+    types:
+      - {id: run-types, type: shell, command: make types, output_to: result}
+```
+
+Good:
+
+```yaml
+- id: checks
+  type: parallel
+  branches:
+    lint:
+      - {id: run-lint, type: shell, command: make lint, output_to: lint}
+    types:
+      - {id: run-types, type: shell, command: make types, output_to: types}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.ast import walk
+from wfc.diagnostics import Note
+from wfc.rules.base import Finding, rule
+from wfc.rules.wording import call
+from wfc.source import Span
+from wfc.steps.base import Step
+from wfc.steps.parallel import Parallel
+from wfc.unit import Unit
+
+
+@rule("WF310", "parallel-write")
+def check(unit: Unit) -> Iterator[Finding]:
+    for step in unit.steps:
+        if isinstance(step, Parallel):
+            yield from _clashes(step)
+
+
+def _clashes(parallel: Parallel) -> Iterator[Finding]:
+    first: dict[str, tuple[str, Span]] = {}
+    for branch, steps in (parallel.branches or {}).items():
+        for name, (step, span) in _writes(steps).items():
+            if name not in first:
+                first[name] = (branch, span)
+                continue
+            other, place = first[name]
+            yield Finding(
+                span,
+                f"the branches `{other}` and `{branch}` of {call(parallel)} both write `{name}`",
+                help="give each branch a field of its own",
+                notes=(Note(f"`{other}` writes it here", place),),
+                step=step.name,
+            )
+
+
+def _writes(steps: list[Step]) -> dict[str, tuple[Step, Span]]:
+    """The fields that a branch writes, each where it does so first."""
+    found: dict[str, tuple[Step, Span]] = {}
+    for step in walk(steps):
+        for name, (span, _) in step.writes().items():
+            found.setdefault(name, (step, span))
+    return found

@@ -1,0 +1,101 @@
+"""A task uses a state field that belongs to the workflow, or to another task.
+
+Every run has a state of its own. A task sees its inputs, its item and what its own steps have written,
+never the state of the workflow that runs it; and the workflow sees only what the task returns.
+
+Bad:
+
+```yaml
+steps:
+  - {id: ask, type: prompt, prompt_type: text, message: "What for?", output_to: goal}
+  - {id: audit, type: foreach, items: [core, web], task: audit_module}
+tasks:
+  audit_module:
+    steps:
+      - id: look
+        type: delegate
+        needs_state: [goal]
+        instructions: "Audit {{ item }} for {{ state.goal.input }}."
+```
+
+Good:
+
+```yaml
+steps:
+  - {id: ask, type: prompt, prompt_type: text, message: "What for?", output_to: goal}
+  - id: audit
+    type: foreach
+    needs_state: [goal]
+    items: [core, web]
+    task: audit_module
+    with: {goal: "{{ state.goal.input }}"}
+tasks:
+  audit_module:
+    inputs:
+      goal: {type: string, required: true}
+    steps:
+      - id: look
+        type: delegate
+        instructions: "Audit {{ item }} for {{ inputs.goal }}."
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.ast import Scope, Task
+from wfc.core.blocks import name_of
+from wfc.core.names_in_scope import runners
+from wfc.diagnostics import Note
+from wfc.rules.base import Finding, rule
+from wfc.rules.scope_fields import ScopeFields
+from wfc.rules.state_access import StepAccess, Stranger, state_access
+from wfc.rules.wording import call
+from wfc.steps.foreach import Foreach
+from wfc.unit import Unit
+
+
+@rule("WF312", "parent-state-in-task")
+def check(unit: Unit) -> Iterator[Finding]:
+    if unit.workflow is None:
+        return
+    run_by: dict[str, list[Foreach]] | None = None
+    for access in state_access(unit):
+        for stranger in access.strangers:
+            if stranger.owner is not None:
+                run_by = runners(unit.workflow) if run_by is None else run_by
+                yield _finding(access, stranger, stranger.owner, run_by)
+
+
+def _finding(
+    access: StepAccess, stranger: Stranger, owner: ScopeFields, run_by: dict[str, list[Foreach]]
+) -> Finding:
+    scope = access.fields.scope
+    does = "lists" if stranger.listed else "reads"
+    note = Note(f"`{stranger.name}` is set here, in {name_of(owner.scope)}", owner.places[stranger.name])
+    return Finding(
+        stranger.span,
+        f"{call(access.step)} {does} `{stranger.name}`, a state field of {name_of(owner.scope)}, "
+        f"which {name_of(scope)} does not see",
+        help=_help_in_task(scope, stranger.name) if isinstance(scope, Task) else _help_in_main(owner.scope),
+        notes=(note, *_runner(scope, run_by)),
+        step=access.step.name,
+    )
+
+
+def _help_in_task(task: Task, name: str) -> str:
+    if name in task.declared_inputs:
+        return f"the task has it as an input: read `inputs.{name}`"
+    return f"declare it in the task's `inputs`, give it in the foreach's `with`, and read `inputs.{name}`"
+
+
+def _help_in_main(owner: Scope) -> str:
+    return (
+        f"let {name_of(owner)} return it: the foreach's `output_to` gets the list of what its runs returned"
+    )
+
+
+def _runner(scope: Scope, run_by: dict[str, list[Foreach]]) -> tuple[Note, ...]:
+    steps = run_by.get(scope.task_name, []) if isinstance(scope, Task) else []
+    return tuple(Note(f"{call(step)} runs the task here", step.value_span("task")) for step in steps[:1])

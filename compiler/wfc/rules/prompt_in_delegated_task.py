@@ -1,0 +1,105 @@
+"""A task that a sub-agent works asks the person something.
+
+A sub-agent has no person to talk to: the question would wait for an answer that nobody gives. Ask in the
+main steps, before the foreach, and hand the answer to the task with `with`.
+
+Bad:
+
+```yaml
+steps:
+  - {id: deploy-all, type: foreach, items: [api, web], task: deploy, agent: "@task"}
+tasks:
+  deploy:
+    steps:
+      - {id: confirm, type: prompt, prompt_type: confirm, message: "Deploy {{ item }}?"}
+```
+
+Good:
+
+```yaml
+steps:
+  - {id: confirm, type: prompt, prompt_type: confirm, message: "Deploy all services?"}
+  - {id: deploy-all, type: foreach, items: [api, web], task: deploy, agent: "@task"}
+tasks:
+  deploy:
+    steps:
+      - {id: roll-out, type: shell, command: "deploy {{ item | shquote }}"}
+```
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wfc.core.ast import Scope, Workflow
+from wfc.diagnostics import Note, Severity
+from wfc.rules.base import Finding, rule
+from wfc.rules.wording import call
+from wfc.steps.foreach import Foreach
+from wfc.steps.prompt import Prompt
+from wfc.unit import Unit
+
+_SHOWN = 5
+
+
+@rule("WF408", "prompt-in-delegated-task", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    for task, handover in _handovers(unit.workflow).items() if unit.workflow else ():
+        for step in handover.scope.walk():
+            if isinstance(step, Prompt):
+                way = handover.way()
+                yield Finding(
+                    step.span,
+                    f"{call(step)} asks the person, but `{task}` is worked by {way[0].agent_name}, "
+                    "which has nobody to ask",
+                    help="ask in the main steps before the foreach, and hand the answer on in its `with`",
+                    notes=_notes(way),
+                    step=step.name,
+                )
+
+
+@dataclass(frozen=True)
+class _Handover:
+    """A task that an agent works, the foreach that runs it, and the task of that agent which that stands in."""
+
+    scope: Scope
+    step: Foreach
+    outer: _Handover | None
+
+    def way(self) -> list[Foreach]:
+        """The foreach that names the agent, and those that lead from there to the task."""
+        found = [self.step]
+        outer = self.outer
+        while outer is not None:
+            found.append(outer.step)
+            outer = outer.outer
+        return found[::-1]
+
+
+def _handovers(workflow: Workflow) -> dict[str, _Handover]:
+    """Every task that an agent works, directly or inside one that it works."""
+    tasks = workflow.declared_tasks
+    todo: deque[tuple[Foreach, _Handover | None]] = deque(
+        (step, None) for scope in workflow.scopes for step in _loops(scope) if step.agent_name is not None
+    )
+    found: dict[str, _Handover] = {}
+    while todo:
+        step, outer = todo.popleft()
+        name = step.task.text if step.task else ""
+        if name in tasks and name not in found:
+            found[name] = _Handover(tasks[name], step, outer)
+            todo.extend((inner, found[name]) for inner in _loops(tasks[name]))
+    return found
+
+
+def _loops(scope: Scope) -> Iterator[Foreach]:
+    return (step for step in scope.walk() if isinstance(step, Foreach))
+
+
+def _notes(way: list[Foreach]) -> tuple[Note, ...]:
+    first, *others = way
+    handover = Note(f"{call(first)} hands the task to {first.agent_name}", first.value_span("agent"))
+    inner = (Note(f"{call(step)} runs a task inside it", step.value_span("task")) for step in others[:_SHOWN])
+    return (handover, *inner)

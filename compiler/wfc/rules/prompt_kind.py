@@ -1,0 +1,94 @@
+"""A prompt whose fields do not go with its `prompt_type`.
+
+A `choice` needs `options`, each once; no other kind has them. Only a `text` answer can be validated: a
+`confirm` is yes or no and an `info` has no answer. Every prompt says something.
+
+Bad:
+
+```yaml
+- id: where
+  type: prompt
+  prompt_type: choice
+  message: Where to?
+```
+
+Good:
+
+```yaml
+- id: where
+  type: prompt
+  prompt_type: choice
+  message: Where to?
+  options: [staging, production]
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Note
+from wfc.rules.base import Finding, rule
+from wfc.rules.missing_field import is_missing
+from wfc.source import Span
+from wfc.source.wording import excerpt
+from wfc.steps.prompt import Prompt
+from wfc.unit import Unit
+
+_OWNERS = {"options": "choice", "validation": "text"}
+_WHY = {
+    ("options", "confirm"): "a confirm is answered with yes or no",
+    ("options", "info"): "an info is not answered",
+    ("options", "text"): "a text is typed freely",
+    ("validation", "confirm"): "a confirm is answered with yes or no",
+    ("validation", "info"): "an info is not answered",
+    ("validation", "choice"): "a choice is always one of its options",
+}
+
+
+@rule("WF008", "prompt-kind")
+def check(unit: Unit) -> Iterator[Finding]:
+    for step in unit.steps:
+        if isinstance(step, Prompt):
+            yield from _empty_message(step)
+            if step.prompt_type:
+                yield from _fields(step, step.prompt_type.text, step.prompt_type.span)
+                yield from _options(step)
+
+
+def _empty_message(step: Prompt) -> Iterator[Finding]:
+    if step.message and not step.message.node.text.strip():
+        help = "say what the person should know or decide"
+        yield Finding(step.message.span, "the message is empty", help=help, step=step.name)
+
+
+def _fields(step: Prompt, kind: str, span: Span) -> Iterator[Finding]:
+    if kind == "choice" and is_missing(step, "options"):
+        help = "add `options: [..., ...]` with the texts to choose from"
+        yield Finding(span, "a choice without `options`", help=help, step=step.name)
+    for name, owner in _OWNERS.items():
+        if kind != owner and step.node.entry(name) is not None:
+            yield Finding(
+                step.key_span(name),
+                f"`{name}` on a prompt of the kind `{kind}`: {_WHY[name, kind]}",
+                help=f"remove it, or make the prompt a `{owner}`",
+                notes=(Note("the kind of prompt", span),),
+                step=step.name,
+            )
+
+
+def _options(step: Prompt) -> Iterator[Finding]:
+    first: dict[str, Span] = {}
+    for option in step.options or []:
+        text = option.node.text
+        if not text.strip():
+            yield Finding(option.span, "an empty option", help="write what it stands for", step=step.name)
+        elif text in first:
+            yield Finding(
+                option.span,
+                f"the option `{excerpt(text)}` is offered twice",
+                help="remove one of them, or word them differently",
+                notes=(Note("it is offered here first", first[text]),),
+                step=step.name,
+            )
+        first.setdefault(text, option.span)

@@ -1,0 +1,90 @@
+"""Workflows that call each other in a circle, or calls that nest too deep.
+
+A run of such a circle would start children without end. Calls may nest at most five deep (`call_depth` under
+[tool.wfc.limits] in pyproject.toml).
+
+Bad:
+
+```yaml
+name: deploy
+steps:
+  - {id: again, type: call, workflow: deploy}
+```
+
+Good:
+
+```yaml
+name: deploy
+steps:
+  - {id: prepare, type: shell, command: make prepare}
+  - {id: again, type: goto, target: prepare, max_iterations: 3}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.calls import CallGraph, CallSite, call_graph
+from wfc.diagnostics import Note
+from wfc.rules.base import Finding, rule
+from wfc.steps.call import Call
+from wfc.unit import Unit
+
+_SHOWN = 8
+
+
+@rule("WF108", "recursive-call")
+def check(unit: Unit) -> Iterator[Finding]:
+    if not any(isinstance(step, Call) for step in unit.steps):
+        return
+    graph = call_graph(unit.project)
+    for call in graph.calls(unit):
+        if graph.is_circular(call):
+            yield _circle(graph, call)
+        elif graph.depth(call) > unit.limits.call_depth:
+            yield _too_deep(graph, call, unit.limits.call_depth)
+
+
+def _circle(graph: CallGraph, call: CallSite) -> Finding:
+    back = graph.way_back(call)
+    names = _chain([call, *back])
+    message = f"`{unit_name(call.caller)}` calls itself" + (f": {names}" if back else "")
+    return Finding(
+        call.span,
+        message,
+        help="to repeat steps use `while` or `goto`; move what both need into a workflow that calls neither"
+        if back
+        else "to repeat steps use `while` or `goto`",
+        notes=_notes(back),
+        step=call.step.name,
+    )
+
+
+def _too_deep(graph: CallGraph, call: CallSite, limit: int) -> Finding:
+    down = graph.way_down(call)
+    return Finding(
+        call.span,
+        f"calls nest {graph.depth(call)} deep from here, the limit is {limit}: {_chain([call, *down])}",
+        help="call some of them one after the other instead, or raise `call_depth` in [tool.wfc.limits]",
+        notes=_notes(down),
+        step=call.step.name,
+    )
+
+
+def _chain(calls: list[CallSite]) -> str:
+    names = [unit_name(calls[0].caller), *(unit_name(call.callee) for call in calls)]
+    if len(names) > _SHOWN:
+        names = [*names[: _SHOWN - 2], "...", names[-1]]
+    return " -> ".join(names)
+
+
+def _notes(calls: list[CallSite]) -> tuple[Note, ...]:
+    return tuple(
+        Note(f"`{unit_name(call.caller)}` calls `{unit_name(call.callee)}`", call.span)
+        for call in calls[:_SHOWN]
+    )
+
+
+def unit_name(unit: Unit) -> str:
+    return unit.name or unit.source.path

@@ -1,0 +1,14 @@
+"""Edits inside templates."""
+
+from __future__ import annotations
+
+from wfc.core.values import Text
+from wfc.diagnostics import Edit, Fix
+
+
+def replace_in_text(text: Text, places: list[tuple[int, int]], old: str, new: str) -> Fix | None:
+    """Put another name in some places of a template. None where the file spells one of them differently."""
+    spans = [text.at(start, end) for start, end in places]
+    if any(span.text != old for span in spans):
+        return None
+    return Fix(f"write {new} for {old}", tuple(Edit(span, new) for span in spans), safe=False)

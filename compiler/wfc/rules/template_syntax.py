@@ -1,0 +1,45 @@
+"""A template that can't be read.
+
+An unclosed `{{`, a missing bracket, an operator with nothing behind it: the step could never run. Templates
+have expressions, filters, `if`, `for` and `set`; the rest of Jinja, such as `include` and `macro`, is left
+out.
+
+Bad:
+
+```yaml
+- id: greet
+  type: prompt
+  prompt_type: info
+  message: "Deploying {{ inputs.service }"
+```
+
+Good:
+
+```yaml
+- id: greet
+  type: prompt
+  prompt_type: info
+  message: "Deploying {{ inputs.service }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.names_in_scope import template_sites
+from wfc.rules.base import Finding, rule
+from wfc.unit import Unit
+
+
+@rule("WF201", "template-syntax")
+def check(unit: Unit) -> Iterator[Finding]:
+    for site in template_sites(unit.workflow) if unit.workflow else ():
+        error = site.text.template.error
+        if error is not None:
+            span = site.text.at(error.start, error.end)
+            yield Finding(span, error.message, help=_help(span.text), step=site.step.name)
+
+
+def _help(wrong: str) -> str:
+    return "a value ends with two braces: `{{ ... }}`" if wrong == "}" else ""

@@ -1,0 +1,200 @@
+"""What to write instead of a value of the wrong kind."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from wfc.core.fields import (
+    BLOCK,
+    BOOLEAN,
+    CONDITION,
+    COUNT,
+    DELAY,
+    FACTOR,
+    ID,
+    NAME,
+    NUMBER,
+    OPTIONAL_TEXT,
+    SECONDS,
+    SIZE,
+    STEPS,
+    TEXT,
+    WORD,
+    FieldType,
+    ListOf,
+    MapOf,
+    Mismatch,
+    Nested,
+    StepType,
+)
+from wfc.core.inputs import INPUT_TYPE, INPUT_TYPES
+from wfc.rules.wording import flow, quote
+from wfc.source import Entry, Mapping, Node, Scalar, Sequence
+from wfc.source.wording import excerpt
+from wfc.steps.base import OnErrorType
+from wfc.suggest import nearest
+
+_TEXTS: tuple[FieldType[Any], ...] = (WORD, TEXT, ID, NAME, OPTIONAL_TEXT)
+_NUMBERS: tuple[FieldType[Any], ...] = (NUMBER, COUNT, SIZE, FACTOR, SECONDS, DELAY)
+_YES = {"yes": "true", "on": "true", "y": "true", "true": "true", "1": "true"}
+_NO = {"no": "false", "off": "false", "n": "false", "false": "false", "0": "false"}
+_DURATION = re.compile(
+    r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)\s*", re.I
+)
+_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
+_TYPE_NAMES = {
+    "string": ("str", "text", "char", "date", "path", "url", "enum", "choice"),
+    "number": ("int", "integer", "float", "double", "decimal", "numeric"),
+    "boolean": ("bool", "flag"),
+    "array": ("list", "sequence", "tuple", "set"),
+    "object": ("dict", "map", "mapping", "record", "json", "struct"),
+}
+_TYPE_OF = {name: kind for kind, names in _TYPE_NAMES.items() for name in names}
+
+
+class Hints:
+    """Advice on what stands in one field."""
+
+    def __init__(self, entry: Entry, kind: FieldType[Any]) -> None:
+        self._key = entry.key.text
+        self._parts = {id(node.span): (node, inner) for node, inner in _parts(entry.value, kind)}
+        self._whole = (entry.value, kind)
+
+    def on(self, bad: Mismatch) -> str:
+        """The best advice there is for a value that the field does not take."""
+        node, kind = self._parts.get(id(bad.span), self._whole)
+        return next((text for advise in _ADVICE if (text := advise(self._key, kind, node))), bad.help)
+
+
+def _parts(value: Node, kind: FieldType[Any]) -> Iterator[tuple[Node, FieldType[Any]]]:
+    """What stands in a list or mapping, each with what its place takes."""
+    if isinstance(kind, ListOf) and isinstance(value, Sequence):
+        yield from ((item, kind.item) for item in value.items)
+    elif isinstance(kind, MapOf) and isinstance(value, Mapping):
+        for entry in value.entries:
+            yield from ((entry.key, kind.key or kind.item), (entry.value, kind.item))
+            yield from _parts(entry.value, kind.item)
+    yield value, kind
+
+
+def _no_template(key: str, kind: FieldType[Any], node: Node) -> str:
+    if kind not in (*_NUMBERS, BOOLEAN) or not isinstance(node, Scalar) or "{{" not in node.text:
+        return ""
+    return f"`{key}` is fixed when the workflow is compiled: no expression can stand here"
+
+
+def _seconds(key: str, kind: FieldType[Any], node: Node) -> str:
+    found = _DURATION.fullmatch(node.text) if kind in (SECONDS, DELAY) and isinstance(node, Scalar) else None
+    if found is None:
+        return ""
+    unit = found[2].lower()
+    seconds = float(found[1]) * _UNITS["ms" if unit == "ms" else unit[0]]
+    return f"write the seconds as a bare number: `{key}: {seconds:.10g}`"
+
+
+def _bare_number(key: str, kind: FieldType[Any], node: Node) -> str:
+    if kind not in _NUMBERS or not isinstance(node, Scalar) or not isinstance(node.value, str):
+        return ""
+    if not re.fullmatch(r"[0-9][0-9_]*(?:\.[0-9]+)?", node.text):
+        return ""
+    return f"write a bare number: `{key}: {node.text.replace('_', '')}`"
+
+
+def _boolean(key: str, kind: FieldType[Any], node: Node) -> str:
+    if kind is not BOOLEAN or not isinstance(node, Scalar):
+        return ""
+    word = {**_YES, **_NO}.get(node.text.strip().lower())
+    return f"write `{word}`" if word else ""
+
+
+def _quotes(key: str, kind: FieldType[Any], node: Node) -> str:
+    if (
+        kind not in _TEXTS
+        or not isinstance(node, Scalar)
+        or node.value is None
+        or isinstance(node.value, str)
+    ):
+        return ""
+    return f"quote it, so that it is text: `{quote(node.text)}`" if kind is not NAME else ""
+
+
+def _name(key: str, kind: FieldType[Any], node: Node) -> str:
+    if kind not in (ID, NAME) or not isinstance(node, Scalar) or not isinstance(node.value, str):
+        return ""
+    gap = "-" if kind is ID else "_"
+    made = re.sub(r"[^A-Za-z0-9_]+", gap, node.text).strip("-_")
+    is_name = bool(made) and len(made) <= 100 and (kind is ID or not made[0].isdigit())
+    signs = "`-`, `_`, `.` and `:`" if kind is ID else "`_`, a letter first"
+    return f"use letters, digits, {signs}, at most 100 characters" + (f": `{made}`" if is_name else "")
+
+
+def _brackets(key: str, kind: FieldType[Any], node: Node) -> str:
+    if not isinstance(kind, ListOf) or isinstance(kind.item, StepType) or not isinstance(node, Scalar):
+        return ""
+    if node.value is None:
+        return f"write `{key}: []`, or leave it out" if not kind.least else ""
+    items = [part.strip() for part in node.text.split(",")]
+    is_short = len(node.text) <= 60 and "{{" not in node.text and all(items)
+    return f"write a list: `{key}: {flow(items)}`" if is_short else "write a list: `[...]`"
+
+
+def _steps(key: str, kind: FieldType[Any], node: Node) -> str:
+    if isinstance(kind, StepType):
+        return "a step is a mapping: `- id: ...`, and on the next lines `type: ...` and its fields"
+    if kind not in (STEPS, BLOCK) or isinstance(node, Sequence):
+        return ""
+    return "write a list: each step begins with `- id: ...`"
+
+
+def _input_type(key: str, kind: FieldType[Any], node: Node) -> str:
+    word = node.text.strip().lower() if isinstance(node, Scalar) else ""
+    if kind is INPUT_TYPE:
+        found = _TYPE_OF.get(word)
+        return f"did you mean `{found}`?" if found else ""
+    if not isinstance(kind, Nested) or kind.schema() != _AN_INPUT:
+        return ""
+    found = word if word in INPUT_TYPES else _TYPE_OF.get(word)
+    return f"write `{{type: {found}}}`" if found else "write a mapping: `{type: string}`"
+
+
+def _condition(key: str, kind: FieldType[Any], node: Node) -> str:
+    return 'write an expression, such as "{{ inputs.force }}"' if kind is CONDITION else ""
+
+
+def _failure(key: str, kind: FieldType[Any], node: Node) -> str:
+    if isinstance(kind, Nested) and kind.schema() == _A_RETRY and isinstance(node, Scalar):
+        count = node.value if isinstance(node.value, int) and node.value is not True and node.value > 0 else 3
+        return f"write `{key}: {{max_attempts: {count}}}`"
+    if not isinstance(kind, OnErrorType) or not isinstance(node, Scalar) or not isinstance(node.value, str):
+        return ""
+    if node.text.strip().lower() in ("retry", "again"):
+        return "to try again, add `retry: {max_attempts: 3}` to the step"
+    near = nearest(node.text, ("fail", "continue"))
+    return (
+        f"did you mean `{near}`?" if near else f"to go on with a step, write `{{goto: {excerpt(node.text)}}}`"
+    )
+
+
+def _nothing(key: str, kind: FieldType[Any], node: Node) -> str:
+    is_nothing = isinstance(node, Scalar) and node.value is None and not node.text
+    return "write a value, or leave the key out" if is_nothing else ""
+
+
+_A_RETRY = {"$ref": "#/definitions/Retry"}
+_AN_INPUT = {"$ref": "#/definitions/InputDecl"}
+_ADVICE: tuple[Callable[[str, FieldType[Any], Node], str], ...] = (
+    _no_template,
+    _seconds,
+    _bare_number,
+    _boolean,
+    _quotes,
+    _name,
+    _brackets,
+    _steps,
+    _input_type,
+    _condition,
+    _failure,
+    _nothing,
+)

@@ -1,0 +1,156 @@
+"""A task or workflow is run without an input that it needs, or with one that it does not have.
+
+A foreach without `with` gives the item to a task's only input; an item that is an object fills several by
+name. A plain value can't, so with several inputs say in `with:` what each one gets. A `call` has nothing
+but its `with`.
+
+Bad:
+
+```yaml
+steps:
+  - id: audit
+    type: foreach
+    items: [core, web]
+    task: audit_module
+tasks:
+  audit_module:
+    inputs:
+      module: {type: string, required: true}
+      depth: {type: number, required: true}
+    steps:
+      - {id: look, type: delegate, instructions: "Audit {{ inputs.module }}, {{ inputs.depth }} levels deep."}
+```
+
+Good:
+
+```yaml
+steps:
+  - id: audit
+    type: foreach
+    items: [core, web]
+    task: audit_module
+    with:
+      module: "{{ item }}"
+      depth: 2
+tasks:
+  audit_module:
+    inputs:
+      module: {type: string, required: true}
+      depth: {type: number, required: true}
+    steps:
+      - {id: look, type: delegate, instructions: "Audit {{ inputs.module }}, {{ inputs.depth }} levels deep."}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core import types
+from wfc.diagnostics import Edit, Fix, Note
+from wfc.rules.base import Finding, rule
+from wfc.rules.bindings import Binding, bindings
+from wfc.rules.edits import add_entry, line_break, rename
+from wfc.rules.item_types import is_scalar, item_type
+from wfc.source import Entry, Mapping, Span
+from wfc.steps.foreach import Foreach
+from wfc.suggest import did_you_mean, nearest
+from wfc.unit import Unit
+
+_WORDS: dict[types.Type, str] = {types.TEXT: "text", types.INT: "numbers", types.NUMBER: "numbers"}
+
+
+@rule("WF109", "unbound-task-input", fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for binding in bindings(unit):
+        free = binding.unbound
+        for entry in binding.unknown_entries():
+            near = nearest(entry.key.text, free)
+            free = [name for name in free if name != near]
+            yield _unknown(binding, entry, near)
+        missing = [name for name in _missing(binding) if name in free]
+        if missing:
+            yield _unbound(binding, missing)
+
+
+def _missing(binding: Binding) -> list[str]:
+    """The inputs that the child needs and nothing fills."""
+    if binding.given is not None:
+        return [name for name in binding.needed if name not in binding.keys]
+    return [] if isinstance(binding.step, Foreach) and _item_fills(binding) else list(binding.needed)
+
+
+def _item_fills(binding: Binding) -> bool:
+    return len(binding.declared) == 1 or not is_scalar(_item(binding))
+
+
+def _item(binding: Binding) -> types.Type:
+    items = binding.step.values.get("items")
+    return item_type(binding.scope, items) if items is not None else types.ANY
+
+
+def _unknown(binding: Binding, entry: Entry, near: str | None) -> Finding:
+    return Finding(
+        entry.key.span,
+        f"{binding.title} has no input `{entry.key.text[:60]}`",
+        help=f"did you mean `{near}`?" if near else did_you_mean("", binding.declared) or "it has no inputs",
+        fix=rename(entry.key, near, f"call it {near}") if near else None,
+        step=binding.step.name,
+    )
+
+
+def _unbound(binding: Binding, missing: list[str]) -> Finding:
+    names = ", ".join(f"`{name}`" for name in missing)
+    guess = binding.guess(missing)
+    shown = ", ".join(f"{name}: {guess[name] if guess else '...'}" for name in missing)
+    return Finding(
+        _place(binding),
+        f"nothing gives {binding.title} its input{'s' if len(missing) > 1 else ''} {names}{_why(binding)}",
+        help=f"add to `with`: `{shown}`" if binding.given else f"say what it gets: `with: {{{shown}}}`",
+        notes=tuple(_declarations(binding, missing)),
+        fix=_fix(binding, guess) if guess else None,
+        step=binding.step.name,
+    )
+
+
+def _place(binding: Binding) -> Span:
+    step = binding.step
+    return step.key_span("with") if binding.given is not None else step.value_span(_target(binding))
+
+
+def _target(binding: Binding) -> str:
+    return "task" if isinstance(binding.step, Foreach) else "workflow"
+
+
+def _why(binding: Binding) -> str:
+    if binding.given is not None or not isinstance(binding.step, Foreach):
+        return ""
+    words = _WORDS.get(_item(binding), "plain values")
+    return f": the items are {words}, which can't fill inputs by name"
+
+
+def _declarations(binding: Binding, missing: list[str]) -> Iterator[Note]:
+    node = binding.child.node.get("inputs")
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if entry.key.text in missing:
+            yield Note(f"`{entry.key.text}` is required", entry.key.span)
+
+
+def _fix(binding: Binding, values: dict[str, str]) -> Fix | None:
+    node = binding.step.node
+    lines = [f"{name}: {value}" for name, value in values.items()]
+    if binding.given is not None:
+        edit = _add(binding.given, binding.given.entries[-1] if binding.given.entries else None, lines)
+    elif node.span.text.startswith("{"):
+        edit = _add(node, node.entry(_target(binding)), [f"with: {{{', '.join(lines)}}}"])
+    else:
+        edit = _add(node, node.entry(_target(binding)), ["with:", *(f"  {line}" for line in lines)])
+    return Fix(f"give it {', '.join(values)}", (edit,), safe=False) if edit else None
+
+
+def _add(mapping: Mapping, after: Entry | None, lines: list[str]) -> Edit | None:
+    if after is None:
+        return None
+    indent = " " * (mapping.entries[0].key.span.column - 1)
+    joint = ", " if mapping.span.text.startswith("{") else line_break(mapping.span.source) + indent
+    return add_entry(mapping, after, joint.join(lines))

@@ -1,0 +1,106 @@
+"""A loop that nothing bounds.
+
+A `goto` and a `while` need `max_iterations`: without it, a condition that never comes true keeps a run
+going for ever. A step that fails can also go round in a circle, by `on_error: {goto: ...}` or by the
+`else` of a goto. Where nothing on the way waits for an answer or counts the turns, the machine would
+never stop.
+
+Bad:
+
+```yaml
+- {id: improve, type: delegate, instructions: "Improve the text."}
+- {id: again, type: goto, target: improve}
+```
+
+Good:
+
+```yaml
+- {id: improve, type: delegate, instructions: "Improve the text."}
+- {id: again, type: goto, target: improve, max_iterations: 3, else: done}
+- {id: done, type: return}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.blocks import jumps
+from wfc.core.values import Word
+from wfc.cycles import Circle, endless_circles
+from wfc.diagnostics import Note
+from wfc.digraph import circle_through
+from wfc.flow import Flow, FlowEdge, flows_of
+from wfc.rules.base import Finding, rule
+from wfc.rules.wording import call
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+_BOUND = "max_iterations"
+_SHOWN = 8
+
+
+@rule("WF402", "unbounded-loop")
+def check(unit: Unit) -> Iterator[Finding]:
+    for step in unit.steps:
+        if _BOUND in step.FIELDS and step.node.entry(_BOUND) is None:
+            yield _without_bound(step)
+    for _, flow in flows_of(unit):
+        if any(edge.event == "recover" for edge in flow.edges):
+            for circle in endless_circles(flow):
+                yield from _endless(flow, circle)
+
+
+def _without_bound(step: Step) -> Finding:
+    example = step.FIELDS[_BOUND].example
+    return Finding(
+        step.span,
+        f"{call(step)} has no `{_BOUND}`: nothing keeps it from going round for ever",
+        help=f"add `{_BOUND}: {example}`: {_what_then(step)}",
+        step=step.name,
+    )
+
+
+def _what_then(step: Step) -> str:
+    if "else" in step.FIELDS:
+        return "after so many jumps the run goes to `else`, or fails"
+    return "if it would go on after so many turns, the step fails"
+
+
+def _endless(flow: Flow, circle: Circle) -> Iterator[Finding]:
+    """The jumps back that close a circle, one finding for each."""
+    place = {node: number for number, node in enumerate(flow.states)}
+    seen: set[Word] = set()
+    for edge in circle.edges:
+        step, word = flow.step(edge.source), _jump(flow, edge)
+        if step is None or word is None or word in seen or place[edge.target] > place[edge.source]:
+            continue
+        seen.add(word)
+        yield Finding(
+            word.span,
+            f"{call(step)} can go back to `{word.text}` for ever: on the way nothing waits or counts",
+            help="go to a `goto` step with `max_iterations` instead, or try the step again with `retry`",
+            notes=(Note(f"the way round is {_way(flow, circle, edge)}"),),
+            step=step.name,
+        )
+
+
+def _jump(flow: Flow, edge: FlowEdge) -> Word | None:
+    """Where the step says that its failure leads along this edge."""
+    step, target = flow.step(edge.source), flow.step(edge.target)
+    if edge.event != "recover" or step is None or target is None:
+        return None
+    return next((word for field, word in jumps(step) if field != "target" and word.text == target.name), None)
+
+
+def _way(flow: Flow, circle: Circle, back: FlowEdge) -> str:
+    graph: dict[str, list[str]] = {back.source: [back.target]}
+    for edge in circle.edges:
+        if edge.source != back.source:
+            graph.setdefault(edge.source, []).append(edge.target)
+    names: list[str] = []
+    for node in circle_through(back.target, graph):
+        step = flow.step(node)
+        if step and (not names or names[-1] != call(step)):
+            names.append(call(step))
+    return " -> ".join([*names[:_SHOWN], "...", names[-1]] if len(names) > _SHOWN + 1 else names)

@@ -1,0 +1,101 @@
+"""A template reads an input that is not declared.
+
+`inputs` holds what `inputs:` of the same workflow or task declares and nothing else. A task does not see
+the workflow's inputs: hand them on with `with:` of the foreach.
+
+Bad:
+
+```yaml
+inputs:
+  environment: {type: string, required: true}
+steps:
+  - {id: done, type: return, value: "{{ inputs.env }}"}
+```
+
+Good:
+
+```yaml
+inputs:
+  environment: {type: string, required: true}
+steps:
+  - {id: done, type: return, value: "{{ inputs.environment }}"}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.ast import Scope, Task, Workflow
+from wfc.core.blocks import name_of
+from wfc.core.names_in_scope import Site, template_sites
+from wfc.diagnostics import Note
+from wfc.rules.base import Finding, rule
+from wfc.rules.nearest import Nearest
+from wfc.rules.scope_names import keys_of
+from wfc.rules.template_edits import replace_in_text
+from wfc.source import Mapping
+from wfc.template import Part
+from wfc.unit import Unit
+
+
+@rule("WF204", "undeclared-input", fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    if unit.workflow is None:
+        return
+    declared: dict[Scope, Nearest] = {}
+    known: dict[Scope, frozenset[str] | None] = {}
+    for scope in unit.scopes:
+        names = keys_of(scope, "inputs")
+        known[scope] = None if names is None else frozenset(names)
+        declared[scope] = Nearest(names or ())
+    for site in template_sites(unit.workflow):
+        names_here = known[site.scope]
+        if names_here is None:
+            continue
+        for name, parts in _unknown(site, names_here).items():
+            yield _finding(unit.workflow, site, name, parts, declared[site.scope])
+
+
+def _unknown(site: Site, known: frozenset[str]) -> dict[str, list[Part]]:
+    """The inputs that a template reads though nobody declares them, with the places where it does."""
+    found: dict[str, list[Part]] = {}
+    for read in site.text.template.reads:
+        if read.root == "inputs" and read.path:
+            part = read.path[0]
+            if isinstance(part.name, str) and not part.called and part.name not in known:
+                found.setdefault(part.name, []).append(part)
+    return found
+
+
+def _finding(workflow: Workflow, site: Site, name: str, parts: list[Part], known: Nearest) -> Finding:
+    near = known.to(name)
+    places = [(part.start, part.end) for part in parts]
+    return Finding(
+        site.text.at(*places[0]),
+        f"{name_of(site.scope)} declares no input `{name[:60]}`",
+        help=_help(workflow, site.scope, name, known),
+        notes=_notes(workflow, site.scope, name),
+        fix=replace_in_text(site.text, places, name, near) if near else None,
+        step=site.step.name,
+    )
+
+
+def _help(workflow: Workflow, scope: Scope, name: str, known: Nearest) -> str:
+    if _is_the_workflows(workflow, scope, name):
+        return (
+            f"declare `{name}` in the task's `inputs` and hand it on in the foreach: `with: {{{name}: ...}}`"
+        )
+    return known.hint(name) or f"declare it under `inputs:` of {name_of(scope)}"
+
+
+def _notes(workflow: Workflow, scope: Scope, name: str) -> tuple[Note, ...]:
+    if not _is_the_workflows(workflow, scope, name):
+        return ()
+    return (
+        Note("the workflow has it, but a task sees its own inputs only", workflow.declared_inputs[name].span),
+    )
+
+
+def _is_the_workflows(workflow: Workflow, scope: Scope, name: str) -> bool:
+    return isinstance(scope, Task) and name in workflow.declared_inputs

@@ -1,0 +1,100 @@
+"""A template uses a name that is not there.
+
+A template sees `state` and `inputs`; the steps of a task also see `item` and `index`; inside one `updates`
+a bare name is an earlier key. A field of the state is `state.total`, never just `total`. Using another name
+fails the step.
+
+Bad:
+
+```yaml
+- id: report
+  type: return
+  needs_state: [total]
+  value: "{{ total }}"
+```
+
+Good:
+
+```yaml
+- id: report
+  type: return
+  needs_state: [total]
+  value: "{{ state.total }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc_runtime.expr import FUNCTIONS
+
+from wfc.core.names_in_scope import CHILD_IN_TURN, Site, template_sites
+from wfc.rules.base import Finding, rule
+from wfc.rules.scope_names import ScopeNames, names_of
+from wfc.rules.template_edits import replace_in_text
+from wfc.template import Read
+from wfc.unit import Unit
+
+_OTHER_WORDS = {"null": "none", "nil": "none", "undefined": "none", "yes": "true", "no": "false"}
+"""What other languages call a constant, and what it is called here."""
+
+
+@rule("WF202", "undefined-name", fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for site in template_sites(unit.workflow) if unit.workflow else ():
+        wrong: dict[str, list[Read]] = {}
+        for read in site.text.template.reads:
+            if read.root not in site.names and _is_ours(site, read.root):
+                wrong.setdefault(read.root, []).append(read)
+        for name, reads in wrong.items():
+            yield _finding(site, name, reads)
+
+
+def _is_ours(site: Site, name: str) -> bool:
+    """`item` and its kin are WF205's, which knows where they would be right."""
+    return name not in CHILD_IN_TURN or site.names.comes_later(name)
+
+
+def _finding(site: Site, name: str, reads: list[Read]) -> Finding:
+    span = site.text.at(reads[0].start, reads[0].start + len(name))
+    if site.names.comes_later(name):
+        return Finding(span, *_later(site, name), step=site.step.name)
+    instead, help_ = _instead(site, name, names_of(site.scope))
+    places = [(read.start, read.start + len(name)) for read in reads]
+    return Finding(
+        span,
+        f"there is no name `{name[:60]}` here",
+        help=help_,
+        fix=replace_in_text(site.text, places, name, instead) if instead else None,
+        step=site.step.name,
+    )
+
+
+def _later(site: Site, name: str) -> tuple[str, str]:
+    place = site.names.siblings[name]
+    if place == site.names.place:
+        return f"`{name}` is read by the expression that computes it", f"its value so far is `state.{name}`"
+    own = list(site.names.siblings)[site.names.place]
+    return (
+        f"`{name}` is not there yet: in these `updates` it comes after `{own}`",
+        f"move `{name}` above `{own}`; its value from before this step is `state.{name}`",
+    )
+
+
+def _instead(site: Site, name: str, known: ScopeNames) -> tuple[str | None, str]:
+    """What was probably meant, and the help that says so."""
+    if name in FUNCTIONS:
+        return f"{name}()", f"`{name}` is a function: write `{name}()`"
+    if name == "loop":
+        return None, "`loop` is there inside a `{% for %}` only"
+    if name in _OTHER_WORDS:
+        return _OTHER_WORDS[name], f"did you mean `{_OTHER_WORDS[name]}`?"
+    if name in known.results and name not in known.fields:
+        field = known.results[name]
+        return f"state.{field}", f"the step `{name}` keeps its result in `state.{field}`"
+    near = known.nearest_path(name, site.names)
+    if near:
+        return near, f"did you mean `{near}`?"
+    there = ", ".join(f"`{other}`" for other in site.names)
+    return None, f"there is {there}; put text in quotes"

@@ -1,0 +1,56 @@
+"""A filter, test or function that does not exist.
+
+`x | filter`, `x is test` and `function()` each have their own names. Some of Jinja's filters are left out
+because their result would differ from run to run, or would open a way out of the sandbox.
+
+Bad:
+
+```yaml
+- id: tidy
+  type: set_state
+  needs_state: [build]
+  updates:
+    summary: "{{ state.build.stdout | stip }}"
+```
+
+Good:
+
+```yaml
+- id: tidy
+  type: set_state
+  needs_state: [build]
+  updates:
+    summary: "{{ state.build.stdout | strip }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.names_in_scope import Site, template_sites
+from wfc.rules.base import Finding, rule
+from wfc.rules.builtins import BuiltinNames, builtin_names
+from wfc.rules.template_edits import replace_in_text
+from wfc.template import Use
+from wfc.unit import Unit
+
+
+@rule("WF203", "unknown-filter", fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    kinds = builtin_names()
+    for site in template_sites(unit.workflow) if unit.workflow else ():
+        for names in kinds:
+            for use in names.wrong(site.text.template):
+                yield _finding(site, use, names)
+
+
+def _finding(site: Site, use: Use, names: BuiltinNames) -> Finding:
+    instead, help_ = names.instead(use.name)
+    return Finding(
+        site.text.at(use.start, use.end),
+        f"there is no {names.kind} `{use.name[:60]}`",
+        help=help_,
+        fix=replace_in_text(site.text, [(use.start, use.end)], use.name, instead) if instead else None,
+        step=site.step.name,
+    )

@@ -1,0 +1,62 @@
+"""A jump names a step that is not there.
+
+`target` and `else` of a goto, and `on_error: {goto: ...}`, name a step of the same workflow or task by its
+id.
+
+Bad:
+
+```yaml
+steps:
+  - {id: improve, type: delegate, instructions: "Improve the text."}
+  - {id: again, type: goto, target: imporve, max_iterations: 3, else: done}
+  - {id: done, type: return}
+```
+
+Good:
+
+```yaml
+steps:
+  - {id: improve, type: delegate, instructions: "Improve the text."}
+  - {id: again, type: goto, target: improve, max_iterations: 3, else: done}
+  - {id: done, type: return}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.ast import Scope
+from wfc.core.blocks import Targets, jumps, name_of
+from wfc.core.values import Word
+from wfc.rules.base import Finding, rule
+from wfc.rules.edits import rename
+from wfc.rules.goto_into_scope import reach_hint
+from wfc.rules.nearest import Nearest
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+
+@rule("WF104", "unknown-goto-target", fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    # A step of another task is there, but out of reach: that is WF105's.
+    known = {step.name for step in unit.steps}
+    for scope in unit.scopes:
+        wrong = [(step, word) for step in scope.walk() for _, word in jumps(step) if word.text not in known]
+        if wrong:
+            targets = Targets(scope)
+            names = Nearest(targets)
+            yield from (_finding(scope, step, word, targets, names) for step, word in wrong)
+
+
+def _finding(scope: Scope, step: Step, word: Word, targets: Targets, names: Nearest) -> Finding:
+    near = names.to(word.text)
+    if near and not targets.can_reach(step, near):
+        near = None
+    return Finding(
+        word.span,
+        f"{name_of(scope)} has no step `{word.text}` to go to",
+        help=f"did you mean `{near}`?" if near else reach_hint(targets, step, []),
+        fix=rename(word.node, near, f"go to {near}") if near else None,
+        step=step.name,
+    )

@@ -1,0 +1,106 @@
+"""A step of a type that does not exist.
+
+Bad:
+
+```yaml
+- id: build
+  type: shel
+  command: make
+```
+
+Good:
+
+```yaml
+- id: build
+  type: shell
+  command: make
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Edit, Fix
+from wfc.rules.base import Finding, rule
+from wfc.rules.edits import add_entry, rename
+from wfc.rules.nearest import Nearest
+from wfc.source import Scalar
+from wfc.source.wording import excerpt
+from wfc.steps import STEP_TYPES
+from wfc.steps.base import Step, UnknownStep
+from wfc.steps.prompt import PROMPT_KINDS
+from wfc.unit import Unit
+
+_SAME = {
+    "shell": ("bash", "sh", "run", "command", "cmd", "exec", "script", "zsh", "powershell", "terminal"),
+    "condition": ("if", "branch", "switch", "when", "conditional", "decision", "case"),
+    "set_state": ("set", "assign", "state_update", "state", "update", "update_state", "variables", "let"),
+    "foreach": ("for", "for_each", "each", "map", "parallel_foreach"),
+    "while": ("while_loop", "until", "repeat"),
+    "return": ("end", "finish", "exit", "stop", "output", "result", "done"),
+    "goto": ("jump", "go_to"),
+    "call": ("workflow", "subworkflow", "call_workflow", "include"),
+    "parallel": ("concurrent", "fork", "all"),
+    "mcp_call": ("mcp", "tool", "tool_call", "mcp_tool", "call_tool"),
+    "prompt": ("ask", "input", "user_input", "question", "user_message", "message", "notify", "approval"),
+    "wait": ("sleep", "delay", "pause", "timer"),
+    "delegate": (
+        "agent",
+        "subagent",
+        "sub_agent",
+        "agent_task",
+        "llm",
+        "ai",
+        "claude",
+        "task",
+        "agent_prompt",
+    ),
+}
+_OTHER_NAMES = {name: kind for kind, names in _SAME.items() for name in names}
+_HINTS = {
+    "python": "run it with a shell step: `command: python script.py`",
+    "node": "run it with a shell step: `command: node script.js`",
+    "http": "use a shell step with curl, or an mcp_call step with a tool that fetches",
+    "loop": "use `while` to repeat steps, or `foreach` to run a task once per item",
+    "else": "`else` is a field of the condition step before it",
+    "then": "`then` is a field of the condition step before it",
+    "try": "use `on_error` on the step that may fail",
+    "retry": "use the field `retry` on the step that may fail",
+}
+
+
+@rule("WF007", "unknown-step-type", fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    names = Nearest(STEP_TYPES)
+    for step in unit.steps:
+        if isinstance(step, UnknownStep) and step.type:
+            yield _finding(step, step.type.node, names)
+
+
+def _finding(step: Step, node: Scalar, names: Nearest) -> Finding:
+    help, fix = _way_out(step, node, names)
+    return Finding(
+        node.span, f"there is no step type `{excerpt(node.text)}`", help=help, fix=fix, step=step.name
+    )
+
+
+def _way_out(step: Step, node: Scalar, names: Nearest) -> tuple[str, Fix | None]:
+    name = node.text.strip().lower().replace("-", "_")
+    if name in PROMPT_KINDS:
+        return f"write `type: prompt` and `prompt_type: {name}`", _prompt(step, node, name)
+    if name in _HINTS:
+        return _HINTS[name], None
+    near = _OTHER_NAMES.get(name) or names.to(node.text)
+    if near:
+        verb = "that is called" if name in _OTHER_NAMES else "did you mean"
+        return f"{verb} `{near}`" + ("?" if "you" in verb else " here"), rename(node, near, f"make it {near}")
+    return "the types are " + ", ".join(f"`{kind}`" for kind in STEP_TYPES), None
+
+
+def _prompt(step: Step, node: Scalar, kind: str) -> Fix | None:
+    entry = step.node.entry("type")
+    added = add_entry(step.node, entry, f"prompt_type: {kind}") if entry else None
+    if added is None or step.node.entry("prompt_type") is not None:
+        return None
+    return Fix(f"make it a prompt of the kind {kind}", (Edit(node.span, "prompt"), added), safe=False)

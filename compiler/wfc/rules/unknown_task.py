@@ -1,0 +1,67 @@
+"""A foreach names a task that the workflow does not have.
+
+Tasks are the entries under `tasks:` of the same file. The name is taken as it stands; it can't be computed.
+
+Bad:
+
+```yaml
+steps:
+  - id: audit
+    type: foreach
+    items: [core, web]
+    task: audit_modul
+tasks:
+  audit_module:
+    steps:
+      - {id: look, type: delegate, instructions: "Audit the module {{ item }}."}
+```
+
+Good:
+
+```yaml
+steps:
+  - id: audit
+    type: foreach
+    items: [core, web]
+    task: audit_module
+tasks:
+  audit_module:
+    steps:
+      - {id: look, type: delegate, instructions: "Audit the module {{ item }}."}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.names_in_scope import runners
+from wfc.core.values import Word
+from wfc.rules.base import Finding, rule
+from wfc.rules.edits import rename
+from wfc.rules.nearest import Nearest
+from wfc.rules.scope_names import keys_of
+from wfc.steps.foreach import Foreach
+from wfc.unit import Unit
+
+
+@rule("WF102", "unknown-task", fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    known = keys_of(unit.workflow, "tasks") if unit.workflow else None
+    if unit.workflow is None or known is None:
+        return
+    names = Nearest(known)
+    for name, steps in runners(unit.workflow).items():
+        if name not in known:
+            yield from (_finding(step, step.task, names) for step in steps if step.task)
+
+
+def _finding(step: Foreach, task: Word, names: Nearest) -> Finding:
+    near = names.to(task.text)
+    return Finding(
+        task.span,
+        f"there is no task `{task.text}`",
+        help=names.hint(task.text) or "the workflow has no tasks: define it under `tasks:`",
+        fix=rename(task.node, near, f"run {near} instead") if near else None,
+        step=step.name,
+    )

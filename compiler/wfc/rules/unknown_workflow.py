@@ -1,0 +1,55 @@
+"""A call of a workflow that the project does not have.
+
+A call names another workflow by the `name` in its file, not by the file's own name. The name is taken as it
+stands; it can't be computed. The project's files are those being checked, those beside them, and the
+workflows folder.
+
+Bad:
+
+```yaml
+- id: deploy
+  type: call
+  workflow: deploy-servce
+```
+
+Good:
+
+```yaml
+- id: deploy
+  type: call
+  workflow: deploy-service
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from wfc.rules.base import Finding, rule
+from wfc.rules.edits import rename
+from wfc.rules.nearest import Nearest
+from wfc.steps.call import Call
+from wfc.unit import Project, Unit
+
+
+@rule("WF111", "unknown-workflow", fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for step in unit.steps:
+        if isinstance(step, Call) and step.workflow and not unit.project.named(step.workflow.text):
+            word = step.workflow
+            names = _others(unit.project, unit.name)
+            near = names.to(word.text)
+            yield Finding(
+                word.span,
+                f"the project has no workflow `{word.text}`",
+                help=names.hint(word.text) or "the project has no other workflow",
+                fix=rename(word.node, near, f"call {near}") if near else None,
+                step=step.name,
+            )
+
+
+@lru_cache(maxsize=1)
+def _others(project: Project, name: str | None) -> Nearest:
+    """What a workflow may call: any other."""
+    return Nearest(other for other in project.names() if other != name)

@@ -1,0 +1,92 @@
+"""A step that no run can ever come to.
+
+What stands behind a `return`, or behind a `goto`, `break` or `continue` without `when`, never runs
+unless something jumps there. The same goes for what follows a condition both of whose branches leave.
+Usually a `when` is missing, or the steps are in the wrong order.
+
+Bad:
+
+```yaml
+steps:
+  - {id: done, type: return, value: ok}
+  - {id: clean-up, type: shell, command: rm -rf tmp}
+```
+
+Good:
+
+```yaml
+steps:
+  - {id: clean-up, type: shell, command: rm -rf tmp}
+  - {id: done, type: return, value: ok}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import pairwise
+
+from wfc.core.ast import Scope
+from wfc.core.blocks import jumps
+from wfc.diagnostics import Fix, Note, Severity
+from wfc.flow import flows_of
+from wfc.rules.base import Finding, rule
+from wfc.rules.edits import remove_run
+from wfc.rules.wording import call
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+
+@rule("WF401", "unreachable-step", Severity.WARNING, fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for scope, flow in flows_of(unit):
+        if not flow.reachable.issuperset(flow.states) and _jumps_are_known(scope):
+            reached = {flow.step(node) for node in flow.reachable}
+            for run, before in _runs(scope.block, reached):
+                yield _finding(run, before)
+
+
+def _jumps_are_known(scope: Scope) -> bool:
+    """Where a jump goes to a step that is not there (WF104), any step could be the one that was meant."""
+    names = {step.name for step in scope.walk()}
+    return all(word.text in names for step in scope.walk() for _, word in jumps(step))
+
+
+def _runs(block: list[Step], reached: set[Step | None]) -> Iterator[tuple[list[Step], Step | None]]:
+    """Steps in a row that are never reached, with the step before them."""
+    run: list[Step] = []
+    before: Step | None = None
+    for step in block:
+        if step not in reached:
+            run.append(step)
+            continue
+        if run:
+            yield run, before
+        run, before = [], step
+        for inner in step.blocks():
+            yield from _runs(inner, reached)
+    if run:
+        yield run, before
+
+
+def _finding(run: list[Step], before: Step | None) -> Finding:
+    others = len(run) - 1
+    and_others = f" and the {f'{others} steps' if others > 1 else 'step'} after it" if others else ""
+    notes = (Note(f"nothing gets past {call(before)}", before.span),) if before else ()
+    return Finding(
+        run[0].span,
+        f"{call(run[0])}{and_others} can never run",
+        help="take it out, or give what leaves before it a `when`",
+        notes=notes,
+        fix=_fix(run, before) if before else None,
+        step=run[0].name,
+    )
+
+
+def _fix(run: list[Step], before: Step) -> Fix | None:
+    spans = [before.node.span, *(step.node.span for step in run)]
+    # A step that is an alias stands where its anchor does.
+    if any(one.end > other.start for one, other in pairwise(spans)):
+        return None
+    names = ", ".join(step.name for step in run[:3]) + (", ..." if len(run) > 3 else "")
+    return remove_run(spans[1], spans[-1], f"take out {names}")

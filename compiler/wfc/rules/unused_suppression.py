@@ -1,0 +1,110 @@
+"""A comment that hides a finding which is not there.
+
+`# wfc: ignore[WF305] reason` hides that finding on its line (in a text of several lines: in all of it),
+or, alone on a line, on the next. When the finding has gone the comment should go too: otherwise it would
+hide the next one that comes up. A code that no check has, and a comment for wfc that can't be read, hide
+nothing at all.
+
+In a file with errors in its structure nothing is said: a comment that seems unused may hide what can't be
+seen yet. The same goes for codes in `ignore` of [tool.wfc].
+
+Bad:
+
+```yaml
+- id: ask
+  type: prompt
+  prompt_type: confirm
+  message: Turn it on?  # wfc: ignore[WF003] words of the panel
+```
+
+Good:
+
+```yaml
+- id: ask
+  type: prompt
+  prompt_type: confirm
+  message: Turn it on?
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Edit, Fix, Severity
+from wfc.rules import (
+    field_not_allowed,
+    missing_field,
+    unknown_field,
+    unknown_step_type,
+    wrong_type,
+)
+from wfc.rules.base import Finding, rule
+from wfc.rules.edits import whole_lines
+from wfc.source import Span
+from wfc.source.wording import excerpt
+from wfc.suppress import Comment, Suppression
+from wfc.unit import Unit
+
+CODE = "WF704"
+_STRUCTURE = (unknown_field, missing_field, wrong_type, unknown_step_type, field_not_allowed)
+
+
+@rule(CODE, "unused-suppression", Severity.WARNING, fix="safe")
+def check(unit: Unit) -> Iterator[Finding]:
+    comments = unit.suppressions.comments
+    if not comments or not _is_whole(unit):
+        return
+    for comment in comments:
+        if comment.codes is None or not comment.items:
+            yield _unreadable(comment)
+        unused = [item for item in comment.items if _is_unused(item, unit)]
+        for item in unused:
+            yield _finding(item, _removal(comment, unused))
+
+
+def _is_whole(unit: Unit) -> bool:
+    """Whether every check has seen all of the file."""
+    if unit.workflow is None or unit.problems:
+        return False
+    return not any(next(module.check.check(unit), None) for module in _STRUCTURE)
+
+
+def _is_unused(item: Suppression, unit: Unit) -> bool:
+    return not item.used and item.code != CODE and item.code not in unit.config.ignore
+
+
+def _unreadable(comment: Comment) -> Finding:
+    return Finding(
+        comment.span,
+        "this comment hides nothing: it names no code",
+        help="write `# wfc: ignore[WF003] reason`, with the codes of the findings to hide",
+    )
+
+
+def _finding(item: Suppression, fix: Fix) -> Finding:
+    from wfc.rules import BY_CODE
+
+    code = excerpt(item.span.text)
+    if item.code in BY_CODE:
+        return Finding(item.span, f"there is no {item.code} here to hide", help="remove it", fix=fix)
+    named = [rule.code for rule in BY_CODE.values() if rule.name == item.code.lower()]
+    help = f"the code of `{item.code.lower()}` is {named[0]}" if named else "`wfc explain` lists the checks"
+    return Finding(item.span, f"there is no check `{code}`", help=help, fix=None if named else fix)
+
+
+def _removal(comment: Comment, unused: list[Suppression]) -> Fix:
+    """One edit for all that is unused in a comment: several in one list would overlap."""
+    kept = [item.span.text for item in comment.items if item not in unused]
+    if kept and comment.codes:
+        return Fix("remove what hides nothing", (Edit(comment.codes, ", ".join(kept)),), safe=True)
+    return Fix("remove the comment", (Edit(_extent(comment.span), ""),), safe=True)
+
+
+def _extent(comment: Span) -> Span:
+    """The comment with its line, or with the blanks before it."""
+    source = comment.source
+    start = comment.start
+    while start and source.text[start - 1] in " \t":
+        start -= 1
+    return whole_lines(comment, comment) or source.span(start, comment.end)

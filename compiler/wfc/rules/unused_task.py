@@ -1,0 +1,115 @@
+"""A task that nothing runs.
+
+Either a foreach was meant to run it and names another one, or it is left over and misleads whoever reads
+the file. A task that only unused tasks run is unused as well.
+
+Bad:
+
+```yaml
+steps:
+  - {id: build, type: shell, command: make}
+tasks:
+  audit_module:
+    steps:
+      - {id: look, type: delegate, instructions: "Audit the module {{ item }}."}
+```
+
+Good:
+
+```yaml
+steps:
+  - id: audit
+    type: foreach
+    items: [core, web]
+    task: audit_module
+tasks:
+  audit_module:
+    steps:
+      - {id: look, type: delegate, instructions: "Audit the module {{ item }}."}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.ast import Scope, Workflow
+from wfc.diagnostics import Edit, Fix, Note, Severity
+from wfc.rules.base import Finding, rule
+from wfc.rules.edits import remove_entry
+from wfc.source import Entry, Mapping
+from wfc.steps.foreach import Foreach
+from wfc.unit import Unit
+
+
+@rule("WF103", "unused-task", Severity.WARNING, fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    workflow = unit.workflow
+    node = workflow.node.get("tasks") if workflow else None
+    if workflow is None or not isinstance(node, Mapping):
+        return
+    used = _used_tasks(workflow)
+    unused = [entry for entry in node.entries if entry.key.text not in used]
+    only_from = _named_by_unused(workflow, used) if unused else {}
+    none_left = _remove_all(workflow) if len(unused) == len(node.entries) else None
+    for entry in unused:
+        name = entry.key.text
+        yield Finding(
+            entry.key.span,
+            f"nothing runs the task `{name}`",
+            help=f"run it with a foreach (`task: {name}`), or remove it",
+            notes=only_from.get(name, ()),
+            fix=none_left if len(unused) == len(node.entries) else _remove(node, entry),
+        )
+
+
+def _used_tasks(workflow: Workflow) -> set[str]:
+    """Those that the main steps run, and those that these run in turn."""
+    tasks = workflow.declared_tasks
+    used: set[str] = set()
+    todo: list[Scope] = [workflow]
+    while todo:
+        fresh = [name for name, _ in _runs(todo.pop()) if name not in used]
+        used.update(fresh)
+        todo += [tasks[name] for name in dict.fromkeys(fresh) if name in tasks]
+    return used
+
+
+def _runs(scope: Scope) -> Iterator[tuple[str, Foreach]]:
+    for step in scope.walk():
+        if isinstance(step, Foreach) and step.task:
+            yield step.task.text, step
+
+
+def _named_by_unused(workflow: Workflow, used: set[str]) -> dict[str, tuple[Note, ...]]:
+    """For each task that unused tasks name: the first place where one does."""
+    found: dict[str, tuple[Note, ...]] = {}
+    for title, task in workflow.declared_tasks.items():
+        if title not in used:
+            for name, step in _runs(task):
+                note = Note(f"only `{title}` names it, which nothing runs either", step.value_span("task"))
+                found.setdefault(name, (note,))
+    return found
+
+
+def _remove(tasks: Mapping, entry: Entry) -> Fix | None:
+    return _with_lines_above(remove_entry(tasks, entry, f"remove the task {entry.key.text}"))
+
+
+def _remove_all(workflow: Workflow) -> Fix | None:
+    entry = workflow.node.entry("tasks")
+    return _with_lines_above(remove_entry(workflow.node, entry, "remove the tasks")) if entry else None
+
+
+def _with_lines_above(fix: Fix | None) -> Fix | None:
+    """Take the comment of a task and the blank lines before it along, where it has its lines to itself."""
+    span = fix.edits[0].span if fix else None
+    if fix is None or span is None or span.column != 1:
+        return fix
+    source, line = span.source, span.line
+    while line > 1 and source.line(line - 1).lstrip().startswith("#"):
+        line -= 1
+    while line > 1 and not source.line(line - 1).strip():
+        line -= 1
+    edit = Edit(source.span(source.line_starts[line - 1], span.end), "")
+    return Fix(fix.description, (edit,), fix.safe)

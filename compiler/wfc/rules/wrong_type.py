@@ -1,0 +1,75 @@
+"""A value of a kind that its field does not take.
+
+`timeout` takes a number of seconds, `version` takes text, `needs_state` takes a list. YAML decides by its
+looks what a value without quotes is: `1.0` is a number, `"1.0"` is text, `30s` is text.
+
+Bad:
+
+```yaml
+- id: build
+  type: shell
+  command: make
+  timeout: "30s"
+```
+
+Good:
+
+```yaml
+- id: build
+  type: shell
+  command: make
+  timeout: 30
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.fields import Mismatch
+from wfc.core.shape import Shape
+from wfc.rules.base import Finding, rule
+from wfc.rules.type_hints import Hints
+from wfc.source import Entry
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+
+@rule("WF006", "wrong-type")
+def check(unit: Unit) -> Iterator[Finding]:
+    for shape, entry, found in _mismatches(unit):
+        hints = Hints(entry, shape.FIELDS[entry.key.text].type)
+        for bad in found:
+            yield Finding(
+                bad.span,
+                f"`{entry.key.text}`: {bad.message}",
+                help=hints.on(bad),
+                step=shape.name if isinstance(shape, Step) else None,
+            )
+
+
+def wrong_places(unit: Unit) -> set[int]:
+    """Where the values begin that are of a wrong kind, for checks that then have nothing to add."""
+    return {bad.span.start for _, _, found in _mismatches(unit) for bad in found}
+
+
+def _mismatches(unit: Unit) -> Iterator[tuple[Shape, Entry, list[Mismatch]]]:
+    # What YAML could not make sense of has been reported; nothing can be said of its kind.
+    seen = {problem.span.start for problem in unit.problems}
+    for shape in unit.shapes:
+        for entry in _first_of_each(shape):
+            found = shape.FIELDS[entry.key.text].type.mismatches(entry.value)
+            # An alias brings the same value to several places; it is wrong once.
+            new = [bad for bad in found if bad.span.start not in seen]
+            if new:
+                seen.update(bad.span.start for bad in new)
+                yield shape, entry, new
+
+
+def _first_of_each(shape: Shape) -> Iterator[Entry]:
+    """The entries that are read: of a key that stands twice, the first."""
+    known: set[str] = set()
+    for entry in shape.node.entries:
+        if entry.key.text in shape.FIELDS and entry.key.text not in known:
+            known.add(entry.key.text)
+            yield entry

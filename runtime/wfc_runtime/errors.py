@@ -1,0 +1,74 @@
+"""What can go wrong at run time. Each error has a code for programs, a message and a hint that says what to do.
+
+WfcError
+├── InvalidRequest    an argument that can't be used: an id, inputs, a status
+├── NotFound          no such run, workflow or field
+├── Refused           the run is not waiting for this; it stays as it was
+├── DefinitionError   a generated module that is missing, edited, broken, or no longer fits a run
+├── SnapshotError     a snapshot that this version of wfc can't go on from
+└── StoreError        the store can't be opened, read or written
+
+StepFailed stays inside a machine: a step could not do its work, and retry, on_error or the run's end follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+
+class WfcError(Exception):
+    """The base: everything that a caller of the runtime has to expect."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        stop = "" if self.message.endswith((".", "?", "!")) else "."
+        return f"{self.message}{stop} {self.hint}" if self.hint else self.message
+
+
+class InvalidRequest(WfcError):
+    """An argument that can't be used."""
+
+
+class NotFound(WfcError):
+    """There is nothing of that name."""
+
+
+class Refused(WfcError):
+    """An event that does not fit what the run waits for."""
+
+
+class DefinitionError(WfcError):
+    """A generated module that can't be used."""
+
+
+class SnapshotError(WfcError):
+    """A snapshot that can't be used."""
+
+
+class StoreError(WfcError):
+    """The store can't be used."""
+
+
+class StepFailed(Exception):
+    """A step could not do its work."""
+
+    def __init__(self, code: str, message: str, hint: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.hint = hint
+
+    @classmethod
+    def from_record(cls, record: Mapping[str, Any]) -> StepFailed:
+        return cls(str(record["code"]), str(record["message"]), str(record.get("hint", "")))
+
+    def record(self, step_id: str) -> dict[str, Any]:
+        """As JSON, the way replies, results and history show it."""
+        found = {"code": self.code, "message": self.message, "step_id": step_id}
+        return {**found, "hint": self.hint} if self.hint else found

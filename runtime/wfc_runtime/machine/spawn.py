@@ -1,0 +1,197 @@
+"""The effect that starts child machines and waits for them: a foreach, or a call of another workflow."""
+
+from __future__ import annotations
+
+from base64 import b32encode
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import TYPE_CHECKING
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import Refused, StepFailed
+from wfc_runtime.machine.effects import Action, Effect
+from wfc_runtime.machine.events import Child
+from wfc_runtime.machine.plain import size_of
+from wfc_runtime.machine.schema import describe
+from wfc_runtime.machine.snapshot import Pending
+
+if TYPE_CHECKING:
+    from wfc_runtime.machine.run import Run
+
+
+@dataclass(frozen=True, kw_only=True)
+class Spawn(Effect):
+    """Suspend until child machines have ended: one per item, or just one where there are no items."""
+
+    task: str | None = None
+    workflow: str | None = None
+    items: Json = None
+    inputs: Mapping[str, Json] | None = None
+    """Expressions for the child's inputs. None: the item itself fills them."""
+    agent: str | None = None
+    sequential: bool = False
+    max_items: int | None = None
+
+    @property
+    def is_call(self) -> bool:
+        return self.items is None
+
+    # -- entering --------------------------------------------------------------
+
+    def enter(self, run: Run, state: str) -> None:
+        if self.is_call:
+            inputs = run.evaluate(dict(self.inputs or {}), self.reads)
+            pending = Pending(state, inputs=[inputs], children=[None])
+        else:
+            items = self._items(run)
+            if not items:
+                run.put(self, [])
+                run.go_on("joined", state)
+                return
+            pending = Pending(state, items=items, children=[None] * len(items))
+            if self.inputs is not None and not self.sequential:
+                pending.inputs = [self._prepared(run, pending, index) for index in range(len(items))]
+        visit = run.suspend(pending, 0)
+        self._check_size(run, pending)
+        self.start_more(run, visit)
+
+    def _items(self, run: Run) -> list[Json]:
+        items = run.evaluate(self.items, self.reads)
+        if not isinstance(items, list):
+            raise StepFailed("items", f"`items` gave {describe(items)}, not a list")
+        if self.max_items is not None and len(items) > self.max_items:
+            raise StepFailed("max_items", f"`items` gave {len(items):,} items; max_items is {self.max_items:,}")
+        return items
+
+    def _check_size(self, run: Run, pending: Pending) -> None:
+        """What a visit holds on to counts like the state that its results will become."""
+        size = size_of([pending.items, pending.inputs, pending.children])
+        if size > run.limits.state_bytes:
+            raise StepFailed(
+                "state_size",
+                f"the items and results would be {size:,} bytes; the limit is {run.limits.state_bytes:,}",
+                "Let tasks write what is large to files and return the paths.",
+            )
+
+    # -- children --------------------------------------------------------------
+
+    def start_more(self, run: Run, visit: str) -> None:
+        """Start as many queued children as may run; when none is left or at work, the visit ends."""
+        pending = run.snapshot.pending[visit]
+        room = run.limits.parallel_children - sum(map(at_work, run.snapshot.pending.values()))
+        if self.sequential:
+            room = min(room, 1 - at_work(pending))
+        for index, child in enumerate(pending.children):
+            if room <= 0:
+                return
+            if child is None and self._start(run, visit, pending, index):
+                room -= 1
+        if not at_work(pending):
+            self._join(run, visit, pending)
+
+    def _start(self, run: Run, visit: str, pending: Pending, index: int) -> bool:
+        if pending.inputs is not None:
+            inputs = pending.inputs[index]
+        else:
+            inputs = None if self.inputs is None else self._prepared(run, pending, index)
+        if pending.children[index] is not None:
+            return False
+        child = Child(
+            id=_child_id(run.event.id, visit, index),
+            visit=visit,
+            index=index,
+            task=self.task,
+            workflow=self.workflow,
+            agent=self.agent,
+            inputs=inputs,
+            scope=self._scope(pending, index),
+        )
+        pending.children[index] = {"run": child.id}
+        run.outcome.started.append(child)
+        return True
+
+    def _prepared(self, run: Run, pending: Pending, index: int) -> dict[str, Json] | None:
+        """A child's inputs. An item for which they can't be computed is a child that failed; the others go on."""
+        try:
+            found: dict[str, Json] = run.evaluate(dict(self.inputs or {}), self.reads, self._scope(pending, index))
+            return found
+        except StepFailed as error:
+            pending.children[index] = {"error": error.record(run.visit_of(pending.state))}
+            return None
+
+    def _scope(self, pending: Pending, index: int) -> dict[str, Json]:
+        if pending.items is None:
+            return {}
+        scope: dict[str, Json] = {"item": pending.items[index], "index": index}
+        if self.sequential:
+            scope["previous"] = [_result(child) for child in pending.children[:index]]
+        return scope
+
+    def ended(self, run: Run, visit: str, index: int, result: dict[str, Json]) -> None:
+        """A child has ended. Its result waits here until all have."""
+        pending = run.snapshot.pending[visit]
+        if not 0 <= index < len(pending.children) or "run" not in (pending.children[index] or {}):
+            raise Refused("not_pending", f"`{visit}` has no child {index} at work")
+        pending.children[index] = result
+        try:
+            self._check_size(run, pending)
+        except StepFailed as error:
+            run.fail(pending.state, error)
+            return
+        self.start_more(run, visit)
+
+    def _join(self, run: Run, visit: str, pending: Pending) -> None:
+        values = [_result(child) for child in pending.children]
+        failed = [child["error"] for child in pending.children if child and "error" in child]
+        value = values[0] if self.is_call else values
+        if not failed:
+            run.complete(visit, value, "joined")
+            return
+        first = failed[0]["message"] if isinstance(failed[0], dict) else failed[0]
+        count = f"`{self.workflow}` failed" if self.is_call else f"{len(failed)} of {len(values)} children failed"
+        error = StepFailed("child_failed", f"{count}: {first}")
+        # Whoever recovers from this, or looks into the failed run, wants what the others brought.
+        if not run.will_retry(pending.state):
+            try:
+                run.put(self, value)
+            except StepFailed as too_large:
+                error = too_large
+        run.fail(pending.state, error)
+
+    # -- what the agent sees ---------------------------------------------------
+
+    def action(self, pending: Pending) -> Action:
+        children: list[dict[str, Json]] = []
+        for index, child in enumerate(pending.children):
+            if child is not None and "run" in child:
+                one: dict[str, Json] = {"workflow_id": child["run"], "index": index}
+                if pending.items is not None:
+                    one["item"] = pending.items[index]
+                children.append(one)
+        if self.is_call:
+            return Action("call", {"workflow": self.workflow, "children": children})
+        parameters = {"task": self.task, "agent": self.agent, "sequential": self.sequential, "children": children}
+        return Action("foreach", parameters)
+
+    def answer(self, run: Run, visit: str, result: Json) -> None:
+        raise Refused(
+            "children",
+            f"`{visit}` takes no result: it goes on by itself when its children have ended",
+            "Work the children that its action lists, each under its own workflow_id.",
+        )
+
+
+def at_work(pending: Pending) -> int:
+    return sum(1 for child in pending.children if child is not None and "run" in child)
+
+
+def _result(child: dict[str, Json] | None) -> Json:
+    assert child is not None
+    return child["value"] if "value" in child else child
+
+
+def _child_id(event_id: str, visit: str, index: int) -> str:
+    """As hard to guess as the id of the run that it comes from, and no way back to it."""
+    digest = sha256(f"{event_id}\0{visit}\0{index}".encode()).digest()
+    return b32encode(digest[:16]).decode().rstrip("=").lower()

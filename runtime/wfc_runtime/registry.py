@@ -1,0 +1,181 @@
+"""Generated modules: found, checked against their digest, loaded, and loaded again when they have changed."""
+
+from __future__ import annotations
+
+import re
+import sys
+import types
+from collections import OrderedDict
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from threading import RLock
+
+from wfc_runtime.errors import DefinitionError, NotFound
+from wfc_runtime.header import FORMAT, read_header
+from wfc_runtime.machine.workflow import Workflow
+
+_PINNED = 64
+_Stamp = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Module:
+    """One version of a workflow, loaded."""
+
+    workflow: Workflow
+    digest: str
+    """Of the module's body: what a run is pinned to."""
+    text: str
+    source: str
+    """The path of the YAML, as the header has it."""
+
+    def place_of(self, machine: str, state: str) -> str:
+        """Where in the YAML a state comes from."""
+        line = self.workflow.lines.get(machine, {}).get(state)
+        return f"{self.source}:{line}" if line else self.source
+
+
+class Registry:
+    """The modules of one folder, and the older versions that runs still need."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self._files: dict[Path, tuple[_Stamp, Module | DefinitionError | None]] = {}
+        self._by_digest: OrderedDict[str, Module] = OrderedDict()
+        self._lock = RLock()
+
+    def find(self, name: str) -> Module:
+        """The current version of a workflow."""
+        with self._lock:
+            likely = self.folder / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}.py"
+            found = self._look_at(likely)
+            if isinstance(found, DefinitionError):
+                raise found
+            if found is not None and found.workflow.name == name:
+                return found
+            for module in self.modules():
+                if module.workflow.name == name:
+                    return module
+            raise self._unknown(name)
+
+    def modules(self) -> list[Module]:
+        """Every module that can be used, by the name of its workflow."""
+        with self._lock:
+            found = [module for path in self._paths() if isinstance(module := self._look_at(path), Module)]
+            return sorted(found, key=lambda module: module.workflow.name)
+
+    def problems(self) -> list[DefinitionError]:
+        """Why the other modules can't be used."""
+        with self._lock:
+            return [error for path in self._paths() if isinstance(error := self._look_at(path), DefinitionError)]
+
+    def of_digest(self, digest: str) -> Module | None:
+        """A version that has been loaded in this process."""
+        with self._lock:
+            return self._by_digest.get(digest)
+
+    def pin(self, digest: str, text: str) -> Module:
+        """A version whose text somebody has kept."""
+        with self._lock:
+            known = self._by_digest.get(digest)
+            if known is not None:
+                return known
+            module = self._load(text, f"the kept module {digest[:12]}")
+            if module is None or module.digest != digest:
+                raise DefinitionError("module_edited", f"the kept module {digest[:12]} is not what its digest says")
+            return module
+
+    def _unknown(self, name: str) -> NotFound | DefinitionError:
+        names = [module.workflow.name for module in self.modules()]
+        broken = self.problems()
+        if not names and not broken:
+            return NotFound("unknown_workflow", f"{self.folder} has no compiled workflows", "Run `wfc compile` first.")
+        near = get_close_matches(name, names, 1)
+        guess = f"Did you mean `{near[0]}`? " if near else ""
+        skipped = f" Not usable: {'; '.join(map(str, broken))}" if broken else ""
+        hint = f"{guess}Workflows: {', '.join(names)}.{skipped}"
+        return NotFound("unknown_workflow", f"there is no workflow `{name}`", hint)
+
+    # -- files -----------------------------------------------------------------
+
+    def _paths(self) -> list[Path]:
+        return sorted(self.folder.glob("*.py")) if self.folder.is_dir() else []
+
+    def _look_at(self, path: Path) -> Module | DefinitionError | None:
+        """What a file holds now. None: nothing that wfc made."""
+        try:
+            stat = path.stat()
+        except OSError:
+            self._files.pop(path, None)
+            return None
+        stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
+        known = self._files.get(path)
+        if known is not None and known[0] == stamp:
+            return known[1]
+        found = self._read(path)
+        self._files[path] = (stamp, found)
+        return found
+
+    def _read(self, path: Path) -> Module | DefinitionError | None:
+        try:
+            return self._load(path.read_bytes().decode("utf-8"), str(path))
+        except DefinitionError as error:
+            return error
+        except (OSError, UnicodeDecodeError) as error:
+            return DefinitionError("module_broken", f"{path} can't be read: {error}")
+
+    def _load(self, text: str, where: str) -> Module | None:
+        header = read_header(text)
+        if header is None:
+            return None
+        if header.edited:
+            raise DefinitionError(
+                "module_edited",
+                f"{where} has been edited: its body is not what its digest says",
+                f"Change {header.path} and run `wfc compile`.",
+            )
+        if header.format != FORMAT:
+            raise DefinitionError(
+                "module_format",
+                f"{where} has module format {header.format}, this version of wfc runs format {FORMAT}",
+                "Compile it with this version of wfc.",
+            )
+        known = self._by_digest.get(header.body)
+        module = Module(
+            workflow=known.workflow if known else _execute(text, header.body, where),
+            digest=header.body,
+            text=text,
+            source=header.path,
+        )
+        self._keep(module)
+        return module
+
+    def _keep(self, module: Module) -> None:
+        self._by_digest[module.digest] = module
+        self._by_digest.move_to_end(module.digest)
+        while len(self._by_digest) > _PINNED:
+            gone, _ = self._by_digest.popitem(last=False)
+            sys.modules.pop(_module_name(gone), None)
+
+
+def _module_name(digest: str) -> str:
+    return f"wfc_generated_{digest[:32]}"
+
+
+def _execute(text: str, digest: str, where: str) -> Workflow:
+    """Run a module's text, under a name of its own: several versions of a workflow live side by side."""
+    name = _module_name(digest)
+    module = types.ModuleType(name)
+    # Annotations are resolved through sys.modules.
+    sys.modules[name] = module
+    try:
+        exec(compile(text, where, "exec", dont_inherit=True), vars(module))
+        workflow = vars(module)["WORKFLOW"]
+    except Exception as error:
+        sys.modules.pop(name, None)
+        raise DefinitionError(
+            "module_broken", f"{where} can't be loaded: {type(error).__name__}: {error}", "Run `wfc compile` again."
+        ) from error
+    assert isinstance(workflow, Workflow)
+    return workflow

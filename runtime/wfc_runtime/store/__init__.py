@@ -1,0 +1,8 @@
+"""The durable part: one SQLite file with every run, its history and the modules that runs are pinned to."""
+
+from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS
+from wfc_runtime.store.queries import Queries
+from wfc_runtime.store.records import Changes, Conflict, HistoryRow, RunRow
+from wfc_runtime.store.store import Store
+
+__all__ = ["DEFAULT_BUSY_SECONDS", "Changes", "Conflict", "HistoryRow", "Queries", "RunRow", "Store"]

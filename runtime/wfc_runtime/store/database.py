@@ -1,0 +1,112 @@
+"""Opening the file, and SQLite's errors in words."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sqlite3
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from wfc_runtime.errors import StoreError
+from wfc_runtime.store.migrations import migrate
+
+DEFAULT_BUSY_SECONDS = 10.0
+RESTORE = "Keep a copy and restore a backup, or name another file with --state or WFC_STATE."
+
+
+def prepare_file(path: Path) -> None:
+    """Make the folder and an empty file that only its owner can read. SQLite gives its -wal and -shm the same mode."""
+    folder = path.parent
+    try:
+        if not folder.exists():
+            folder.mkdir(parents=True, mode=0o700, exist_ok=True)
+            if folder.name == ".wfc":
+                (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+    except IsADirectoryError:
+        raise StoreError("store_unusable", f"{path} is a folder, not a file") from None
+    except PermissionError:
+        raise _read_only(path) from None
+    except OSError as error:
+        if error.errno == errno.EROFS:
+            raise _read_only(path) from None
+        raise StoreError("store_unusable", f"{path} can't be opened: {error.strerror}") from None
+
+
+def connect(path: Path, busy_seconds: float = DEFAULT_BUSY_SECONDS) -> sqlite3.Connection:
+    """A connection with our settings, on a file that has today's tables."""
+    with translated(path):
+        connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+        try:
+            # A change of journal mode ignores the busy timeout when two processes create the file together.
+            _until_free(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone(), busy_seconds)
+            # NORMAL loses acknowledged steps when the power fails; OFF corrupts.
+            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute("PRAGMA fullfsync = 1")
+            connection.execute("PRAGMA foreign_keys = 1")
+            connection.execute("PRAGMA trusted_schema = 0")
+            migrate(connection, str(path))
+        except BaseException:
+            connection.close()
+            raise
+    return connection
+
+
+def _until_free(action: Callable[[], object], seconds: float) -> None:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            action()
+            return
+        except sqlite3.OperationalError as error:
+            if _primary_code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or time.monotonic() > end:
+                raise
+            time.sleep(0.01)
+
+
+@contextmanager
+def translated(path: Path) -> Iterator[None]:
+    """SQLite's errors as ours: what is wrong with the store and what to do about it."""
+    try:
+        yield
+    except sqlite3.Error as error:
+        raise _translate(path, error) from error
+
+
+def _primary_code(error: sqlite3.Error) -> int:
+    # The low byte is the kind of error, the rest says more.
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF
+
+
+def _translate(path: Path, error: sqlite3.Error) -> StoreError:
+    match _primary_code(error):
+        case sqlite3.SQLITE_BUSY | sqlite3.SQLITE_LOCKED:
+            return StoreError(
+                "store_busy", f"{path} is busy: another process has been writing for too long", "Try again."
+            )
+        case sqlite3.SQLITE_READONLY | sqlite3.SQLITE_CANTOPEN | sqlite3.SQLITE_PERM:
+            return _read_only(path)
+        case sqlite3.SQLITE_FULL:
+            return StoreError(
+                "store_full", f"there is no room left on the disk for {path}", "Free some space; nothing was lost."
+            )
+        case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
+            return StoreError(
+                "store_damaged",
+                f"{path} is damaged or not a wfc store: {error}",
+                RESTORE,
+            )
+        case sqlite3.SQLITE_IOERR:
+            return StoreError("store_unusable", f"{path} can't be read or written: {error}", "Check the disk.")
+    return StoreError("store_unusable", f"{path} can't be used: {error}")
+
+
+def _read_only(path: Path) -> StoreError:
+    return StoreError(
+        "store_read_only",
+        f"{path} can't be written",
+        "Make the file and its folder writable, or name another file with --state or WFC_STATE.",
+    )

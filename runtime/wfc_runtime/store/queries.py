@@ -1,0 +1,121 @@
+"""Reading. Every statement sees the last commit, whoever made it."""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from wfc_runtime.errors import StoreError
+from wfc_runtime.store.database import RESTORE, translated
+from wfc_runtime.store.records import HistoryRow, RunRow, checksum
+
+_RUN = (
+    "key, id, root, parent, visit, position, depth, workflow, task, agent, digest, version, status, due, created, "
+    "updated"
+)
+_EVENT = "seq, at, kind, data, visit, actor, told, checksum"
+
+
+class Queries:
+    """The questions that can be asked of a store."""
+
+    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+        self._connection = connection
+        self._path = path
+        self._lock = Lock()
+
+    def run(self, run_id: str) -> RunRow | None:
+        return self._one_run("id = ?", run_id)
+
+    def run_of_key(self, key: int) -> RunRow | None:
+        return self._one_run("key = ?", key)
+
+    def _one_run(self, where: str, value: object) -> RunRow | None:
+        rows = self._fetch(f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE {where}", value)
+        return self._run(rows[0]) if rows else None
+
+    def due(self, root: int, now: float) -> list[int]:
+        """The runs of a family whose clock has something to do, the longest due first."""
+        rows = self._fetch("SELECT key FROM runs WHERE root = ? AND due <= ? ORDER BY due, key", root, now)
+        return [key for (key,) in rows]
+
+    def listed(self, statuses: tuple[str, ...], limit: int, before: int | None) -> list[RunRow]:
+        """Runs that are nobody's children, the newest first, without their snapshots."""
+        newest = before if before is not None else 2**62
+        # One look into the index per status: sorting all that have it would take ever longer.
+        parts = " UNION ALL ".join(
+            f"SELECT * FROM (SELECT {_RUN} FROM runs WHERE parent IS NULL AND status = ? AND key < ? "
+            "ORDER BY key DESC LIMIT ?)"
+            for _ in statuses
+        )
+        values = [value for status in statuses for value in (status, newest, limit)]
+        return [_row((*row, "")) for row in self._fetch(f"{parts} ORDER BY key DESC LIMIT ?", *values, limit)]
+
+    def open_runs_of(self, workflow: str) -> list[RunRow]:
+        """Runs under way of a workflow, children included, with their snapshots."""
+        sql = f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE workflow = ? AND status = 'running' ORDER BY key"
+        return [self._run(row) for row in self._fetch(sql, workflow)]
+
+    def children(self, key: int) -> list[RunRow]:
+        return [self._run(row) for row in self._fetch(f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE parent = ? ORDER BY key", key)]
+
+    def answer(self, key: int, visit: str) -> HistoryRow | None:
+        """The event that answered a visit, if one has."""
+        sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND visit = ? AND kind = 'submitted'"
+        rows = self._fetch(sql, key, visit)
+        return self._event(rows[0]) if rows else None
+
+    def history(self, key: int, after: int, limit: int) -> list[HistoryRow]:
+        sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
+        return [self._event(row) for row in self._fetch(sql, key, after, limit)]
+
+    def module(self, digest: str) -> str | None:
+        rows = self._fetch("SELECT text FROM modules WHERE digest = ?", digest)
+        return str(rows[0][0]) if rows else None
+
+    def _run(self, row: tuple[Any, ...]) -> RunRow:
+        *values, written = row
+        if checksum(values[-1]) != written:
+            raise self._damaged(f"run {values[1]}")
+        return _row(values)
+
+    def _event(self, row: tuple[Any, ...]) -> HistoryRow:
+        *values, written = row
+        event = HistoryRow(*values)
+        if checksum(event.data, event.told) != written:
+            raise self._damaged(f"event {event.seq}")
+        return event
+
+    def _damaged(self, what: str) -> StoreError:
+        return StoreError("store_damaged", f"{self._path} is damaged: {what} is not what was written", RESTORE)
+
+    def _fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        with self._lock, translated(self._path):
+            return self._connection.execute(sql, values).fetchall()
+
+
+def _row(row: Sequence[Any]) -> RunRow:
+    key, run_id, root, parent, visit, position, depth, workflow, task, agent, digest, *rest = row
+    version, status, due, created, updated, snapshot = rest
+    return RunRow(
+        id=run_id,
+        workflow=workflow,
+        digest=digest,
+        depth=depth,
+        key=key,
+        root=root,
+        parent=parent,
+        visit=visit,
+        position=position,
+        task=task,
+        agent=agent,
+        version=version,
+        status=status,
+        due=due,
+        created=created,
+        updated=updated,
+        snapshot=snapshot,
+    )

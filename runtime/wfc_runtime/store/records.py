@@ -1,0 +1,77 @@
+"""What goes into the store and comes out of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from zlib import crc32
+
+ENDED = ("completed", "failed", "cancelled")
+
+
+@dataclass(slots=True)
+class RunRow:
+    """One run. `key` and the keys of its family are 0 until it has been written."""
+
+    id: str
+    workflow: str
+    digest: str
+    depth: int = 1
+    key: int = 0
+    root: int = 0
+    parent: int | None = None
+    visit: str | None = None
+    position: int | None = None
+    task: str | None = None
+    agent: str | None = None
+    version: int = 0
+    status: str = "running"
+    due: float | None = None
+    created: float = 0
+    updated: float = 0
+    snapshot: str = ""
+    parent_row: RunRow | None = None
+    """The parent of a run that has not been written yet."""
+
+    @property
+    def ended(self) -> bool:
+        return self.status in ENDED
+
+
+@dataclass(slots=True)
+class HistoryRow:
+    """One event of a run. `data` is JSON; `told` is what the caller was told, to be told again."""
+
+    seq: int
+    at: float
+    kind: str
+    data: str
+    visit: str | None = None
+    actor: str | None = None
+    told: bytes | None = None
+
+
+@dataclass(slots=True)
+class Changes:
+    """All that one call changes: written together or not at all."""
+
+    created: list[RunRow] = field(default_factory=list)
+    """Parents before their children."""
+    updated: dict[int, tuple[RunRow, int]] = field(default_factory=dict)
+    """By key: the row as it is to be, and the version that was read."""
+    history: list[tuple[RunRow, HistoryRow]] = field(default_factory=list)
+    modules: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By digest: workflow and text."""
+
+    def __bool__(self) -> bool:
+        return bool(self.created or self.updated or self.history)
+
+
+class Conflict(Exception):
+    """Somebody else has written to a run since it was read. Read again and try again."""
+
+
+def checksum(*parts: str | bytes | None) -> int:
+    found = 0
+    for part in parts:
+        found = crc32(part.encode() if isinstance(part, str) else part or b"", found)
+    return found

@@ -1,0 +1,116 @@
+"""Templates that are right for what may be read at a place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from hypothesis import strategies as st
+
+TEXT, NUMBER, BOOL, LIST, ANY = "text", "number", "bool", "list", "any"
+
+SHELL = ((".stdout", TEXT), (".stderr", TEXT), (".exit_code", NUMBER))
+ANSWERS = {
+    "info": ((".acknowledged", BOOL),),
+    "confirm": ((".confirmed", BOOL),),
+    "text": ((".input", TEXT),),
+    "choice": ((".selected", TEXT),),
+}
+DELEGATED = ((".response", TEXT),)
+INPUT_KINDS = {"string": TEXT, "number": NUMBER, "boolean": BOOL, "array": LIST, "object": ANY}
+
+Kinds = tuple[tuple[str, str], ...]
+"""What can be read of a value: `.stdout` is text, and so on; an empty path is the value itself."""
+
+
+@dataclass(frozen=True)
+class Readable:
+    text: str
+    kind: str
+    field: str | None = None
+    """The state field that it needs."""
+
+
+@dataclass
+class Sight:
+    """What can be read at a place: inputs, fields that surely have a value, and names of the scope."""
+
+    inputs: dict[str, str]
+    fields: dict[str, Kinds] = field(default_factory=dict)
+    names: dict[str, str] = field(default_factory=dict)
+
+    def inside(self) -> Sight:
+        """For a list of steps that may be skipped: what it writes is not sure to be there afterwards."""
+        return Sight(self.inputs, dict(self.fields), dict(self.names))
+
+    def readables(self) -> list[Readable]:
+        found = [Readable(f"inputs.{name}", kind) for name, kind in self.inputs.items()]
+        found += [Readable(name, kind) for name, kind in self.names.items()]
+        found += [
+            Readable(f"state.{name}{path}", kind, name)
+            for name, kinds in self.fields.items()
+            for path, kind in kinds
+        ]
+        return found
+
+
+@dataclass(frozen=True)
+class Expression:
+    text: str
+    reads: frozenset[str]
+
+
+_CONDITIONS = {
+    TEXT: ("{} == 'ok'", "'a' in {}", "({} | trim) != ''", "{}.startswith('x')"),
+    NUMBER: ("{} > 3", "{} != 0", "({} | int) % 2 == 0", "0 <= {} < 10"),
+    BOOL: ("{}", "not {}", "{} == true"),
+    LIST: ("{} | length > 0", "'a' in {}"),
+    ANY: ("{} is mapping", "{} is not none"),
+}
+_HOLES = {
+    TEXT: ("{}", "{} | trim", "{} | upper | replace('A', 'b')", "{}[:20]", "{} ~ '!'"),
+    NUMBER: ("{}", "{} + 1", "{} * 2", "{} | string"),
+    BOOL: ("{}", "'yes' if {} else 'no'"),
+    LIST: ("{} | length", "{} | tojson", "{} | first | default('none')"),
+    ANY: ("{} | tojson",),
+}
+
+
+@st.composite
+def conditions(draw: st.DrawFn, sight: Sight) -> Expression:
+    """A lone expression that is true or false."""
+    chosen = draw(st.lists(st.sampled_from(sight.readables()), min_size=1, max_size=2))
+    parts = [draw(st.sampled_from(_CONDITIONS[one.kind])).format(one.text) for one in chosen]
+    text = parts[0] if len(parts) == 1 else f"({parts[0]}) {draw(st.sampled_from(['and', 'or']))} ({parts[1]})"
+    return Expression(f"{{{{ {text} }}}}", _fields(chosen))
+
+
+@st.composite
+def texts(draw: st.DrawFn, sight: Sight, shell: bool = False) -> Expression:
+    """Text with holes, or without any. In a command each hole is quoted for the shell."""
+    chosen = draw(st.lists(st.sampled_from(sight.readables()), max_size=3))
+    parts = [draw(st.sampled_from(("echo", "look at", "go:\n", "über 日本", "it's")))]
+    for one in chosen:
+        hole = draw(st.sampled_from(_HOLES[one.kind])).format(one.text)
+        quote = " | string | shquote" if shell else ""
+        parts.append(f"{{{{ ({hole}){quote} }}}}")
+    return Expression(" ".join(parts), _fields(chosen))
+
+
+@st.composite
+def lone(draw: st.DrawFn, sight: Sight) -> tuple[Expression, str]:
+    """A single hole that keeps the type of its value, which comes with it."""
+    one = draw(st.sampled_from(sight.readables()))
+    return Expression(f"{{{{ {one.text} }}}}", _fields([one])), one.kind
+
+
+@st.composite
+def lists(draw: st.DrawFn, sight: Sight) -> Expression:
+    """An expression that gives a list of texts."""
+    texts_in_sight = [one for one in sight.readables() if one.kind == TEXT]
+    one = draw(st.sampled_from(texts_in_sight))
+    made = draw(st.sampled_from(("{}.split() | list", "[{}, 'b']", "{} | split(',')", "[{}] | unique | list")))
+    return Expression(f"{{{{ {made.format(one.text)} }}}}", _fields([one]))
+
+
+def _fields(chosen: list[Readable]) -> frozenset[str]:
+    return frozenset(one.field for one in chosen if one.field is not None)

@@ -1,0 +1,269 @@
+"""Steps of every type with every modifier, right for the place they stand in."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+from hypothesis import strategies as st
+
+from tests.property.expressions import (
+    ANSWERS,
+    ANY,
+    BOOL,
+    DELEGATED,
+    LIST,
+    NUMBER,
+    SHELL,
+    TEXT,
+    Expression,
+    Kinds,
+    Sight,
+    conditions,
+    lists,
+    lone,
+    texts,
+)
+from tests.property.inputs import PATTERNS, sample
+from tests.property.values import FIELD_STEMS, STEMS, fresh, json_values, number, prose
+
+Step = dict[str, Any]
+
+SCHEMA = {
+    "type": "object",
+    "required": ["title", "count", "ok"],
+    "properties": {
+        "title": {"type": "string"},
+        "count": {"type": "integer", "minimum": 0},
+        "ok": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "level": {"enum": ["low", "high"]},
+        "note": {"type": ["string", "null"]},
+        "inner": {"type": "object", "properties": {"class": {"type": "number"}}},
+    },
+}
+SCHEMA_KINDS: Kinds = ((".title", TEXT), (".count", NUMBER), (".ok", BOOL))
+
+
+@dataclass
+class Jump:
+    """A jump whose target is chosen when all steps that it could go to are known."""
+
+    step: Step
+    key: str
+    lists: list[list[Step]]
+
+
+@dataclass
+class Writer:
+    """Writes the steps of one scope."""
+
+    draw: st.DrawFn
+    ids: set[str]
+    tasks: dict[str, dict[str, Any]]
+    fields: set[str] = field(default_factory=set)
+    lists: list[list[Step]] = field(default_factory=list)
+    jumps: list[Jump] = field(default_factory=list)
+    counter: str | None = None
+
+    def block(self, sight: Sight, depth: int, *, most: int = 4, loop: bool = False) -> list[Step]:
+        """One to `most` steps; in a loop some may leave it."""
+        made: list[Step] = []
+        self.lists.append(made)
+        for _ in range(self.draw(st.integers(1, most))):
+            made.append(self._step(sight, depth, loop))
+        self.lists.pop()
+        return made
+
+    def resolve_jumps(self) -> None:
+        for jump in self.jumps:
+            names = [step["id"] for steps in jump.lists for step in steps if step is not jump.step]
+            if jump.key == "on_error":
+                jump.step["on_error"] = {"goto": self.draw(st.sampled_from(names))} if names else "continue"
+            elif names:
+                jump.step[jump.key] = self.draw(st.sampled_from(names))
+            else:  # nowhere to go: a pause will do
+                jump.step.pop("max_iterations", None)
+                jump.step |= {"type": "wait", "duration_seconds": 1}
+
+    # -- one step ---------------------------------------------------------------
+
+    def _step(self, sight: Sight, depth: int, loop: bool) -> Step:
+        kinds = ["shell", "mcp_call", "prompt", "wait", "delegate", "set_state", "call"]
+        kinds += ["foreach"] if self.tasks else []
+        kinds += ["condition", "condition", "while", "parallel"] if depth else []
+        kinds += ["break", "continue"] if loop else []
+        kinds += ["goto"] if any(self.lists) else []
+        kind = self.draw(st.sampled_from(kinds))
+        step: Step = {"id": self.draw(fresh(STEMS, self.ids)), "type": kind}
+        reads: set[str] = set()
+        may_be_skipped = self._when(step, sight, reads, always=kind in ("break", "continue", "goto"))
+        inner = sight.inside() if may_be_skipped else sight
+        kept = getattr(self, f"_{kind}")(step, inner, reads, depth)
+        if self._chance(4):
+            step["description"] = self.draw(prose())
+        if kept is not None:
+            self._keep(step, inner, kept, sure=not self._failure(step, kind))
+        if reads:
+            step["needs_state"] = sorted(reads)
+        return step
+
+    def _when(self, step: Step, sight: Sight, reads: set[str], always: bool) -> bool:
+        if not always and not self._chance(4):
+            return False
+        step["when"] = self._use(conditions(sight), reads)
+        return True
+
+    def _keep(self, step: Step, sight: Sight, kinds: Kinds, sure: bool) -> None:
+        if not kinds or not self.draw(st.booleans()):
+            return
+        step["output_to"] = self.draw(fresh(FIELD_STEMS, self.fields))
+        if sure:
+            sight.fields[step["output_to"]] = kinds
+
+    def _failure(self, step: Step, kind: str) -> bool:
+        """What to do when it fails; whether the flow goes on then without its result."""
+        if kind in ("shell", "mcp_call", "delegate", "foreach", "call") and self._chance(4):
+            step["retry"] = {"max_attempts": self.draw(number())}
+            if self._chance(2):
+                step["retry"] |= {"delay_seconds": 2, "backoff": 1.5}
+        if kind not in ("prompt", "wait") and self._chance(4):
+            step["on_error"] = self.draw(st.sampled_from(["fail", "continue"]))
+            if self._chance(2):
+                self.jumps.append(Jump(step, "on_error", list(self.lists)))
+            return True
+        return False
+
+    # -- actions ----------------------------------------------------------------
+
+    def _shell(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        step["command"] = self._use(texts(sight, shell=True), reads)
+        if self._chance(3):
+            step["timeout"] = self.draw(st.sampled_from([5, 60, 2.5]))
+        return SHELL
+
+    def _mcp_call(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        step["tool"] = self.draw(st.sampled_from(["github.create_issue", "search", "db.run"]))
+        if self._chance(2):
+            step["parameters"] = {
+                "title": self._use(texts(sight), reads),
+                "raw": self.draw(json_values()),
+                "more": [{"x": self._use(texts(sight), reads)}],
+            }
+        return self._schema(step, (("", ANY),))
+
+    def _delegate(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        step["instructions"] = self._use(texts(sight), reads)
+        step["agent"] = self.draw(st.sampled_from(["@reviewer", "@code-reviewer", None]))
+        return self._schema(step, DELEGATED)
+
+    def _schema(self, step: Step, without: Kinds) -> Kinds:
+        if not self._chance(2):
+            return without
+        step["result_schema"] = SCHEMA
+        return SCHEMA_KINDS
+
+    def _prompt(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        kind = step["prompt_type"] = self.draw(st.sampled_from(sorted(ANSWERS)))
+        step["message"] = self._use(texts(sight), reads)
+        if kind == "choice":
+            step["options"] = ["go on", "it's over", *([self._use(texts(sight), reads)] if self._chance(3) else [])]
+        if kind == "text" and self._chance(2):
+            step["validation"] = self.draw(
+                st.sampled_from([{"pattern": pattern} for pattern in PATTERNS] + [{"min_length": 1}])
+            )
+        return ANSWERS[kind]
+
+    def _wait(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        step["duration_seconds"] = self.draw(st.sampled_from([1, 30, 0.5]))
+        if self._chance(2):
+            step["message"] = self._use(texts(sight), reads)
+        return ((".resumed", BOOL),)
+
+    # -- values and children ----------------------------------------------------
+
+    def _set_state(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        updates: dict[str, Any] = {}
+        kinds: dict[str, str] = {}
+        for _ in range(self.draw(st.integers(1, 3))):
+            name = self.draw(fresh(FIELD_STEMS, self.fields))
+            inner = Sight(sight.inputs, sight.fields, {**sight.names, **kinds})
+            match self.draw(st.sampled_from(["lone", "text", "literal", "list"])):
+                case "lone":
+                    expression, kinds[name] = self.draw(lone(inner))
+                    updates[name] = self._use(st.just(expression), reads)
+                case "text":
+                    updates[name], kinds[name] = self._use(texts(inner), reads), TEXT
+                case "list":
+                    updates[name], kinds[name] = self._use(lists(inner), reads), LIST
+                case _:
+                    updates[name] = self.draw(json_values())
+        if self.counter and self.draw(st.booleans()):
+            updates[self.counter] = f"{{{{ state.{self.counter} + 1 }}}}"
+            reads.add(self.counter)
+        step["updates"] = updates
+        sight.fields |= {name: (("", kind),) for name, kind in kinds.items() if name != self.counter}
+        return ()
+
+    def _foreach(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        task = step["task"] = self.draw(st.sampled_from(sorted(self.tasks)))
+        step["items"] = self._use(lists(sight), reads)
+        step["agent"] = self.draw(st.sampled_from(["@task", "@reviewer", None]))
+        if self._chance(2):
+            step["sequential"] = self.draw(st.booleans())
+        if self._chance(2):
+            step["max_items"] = 50
+        declared = self.tasks[task]["inputs"]
+        if len(declared) > 1 or self._chance(3):
+            given = {name: sample(decl) for name, decl in declared.items() if decl.get("required")}
+            step["with"] = {**given, "target": "{{ item ~ index }}"}
+        return (("", LIST),)
+
+    def _call(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        step["workflow"] = "helper"
+        step["with"] = {"subject": self._use(texts(sight), reads)}
+        return (("", ANY),)
+
+    # -- control ----------------------------------------------------------------
+
+    def _condition(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        step["if"] = self._use(conditions(sight), reads)
+        step["then"] = self.block(sight.inside(), depth - 1, most=3)
+        if self._chance(2):
+            step["else"] = self.block(sight.inside(), depth - 1, most=2)
+        return (("", BOOL),)
+
+    def _while(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
+        step["if"] = self._use(conditions(sight), reads)
+        step["max_iterations"] = self.draw(st.integers(1, 3))
+        step["steps"] = self.block(sight.inside(), depth - 1, most=3, loop=True)
+        if self._chance(2):
+            step["on_error"] = "continue"
+
+    def _parallel(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
+        names: set[str] = set()
+        outer, self.lists = self.lists, []
+        step["branches"] = {
+            self.draw(fresh(STEMS, names)): self.block(sight.inside(), depth - 1, most=2)
+            for _ in range(self.draw(st.integers(1, 3)))
+        }
+        self.lists = outer
+
+    def _break(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
+        """Nothing more to say."""
+
+    _continue = _break
+
+    def _goto(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
+        step["max_iterations"] = self.draw(st.integers(1, 3))
+        self.jumps.append(Jump(step, "target", list(self.lists)))
+        if self._chance(2):
+            self.jumps.append(Jump(step, "else", list(self.lists)))
+
+    def _use(self, strategy: st.SearchStrategy[Expression], reads: set[str]) -> str:
+        expression = self.draw(strategy)
+        reads |= expression.reads
+        return expression.text
+
+    def _chance(self, one_in: int) -> bool:
+        return self.draw(st.integers(1, one_in)) == 1

@@ -1,0 +1,206 @@
+"""Whatever a template tries, it ends as an ExpressionError: soon, small, and with the context untouched."""
+
+import copy
+import resource
+import sys
+import time
+from typing import Any
+
+import pytest
+from wfc_runtime.expr import ExpressionError, ExprLimits
+
+from .support import ev
+
+MIB = 1024 * 1024
+BIG = "x" * 1_000_000
+DOUBLE = "{% set n = namespace(x=START) %}{% for i in range(99) %}{% set n.x = GROW %}{% endfor %}{{ n.x }}"
+TWINS = (
+    "{% set n = namespace(x=[1], y=[1]) %}{% for i in range(60) %}"
+    "{% set n.x = [n.x, n.x] %}{% set n.y = [n.y, n.y] %}{% endfor %}"
+)
+
+ESCAPES = [
+    "{{ ''.__class__.__mro__ }}",
+    "{{ state['__class__'] }}",
+    "{{ ''['__class__'] }}",
+    "{{ '' | attr('__class__') }}",
+    "{{ [''] | map('attr', '__class__') | list }}",
+    "{{ [''] | map(attribute='__class__') | list }}",
+    "{{ [state] | sort(attribute='__class__') }}",
+    "{{ [state] | groupby('__class__') }}",
+    "{{ [state] | selectattr('__class__.__mro__') | list }}",
+    "{{ '{0.__class__}'.format(state) }}",
+    "{{ '{a.__class__}'.format_map({'a': state}) }}",
+    "{{ '%s' % state.__class__ }}",
+    "{{ self }}{{ self._TemplateReference__context }}",
+    "{{ cycler.__init__.__globals__ }}",
+    "{{ joiner }}",
+    "{{ lipsum(5) }}",
+    "{{ namespace.__init__.__globals__ }}",
+    "{{ namespace().fields }}",
+    "{{ dict.fromkeys([1]) }}",
+    "{{ range.mro() }}",
+    "{{ now().__reduce__() }}",
+    "{{ now().tzinfo.utc }}",
+    "{{ caller() }}{{ varargs }}{{ kwargs }}",
+    "{{ environment }}{{ context }}{{ resolve }}",
+    "{{ loop.__class__ }}",
+    "{% for x in [1] %}{{ loop._iterable }}{% endfor %}",
+    "{% for x in [1] %}{{ loop['_iterable'] }}{% endfor %}",
+    "{{ state.list.append(3) }}",
+    "{{ state.list.clear() }}",
+    "{{ state.update({'a': 1}) }}",
+    "{{ state.setdefault('a', 1) }}",
+    "{{ state.pop('list') }}",
+    "{% set state.list = 1 %}",
+    "{% set x = state %}{% set x.list = 1 %}",
+    "{% include 'x' %}",
+    "{% import 'os' as os %}",
+    "{% from 'os' import path %}",
+    "{% extends 'x' %}",
+    "{% block x %}{% endblock %}",
+    "{% macro f() %}{{ f() }}{% endmacro %}{{ f() }}",
+    "{% for x in [1] recursive %}{{ loop([1]) }}{% endfor %}",
+    "{% filter upper %}a{% endfilter %}",
+    "{% call f() %}{% endcall %}",
+    "{% autoescape true %}{% endautoescape %}",
+    "{{ f(*state.list) }}",
+    "{{ dict(**state) }}",
+    "{{ state.list | random }}",
+]
+
+BOMBS = [
+    "{{ range(10**9) }}",
+    "{{ range(10**30) }}",
+    "{{ 'a' * 10**9 }}",
+    "{{ 10**9 * [0] }}",
+    "{{ 'a' * 2**4000 }}",
+    "{{ 10 ** (10 ** 9) }}",
+    "{{ 2 ** 99999999 }}",
+    "{{ 2.0 ** 99999999 }}",
+    "{{ 'x' | center(10**9) }}",
+    "{{ 'x'.zfill(10**9) }}",
+    "{{ 'x' | indent(10**9) }}",
+    "{{ '%1000000000d' | format(1) }}",
+    "{{ '%.1000000000f' | format(1) }}",
+    "{{ state.big | replace('x', state.big) }}",
+    "{{ state.big | replace('', state.big) }}",
+    "{{ state.big.replace('x', 'yyyy').replace('y', 'zzzz') }}",
+    "{{ state.big ~ state.big }}",
+    "{{ state.big + state.big }}",
+    "a {{ state.big }}",
+    "{{ [state.big, state.big] }}",
+    "{{ ([state.big] * 100000) | join }}",
+    "{{ ([state.big] * 100000) | tojson }}",
+    "{{ ([state.big] * 100000) | sort }}",
+    "{{ ([state.big] * 100000) | unique }}",
+    "{{ ([state.big] * 100000) | map('upper') }}",
+    "{{ ([state.big] * 100000) | map('hash') | list }}",
+    "{{ ([state.big] * 100000) | select('in', [state.big ~ '']) | list }}",
+    "{{ state.big | list }}",
+    "{{ state.big.split('x') }}",
+    "{{ ('a ' * 500000).split() }}",
+    "{{ (range(100000) | list) + (range(100000) | list) }}",
+    "{{ range(90000) | map('string') | map('center', 1000) | list }}",
+    "{{ range(90000) | batch(1) | batch(1) | tojson(indent=16) }}",
+    "{{ ('[' * 500000 ~ ']' * 500000) | parse_json }}",
+    "{{ ('[' ~ '1,' * 500000 ~ '1]') | parse_json }}",
+    "{% for a in range(9999) %}" * 3 + "{% endfor %}" * 3,
+    "{% for a in range(9999) %}{% for b in range(9999) %}xxxxxxxx{% endfor %}{% endfor %}",
+    "{% for a in range(9999) %}{% set x = range(99999) | list %}{% endfor %}",
+    "{% for a in range(9999) %}{% set x = state.big | upper %}{% endfor %}",
+    "{% for a in range(99999) %}{{ state.big.find('y') }}{% endfor %}",
+    "{% for a in range(99999) if state.big is upper %}{% endfor %}{{ state ~ state }}",
+    DOUBLE.replace("START", "'a'").replace("GROW", "n.x + n.x"),
+    DOUBLE.replace("START", "'a'").replace("GROW", "n.x ~ n.x"),
+    DOUBLE.replace("START", "[1]").replace("GROW", "n.x + n.x"),
+    DOUBLE.replace("START", "[1]").replace("GROW", "[n.x, n.x]"),
+    DOUBLE.replace("START", "[1]").replace("GROW", "{'a': n.x, 'b': n.x}"),
+    DOUBLE.replace("START", "9").replace("GROW", "n.x * n.x"),
+    DOUBLE.replace("START", "'ab'").replace("GROW", "n.x | replace('a', n.x)"),
+    DOUBLE.replace("range(99)", "range(99999)").replace("START", "[]").replace("GROW", "[n.x]"),
+    TWINS + "{{ n.x == n.y }}",
+    TWINS + "{{ n.x < n.y }}",
+    TWINS + "{{ n.x in [n.y] }}",
+    TWINS + "{{ [n.y].index(n.x) }}",
+    TWINS + "{{ [n.x, n.y] | sort }}",
+    TWINS + "{{ [n.x, n.y] | unique }}",
+    TWINS + "{{ n.x | hash }}",
+    TWINS + "{{ n.x ~ '' }}",
+    "{% set n = namespace() %}{% set n.a = [n] %}{{ n.a }}",
+    "{{ state.big | regex_search('(.?){1000}y') }}",
+    "{{ state.big | regex_search('(a{1000}){1000}') }}",
+    "{{ state.big | regex_replace('x', state.big) }}",
+    "{{ state.big | regex_findall('') }}",
+    "{{ state.big | regex_findall('x') }}",
+    "{{ 'a' | regex_search('(' * 1500) }}",
+    "{{ now().strftime('%Y' * 400000) }}",
+    "{{ " + "(" * 1000 + "1" + ")" * 1000 + " }}",
+    "{{ " + "[" * 1000 + "]" * 1000 + " }}",
+    "{{ " + "{'a': " * 1000 + "1" + "}" * 1000 + " }}",
+    "{{ " + "state[" * 1000 + "0" + "]" * 1000 + " }}",
+    "{{ " + "f(" * 1000 + ")" * 1000 + " }}",
+    "{{ " + "not " * 5000 + "1 }}",
+    "{{ " + "-" * 5000 + "1 }}",
+    "{{ 1" + "+1" * 10_000 + " }}",
+    "{{ 1" + " and 1" * 5000 + " }}",
+    "{{ 1" + " if 1 else 1" * 5000 + " }}",
+    "{{ state" + ".a" * 5000 + " }}",
+    "{{ state" + "['a']" * 5000 + " }}",
+    "{{ 1" + " | string" * 5000 + " }}",
+    "{{ 1 is " + "not " * 5000 + "odd }}",
+    "{% if 1 %}" * 1000 + "{% endif %}" * 1000,
+    "{% for a in [1] %}" * 1000 + "{% endfor %}" * 1000,
+    "{{ 1 }}" * 30_000,
+    "{{ " + "9" * 100_000 + " }}",
+    "{{ '" + "a" * 300_000 + "' }}",
+]
+
+
+def peak_memory() -> int:
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+@pytest.mark.parametrize("text", ESCAPES, ids=range(len(ESCAPES)))
+def test_there_is_no_way_out(text: str) -> None:
+    state = {"list": [1, 2]}
+    before = copy.deepcopy(state)
+    with pytest.raises(ExpressionError):
+        ev(text, state=state)
+    assert state == before
+
+
+@pytest.mark.parametrize("text", BOMBS, ids=range(len(BOMBS)))
+def test_bombs_do_not_go_off(text: str) -> None:
+    state: dict[str, Any] = {"big": BIG}
+    memory, start = peak_memory(), time.process_time()
+    with pytest.raises(ExpressionError) as caught:
+        ev(text, state=state)
+    assert time.process_time() - start < 1
+    assert peak_memory() - memory < 64 * MIB
+    assert len(str(caught.value)) < 600
+    assert state == {"big": BIG}
+
+
+@pytest.mark.parametrize("pattern", ["(x+x+)+y", "(x|x)*y", "(x*)*y", "x*x*x*x*x*x*y", "(.*)(.*)(.*)(.*)y"])
+def test_no_pattern_is_catastrophic(pattern: str) -> None:
+    start = time.process_time()
+    assert ev("{{ state.big | regex_search(pattern) }}", state={"big": BIG}, pattern=pattern) == []
+    assert time.process_time() - start < 1
+
+
+def test_time_runs_out_where_fuel_can_not_tell() -> None:
+    start = time.monotonic()
+    with pytest.raises(ExpressionError, match=r"takes longer than 0\.2 seconds"):
+        ev("{{ state.big | regex_findall('(x.*y)|x') }}", ExprLimits(seconds=0.2), state={"big": BIG})
+    assert time.monotonic() - start < 1
+
+
+def test_a_deeply_nested_value_is_refused_not_followed() -> None:
+    deep: list[Any] = []
+    for _ in range(100_000):
+        deep = [deep]
+    for text in ("{{ x }}", "a{{ x }}", "{{ x | tojson }}", "{{ x == [x] }}", "{{ [x, [x]] | sort }}"):
+        with pytest.raises(ExpressionError, match="nested too deeply"):
+            ev(text, x=deep)
