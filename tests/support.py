@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import types
 from pathlib import Path
 
 from wfc.check import check_project
 from wfc.config import Config
 from wfc.diagnostics import Diagnostic
 from wfc.unit import Project, Unit, load_unit
+from wfc_runtime.machine import Workflow
 
 ROOT = Path(__file__).parents[1]
 
@@ -31,3 +33,11 @@ def check(*texts: str, config: Config | None = None) -> list[Diagnostic]:
 
 def codes(*texts: str) -> list[str]:
     return [found.code for found in check(*texts)]
+
+
+def workflow_of(module: str) -> Workflow:
+    """What a generated module registers, once its text is executed."""
+    made = types.ModuleType("generated")
+    exec(compile(module, "generated.py", "exec"), vars(made))
+    found: Workflow = made.WORKFLOW
+    return found

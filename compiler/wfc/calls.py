@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
+from wfc.digraph import components
 from wfc.source import Span
 from wfc.steps.call import Call
 from wfc.unit import Project, Unit
@@ -23,46 +24,45 @@ class CallSite:
 
 
 class CallGraph:
-    """The calls of a project's workflows, followed as far as somebody asks. Each is looked at once."""
+    """The calls of a project's workflows, and of those that they call elsewhere."""
 
     def __init__(self, project: Project) -> None:
-        self._project = project
         self._calls: dict[Unit, list[CallSite]] = {}
+        todo = list(project.units)
+        while todo:
+            unit = todo.pop()
+            if unit not in self._calls:
+                self._calls[unit] = list(_calls_of(unit, project))
+                todo += [call.callee for call in self._calls[unit]]
         self._circle: dict[Unit, int] = {}
         """Workflows that can call each other in a circle have the same number."""
         self._depth: dict[Unit, int] = {}
+        graph = {unit: [call.callee for call in calls] for unit, calls in self._calls.items()}
+        for number, members in enumerate(components(graph, graph)):
+            self._circle |= dict.fromkeys(members, number)
+            inner = [self._depth[other] for unit in members for other in graph[unit] if other in self._depth]
+            self._depth |= dict.fromkeys(members, max((1 + depth for depth in inner), default=0))
 
     def calls(self, unit: Unit) -> list[CallSite]:
-        if unit not in self._calls:
-            self._calls[unit] = list(self._find_calls(unit))
         return self._calls[unit]
-
-    def _find_calls(self, unit: Unit) -> Iterator[CallSite]:
-        for step in unit.steps:
-            if isinstance(step, Call) and step.workflow:
-                for callee in self._project.named(step.workflow.text)[:1]:
-                    yield CallSite(unit, step, step.workflow.span, callee)
 
     def is_circular(self, call: CallSite) -> bool:
         """Whether the called workflow can come to call the caller."""
-        self._follow(call.caller)
         return self._circle[call.caller] == self._circle[call.callee]
 
     def depth(self, call: CallSite) -> int:
         """How many calls are nested at its deepest, itself included; circles left out."""
-        self._follow(call.caller)
         return 1 + self._depth[call.callee]
 
     def way_back(self, call: CallSite) -> list[CallSite]:
-        """The fewest calls that lead from a call of a circle back to its caller."""
+        """The fewest calls that lead from the end of a circular call back to its beginning."""
         before: dict[Unit, CallSite] = {}
         todo = deque([call.callee])
         while call.caller is not call.callee and call.caller not in before:
-            for following in self.calls(todo.popleft()):
-                fresh = following.callee not in before and following.callee is not call.callee
-                if fresh and self.is_circular(following):
-                    before[following.callee] = following
-                    todo.append(following.callee)
+            for onward in self.calls(todo.popleft()):
+                if onward.callee not in before and self.is_circular(onward):
+                    before[onward.callee] = onward
+                    todo.append(onward.callee)
         found: list[CallSite] = []
         at = call.caller
         while at is not call.callee:
@@ -79,41 +79,12 @@ class CallGraph:
             found.append(call)
         return found
 
-    def _follow(self, start: Unit) -> None:
-        """Tarjan's strongly connected components, without recursion: a chain may be long."""
-        if start in self._circle:
-            return
-        order: dict[Unit, int] = {start: 0}
-        low: dict[Unit, int] = {start: 0}
-        open_: list[Unit] = [start]
-        path = [(start, iter(self.calls(start)))]
-        while path:
-            unit, calls = path[-1]
-            call = next(calls, None)
-            if call is None:
-                path.pop()
-                if path:
-                    low[path[-1][0]] = min(low[path[-1][0]], low[unit])
-                if low[unit] == order[unit]:
-                    self._close(open_, unit)
-            elif call.callee not in order and call.callee not in self._circle:
-                order[call.callee] = low[call.callee] = len(order)
-                open_.append(call.callee)
-                path.append((call.callee, iter(self.calls(call.callee))))
-            elif call.callee not in self._circle:
-                low[unit] = min(low[unit], order[call.callee])
 
-    def _close(self, open_: list[Unit], first: Unit) -> None:
-        members = [open_.pop()]
-        while members[-1] is not first:
-            members.append(open_.pop())
-        number = len(self._circle)
-        self._circle.update(dict.fromkeys(members, number))
-        outward = [
-            call for unit in members for call in self.calls(unit) if self._circle[call.callee] != number
-        ]
-        depth = max((1 + self._depth[call.callee] for call in outward), default=0)
-        self._depth.update(dict.fromkeys(members, depth))
+def _calls_of(unit: Unit, project: Project) -> Iterator[CallSite]:
+    for step in unit.steps:
+        if isinstance(step, Call) and step.workflow:
+            for callee in project.named(step.workflow.text)[:1]:
+                yield CallSite(unit, step, step.workflow.span, callee)
 
 
 @lru_cache(maxsize=1)

@@ -18,7 +18,13 @@ def check_project(project: Project) -> list[Diagnostic]:
 
 def check_unit(unit: Unit) -> list[Diagnostic]:
     """The findings of one file. WF704, which says what hid nothing, comes last in the list of rules."""
-    return [diagnostic for rule in RULES for diagnostic in rule.run(unit) if _is_wanted(diagnostic, unit)]
+    found: dict[object, Diagnostic] = {}
+    for rule in RULES:
+        for diagnostic in rule.run(unit):
+            if _is_wanted(diagnostic, unit):
+                # What an alias or a merge brings to many places is wrong once.
+                found.setdefault(diagnostic.sort_key, diagnostic)
+    return list(found.values())
 
 
 def _is_wanted(found: Diagnostic, unit: Unit) -> bool:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -66,9 +67,12 @@ def load_config(start: Path) -> Config:
     path = root / "pyproject.toml"
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
+    except OSError as error:
+        raise ConfigError(f"{path}: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError) as error:
         raise ConfigError(f"{path}: {error}") from error
-    table = data.get("tool", {}).get("wfc")
+    tool = data.get("tool")
+    table = tool.get("wfc") if isinstance(tool, dict) else None
     if table is None:
         return Config(root)
     return _config(root, table, str(path))
@@ -76,6 +80,7 @@ def load_config(start: Path) -> Config:
 
 _TEXTS = ("workflows", "generated")
 _LISTS = ("ignore", "exclude", "tools")
+_CODE = re.compile(r"WF[0-9]{3}")
 
 
 def _config(root: Path, table: Any, where: str) -> Config:
@@ -92,6 +97,9 @@ def _config(root: Path, table: Any, where: str) -> Config:
         else:
             hint = did_you_mean(key, (*_TEXTS, *_LISTS, "limits"))
             raise ConfigError(f"{where}: [tool.wfc] has no setting `{key}`; {hint}")
+    for code in values.get("ignore", ()):
+        if not _CODE.fullmatch(code):
+            raise ConfigError(f"{where}: [tool.wfc] ignore takes codes such as `WF302`, not `{code}`")
     return Config(root, configured=True, **values)
 
 

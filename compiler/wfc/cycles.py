@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from wfc.digraph import components
 from wfc.flow import OUTSIDE_EVENTS, Flow, FlowEdge
+from wfc.ir import State
 from wfc.steps.base import Step
 
 _WAITING = frozenset({"Ask", "Spawn"})
@@ -66,6 +67,11 @@ def _is_turn(edge: FlowEdge, begins: dict[str, str]) -> bool:
     return edge.source in begins and edge.guard is not None and edge.guard.name == "when"
 
 
+def is_waiting(state: State) -> bool:
+    """Whether a state, once its work has begun, waits for an event from outside."""
+    return state.effect is not None and state.effect.name in _WAITING
+
+
 class _Instant:
     """Tells the edges that can be taken in the very moment in which their source is entered."""
 
@@ -93,7 +99,7 @@ class _Instant:
         """Whether a state can fail before it has waited for anything: an action, by its templates only."""
         state = self._flow.states[node]
         effect = state.effect
-        if effect is None or effect.name not in _WAITING:
+        if effect is None or not is_waiting(state):
             return True
         tried_again = effect.retry is not None and effect.retry.get("max_attempts", 1) > 1
         return not tried_again and state.step is not None and _has_template(state.step)

@@ -1,14 +1,14 @@
 """What can go wrong at run time. Each error has a code for programs, a message and a hint that says what to do.
 
 WfcError
-├── InvalidRequest    an argument that can't be used: an id, inputs, a status
-├── NotFound          no such run, workflow or field
-├── Refused           the run is not waiting for this; it stays as it was
+├── RequestError    an argument that can't be used: an id, inputs, a status
+├── NotFoundError          no such run, workflow or field
+├── RefusedError           the run is not waiting for this; it stays as it was
 ├── DefinitionError   a generated module that is missing, edited, broken, or no longer fits a run
 ├── SnapshotError     a snapshot that this version of wfc can't go on from
 └── StoreError        the store can't be opened, read or written
 
-StepFailed stays inside a machine: a step could not do its work, and retry, on_error or the run's end follow.
+StepError stays inside a machine: a step could not do its work, and retry, on_error or the run's end follow.
 """
 
 from __future__ import annotations
@@ -31,15 +31,15 @@ class WfcError(Exception):
         return f"{self.message}{stop} {self.hint}" if self.hint else self.message
 
 
-class InvalidRequest(WfcError):
+class RequestError(WfcError):
     """An argument that can't be used."""
 
 
-class NotFound(WfcError):
+class NotFoundError(WfcError):
     """There is nothing of that name."""
 
 
-class Refused(WfcError):
+class RefusedError(WfcError):
     """An event that does not fit what the run waits for."""
 
 
@@ -55,7 +55,7 @@ class StoreError(WfcError):
     """The store can't be used."""
 
 
-class StepFailed(Exception):
+class StepError(Exception):
     """A step could not do its work."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
@@ -65,7 +65,7 @@ class StepFailed(Exception):
         self.hint = hint
 
     @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> StepFailed:
+    def from_record(cls, record: Mapping[str, Any]) -> StepError:
         return cls(str(record["code"]), str(record["message"]), str(record.get("hint", "")))
 
     def record(self, step_id: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from threading import RLock
 
-from wfc_runtime.errors import DefinitionError, NotFound
+from wfc_runtime.errors import DefinitionError, NotFoundError
 from wfc_runtime.header import FORMAT, read_header
 from wfc_runtime.machine.workflow import Workflow
 
@@ -51,7 +51,7 @@ class Registry:
             likely = self.folder / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}.py"
             found = self._look_at(likely)
             if isinstance(found, DefinitionError):
-                raise found
+                raise found.with_traceback(None)
             if found is not None and found.workflow.name == name:
                 return found
             for module in self.modules():
@@ -68,7 +68,9 @@ class Registry:
     def problems(self) -> list[DefinitionError]:
         """Why the other modules can't be used."""
         with self._lock:
-            return [error for path in self._paths() if isinstance(error := self._look_at(path), DefinitionError)]
+            return [
+                error for path in self._paths() if isinstance(error := self._look_at(path), DefinitionError)
+            ]
 
     def of_digest(self, digest: str) -> Module | None:
         """A version that has been loaded in this process."""
@@ -83,19 +85,23 @@ class Registry:
                 return known
             module = self._load(text, f"the kept module {digest[:12]}")
             if module is None or module.digest != digest:
-                raise DefinitionError("module_edited", f"the kept module {digest[:12]} is not what its digest says")
+                raise DefinitionError(
+                    "module_edited", f"the kept module {digest[:12]} is not what its digest says"
+                )
             return module
 
-    def _unknown(self, name: str) -> NotFound | DefinitionError:
+    def _unknown(self, name: str) -> NotFoundError | DefinitionError:
         names = [module.workflow.name for module in self.modules()]
         broken = self.problems()
         if not names and not broken:
-            return NotFound("unknown_workflow", f"{self.folder} has no compiled workflows", "Run `wfc compile` first.")
+            return NotFoundError(
+                "unknown_workflow", f"{self.folder} has no compiled workflows", "Run `wfc compile` first."
+            )
         near = get_close_matches(name, names, 1)
         guess = f"Did you mean `{near[0]}`? " if near else ""
         skipped = f" Not usable: {'; '.join(map(str, broken))}" if broken else ""
         hint = f"{guess}Workflows: {', '.join(names)}.{skipped}"
-        return NotFound("unknown_workflow", f"there is no workflow `{name}`", hint)
+        return NotFoundError("unknown_workflow", f"there is no workflow `{name}`", hint)
 
     # -- files -----------------------------------------------------------------
 
@@ -175,7 +181,9 @@ def _execute(text: str, digest: str, where: str) -> Workflow:
     except Exception as error:
         sys.modules.pop(name, None)
         raise DefinitionError(
-            "module_broken", f"{where} can't be loaded: {type(error).__name__}: {error}", "Run `wfc compile` again."
+            "module_broken",
+            f"{where} can't be loaded: {type(error).__name__}: {error}",
+            "Run `wfc compile` again.",
         ) from error
     assert isinstance(workflow, Workflow)
     return workflow

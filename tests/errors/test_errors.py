@@ -67,7 +67,7 @@ def drift_findings(project: Project, folder: Path) -> list[Diagnostic]:
 def expect(path: Path, actual: str) -> None:
     if os.environ.get("UPDATE"):
         path.write_text(actual, encoding="utf-8", newline="")
-    assert path.read_text(encoding="utf-8") == actual
+    assert path.read_bytes().decode() == actual
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")

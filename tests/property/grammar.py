@@ -11,6 +11,7 @@ from tests.property.expressions import INPUT_KINDS, LIST, NUMBER, TEXT, Kinds, S
 from tests.property.inputs import declarations
 from tests.property.steps import Writer
 from tests.property.values import STEMS, fresh, json_values, prose
+from wfc.source.core_schema import resolve
 
 Tree = dict[str, Any]
 
@@ -38,10 +39,11 @@ def workflows(draw: st.DrawFn, depth: int = 3) -> Tree:
     ids: set[str] = set()
     tasks: dict[str, Tree] = {}
     names: set[str] = set()
+    name = draw(fresh(("odd", "Deploy-it", "a.b:c", "import", "State"), names))
     for _ in range(draw(st.integers(0, 2))):
         tasks[draw(fresh(STEMS, names))] = draw(_scope(ids, {}, depth - 1, task=True))
     main = draw(_scope(ids, tasks, depth, task=False))
-    head: Tree = {"name": draw(st.sampled_from(["odd", "Deploy-it", "a.b:c", "import", "State"])), "version": "1.0.0"}
+    head: Tree = {"name": name, "version": "1.0.0"}
     if draw(st.booleans()):
         head["description"] = draw(prose())
     return {**head, **main, **({"tasks": tasks} if tasks else {})}
@@ -78,7 +80,7 @@ def _has_value(decl: Tree) -> bool:
 
 def _return(draw: st.DrawFn, ids: set[str], sight: Sight) -> Tree:
     one, other = draw(texts(sight)), draw(texts(sight))
-    step = {"id": draw(fresh(("done", "end", "return")  , ids)), "type": "return"}
+    step = {"id": draw(fresh(("done", "end", "return"), ids)), "type": "return"}
     reads = sorted(one.reads | other.reads)
     if reads:
         step["needs_state"] = reads
@@ -91,5 +93,14 @@ def to_yaml(tree: Tree) -> str:
 
 
 class _Dumper(yaml.CSafeDumper):
+    """Quotes what is text to YAML 1.1 and a number to us."""
+
     def ignore_aliases(self, data: Any) -> bool:
         return True
+
+    def represent_text(self, data: str) -> yaml.ScalarNode:
+        style = '"' if data and resolve(data) != data else None
+        return self.represent_scalar("tag:yaml.org,2002:str", data, style)
+
+
+_Dumper.add_representer(str, _Dumper.represent_text)

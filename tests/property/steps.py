@@ -52,6 +52,19 @@ class Jump:
     step: Step
     key: str
     lists: list[list[Step]]
+    """Those that it may go to, the outermost first."""
+    after: list[int]
+    """Where in each of them it stands itself."""
+
+    def names(self) -> list[str]:
+        """Recovering from a failure goes forward: going back would need a bound."""
+        forward = self.key != "target"
+        return [
+            step["id"]
+            for steps, place in zip(self.lists, self.after, strict=True)
+            for step in (steps[place + 1 :] if forward else steps)
+            if step is not self.step
+        ]
 
 
 @dataclass
@@ -77,13 +90,14 @@ class Writer:
 
     def resolve_jumps(self) -> None:
         for jump in self.jumps:
-            names = [step["id"] for steps in jump.lists for step in steps if step is not jump.step]
+            names = jump.names()
+            name = self.draw(st.sampled_from(names)) if names else None
             if jump.key == "on_error":
-                jump.step["on_error"] = {"goto": self.draw(st.sampled_from(names))} if names else "continue"
-            elif names:
-                jump.step[jump.key] = self.draw(st.sampled_from(names))
-            else:  # nowhere to go: a pause will do
-                jump.step.pop("max_iterations", None)
+                jump.step["on_error"] = {"goto": name} if name else "continue"
+            elif name:
+                jump.step[jump.key] = name
+            elif jump.key == "target":  # nowhere to go: a pause will do
+                del jump.step["max_iterations"]
                 jump.step |= {"type": "wait", "duration_seconds": 1}
 
     # -- one step ---------------------------------------------------------------
@@ -130,7 +144,7 @@ class Writer:
         if kind not in ("prompt", "wait") and self._chance(4):
             step["on_error"] = self.draw(st.sampled_from(["fail", "continue"]))
             if self._chance(2):
-                self.jumps.append(Jump(step, "on_error", list(self.lists)))
+                self._jump(step, "on_error")
             return True
         return False
 
@@ -242,12 +256,13 @@ class Writer:
 
     def _parallel(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         names: set[str] = set()
-        outer, self.lists = self.lists, []
+        outer = self.lists, self.counter
+        self.lists, self.counter = [], None  # a branch keeps to itself
         step["branches"] = {
             self.draw(fresh(STEMS, names)): self.block(sight.inside(), depth - 1, most=2)
             for _ in range(self.draw(st.integers(1, 3)))
         }
-        self.lists = outer
+        self.lists, self.counter = outer
 
     def _break(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         """Nothing more to say."""
@@ -256,9 +271,12 @@ class Writer:
 
     def _goto(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         step["max_iterations"] = self.draw(st.integers(1, 3))
-        self.jumps.append(Jump(step, "target", list(self.lists)))
+        self._jump(step, "target")
         if self._chance(2):
-            self.jumps.append(Jump(step, "else", list(self.lists)))
+            self._jump(step, "else")
+
+    def _jump(self, step: Step, key: str) -> None:
+        self.jumps.append(Jump(step, key, list(self.lists), [len(steps) for steps in self.lists]))
 
     def _use(self, strategy: st.SearchStrategy[Expression], reads: set[str]) -> str:
         expression = self.draw(strategy)

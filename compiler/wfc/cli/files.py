@@ -26,26 +26,39 @@ class Selection:
 
 def select(paths: tuple[str, ...]) -> Selection:
     """The workflow files of some files and folders; without any, those of the project."""
-    config = load_config(Path(paths[0]).parent if paths and Path(paths[0]).is_file() else Path(paths[0] if paths else "."))
-    if not paths:
-        folder = _as_typed(config.workflows_dir)
-        if not folder.is_dir():
-            raise click.UsageError(
-                f"there is no folder `{folder}`; name files or folders, or set `workflows` in [tool.wfc] of pyproject.toml"
-            )
-        return Selection(config, list(_in_folder(folder, config)), [folder])
-    files: list[Path] = []
+    try:
+        return _named(paths) if paths else _of_project()
+    except OSError as error:
+        raise click.UsageError(f"can't read `{error.filename}`: {error.strerror}") from error
+
+
+def _of_project() -> Selection:
+    config = load_config(Path("."))
+    folder = _as_typed(config.workflows_dir)
+    if not folder.is_dir():
+        raise click.UsageError(
+            f"there is no folder `{folder}`; name files or folders, or set `workflows` in [tool.wfc] of "
+            "pyproject.toml"
+        )
+    return Selection(config, list(_in_folder(folder, config)), [folder])
+
+
+def _named(paths: tuple[str, ...]) -> Selection:
+    first = Path(paths[0])
+    config = load_config(first.parent if first.is_file() else first)
+    files: dict[Path, Path] = {}  # By what it really is: a file that is named twice is read once.
     folders: list[Path] = []
-    for text in paths:
-        path = Path(text)
+    for path in map(Path, paths):
         if path.is_dir():
             folders.append(path)
-            files += _in_folder(path, config)
+            found = list(_in_folder(path, config))
         elif path.exists():
-            files.append(path)
+            found = [path]
         else:
-            raise click.UsageError(f"there is no file or folder `{text}`")
-    return Selection(config, list(dict.fromkeys(files)), folders)
+            raise click.UsageError(f"there is no file or folder `{path}`")
+        for file in found:
+            files.setdefault(file.resolve(), file)
+    return Selection(config, list(files.values()), folders)
 
 
 def _as_typed(path: Path) -> Path:
@@ -69,11 +82,15 @@ def _is_left_out(path: Path, folder: Path, config: Config) -> bool:
         shown = path.resolve().relative_to(config.root).as_posix()
     except ValueError:
         shown = path.as_posix()
-    return any(fnmatch(shown, pattern) or shown.startswith(pattern.rstrip("/") + "/") for pattern in config.exclude)
+    return any(
+        fnmatch(shown, pattern) or shown.startswith(pattern.rstrip("/") + "/") for pattern in config.exclude
+    )
 
 
-def load_project(selection: Selection, texts: dict[Path, str] | None = None) -> tuple[Project, dict[Path, Unit]]:
-    """Read the selected files, or the texts given for them; others of the project are read only if a call asks."""
+def load_project(
+    selection: Selection, texts: dict[Path, str] | None = None
+) -> tuple[Project, dict[Path, Unit]]:
+    """Read the selected files, or the texts given for them; others only when a call asks for a name."""
     chosen = {path.resolve() for path in selection.files}
 
     def others() -> Iterable[tuple[str, bytes]]:
@@ -90,7 +107,7 @@ def load_project(selection: Selection, texts: dict[Path, str] | None = None) -> 
     project = Project(others=others, config=selection.config)
     units: dict[Path, Unit] = {}
     for path in selection.files:
-        data = texts[path].encode() if texts else read_bytes(path, selection.config)
+        data = texts[path].encode() if texts and path in texts else read_bytes(path, selection.config)
         units[path] = load_unit(str(path), data, selection.config, project)
     return project, units
 

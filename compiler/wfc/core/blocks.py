@@ -96,8 +96,7 @@ class Targets:
         """Whether a jump from this step may go there: to its own list, or to one around it."""
         return name in self and self.block_of(name) in self.blocks[step].around()
 
-    def in_reach(self, step: Step) -> list[str]:
+    def in_reach(self, step: Step) -> Iterator[str]:
         """The other steps that a jump from this one may go to, the nearest list first."""
         around = self.blocks[step].around()
-        names = [other.name for block in around for other in block.steps if other is not step]
-        return list(dict.fromkeys(name for name in names if name))
+        return (other.name for block in around for other in block.steps if other is not step and other.name)

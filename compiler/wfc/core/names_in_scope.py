@@ -30,6 +30,8 @@ class NamesInScope:
     roots: frozenset[str]
     siblings: Mapping[str, int] = field(default_factory=dict)
     """The keys of the `updates` that the template is part of, each with its place."""
+    key: str = ""
+    """The key that it is the value of, and that one's place."""
     place: int = 0
 
     def __contains__(self, name: str) -> bool:
@@ -111,7 +113,7 @@ def _foreach_with(step: Step, bindings: dict[str, Tree], base: NamesInScope) -> 
 def _updates(step: Step, updates: dict[str, Tree], base: NamesInScope) -> dict[Text, NamesInScope]:
     places = {name: place for place, name in enumerate(updates)}
     return {
-        text: NamesInScope(base.roots, places, places[name])
+        text: NamesInScope(base.roots, places, name, places[name])
         for name, tree in updates.items()
         for text in tree.texts
     }

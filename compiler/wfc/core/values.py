@@ -87,6 +87,14 @@ class Tree:
         return [Text(scalar) for scalar in _strings(self.node)]
 
 
+class Constant(Tree):
+    """A value that is never rendered: `{{` in it is just text."""
+
+    @property
+    def texts(self) -> list[Text]:
+        return []
+
+
 def plain(node: Node) -> Any:
     """The node as plain JSON data."""
     match node:

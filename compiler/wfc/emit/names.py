@@ -13,6 +13,22 @@ MODEL_NAMES = frozenset(
         "dict",
         "from_orm",
         "json",
+        "model_computed_fields",
+        "model_config",
+        "model_construct",
+        "model_copy",
+        "model_dump",
+        "model_dump_json",
+        "model_extra",
+        "model_fields",
+        "model_fields_set",
+        "model_json_schema",
+        "model_parametrized_name",
+        "model_post_init",
+        "model_rebuild",
+        "model_validate",
+        "model_validate_json",
+        "model_validate_strings",
         "parse_file",
         "parse_obj",
         "parse_raw",
@@ -22,7 +38,10 @@ MODEL_NAMES = frozenset(
         "validate",
     )
 )
-"""Attributes of pydantic's BaseModel, beside those in `model_`; a test compares them with the real thing."""
+"""Attributes of pydantic's BaseModel, which a field may not be called; a test compares them with the real thing."""
+
+PROTECTED = ("model_dump", "model_validate")
+"""What a field's name may not begin with."""
 
 ANNOTATION_NAMES = frozenset(("bool", "dict", "float", "int", "list", "str"))
 """A field of that name would stand before the type in the annotations after it, as one with a capital would."""
@@ -38,7 +57,7 @@ def field_name(name: str) -> str:
     """
     made = _NOT_NAME.sub("_", name)
     bare = made.rstrip("_")
-    if not made[:1].isalpha() or made.startswith("model_"):
+    if not made[:1].isalpha() or made.startswith(PROTECTED):
         return f"field_{made}"
     return f"{made}_" if bare[:1].isupper() or _is_taken(bare) else made
 

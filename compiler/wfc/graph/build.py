@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from wfc.graph.labels import badge_of, detail_of, link_label, tip_of
+from wfc.graph.labels import ON_ERROR, badge_of, detail_of, link_label, tip_of
 from wfc.graph.model import Flow, Line, Link, Node, Panel, Picture, Shape
 from wfc.graph.words import shorten
 from wfc.ir import FINISHED, Chart, Edge, Module, Region, State
@@ -101,13 +101,14 @@ class _Build:
     ) -> Link:
         target = self._aliases.get(edge.target, edge.target)
         back = order.get(target, len(order)) <= order[state.id]
-        line = Line.AGAIN if back else Line.ERROR if edge.event == "recover" else Line.FLOW
+        label = link_label(edge, outs, back)
+        line = Line.AGAIN if back else Line.ERROR if label == ON_ERROR else Line.FLOW
         if state.effect and state.effect.name == "Return":
             target = self._aside(flow, Node(self._free(f"{state.id}_end"), Shape.END))
         elif target not in order and target != region.end:
             title = self._titles.get(edge.target, "the end")
             target = self._aside(flow, Node(self._free(f"{state.id}_exit"), Shape.EXIT, f"to {title}"))
-        return Link(state.id, target, link_label(edge, outs, back), line)
+        return Link(state.id, target, label, line)
 
     def _aside(self, flow: Flow, node: Node) -> str:
         flow.nodes.append(node)

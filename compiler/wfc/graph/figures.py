@@ -14,7 +14,8 @@ SIZES = {"title": 12.0, "detail": 10.5, "code": 10.5, "label": 10.5, "badge": 9.
 BOLD = ("title", "question", "heading")
 MONO = ("code",)
 
-_BOX = (116.0, 206.0)
+_BOX = (116.0, 212.0)
+_ONE_LINE = 150.0
 _CHOICE = (150.0, 178.0, 206.0, 232.0, 262.0)
 _LEADING = {"title": 15.0, "detail": 13.0, "code": 13.0, "question": 14.0}
 _PAD = 11.0
@@ -57,8 +58,11 @@ def _figure(node: Node, width: float, lay_out: Callable[[Flow], Drawing]) -> Fig
 
 
 def _wanted(node: Node) -> float:
-    title, detail = width_of(printable(node.title), "title"), width_of(node.detail, "detail")
-    return max(title, min(detail, 150.0)) + 2 * _PAD
+    kind, _, writes = node.detail.partition(" → ")
+    detail = width_of(node.detail, "detail")
+    if detail > _ONE_LINE:
+        detail = max(width_of(kind, "detail"), width_of(f"→ {writes}", "detail"))
+    return max(width_of(printable(node.title), "title"), detail) + 2 * _PAD
 
 
 def _box(node: Node, width: float) -> Figure:
@@ -109,10 +113,26 @@ def _in_diamond(
         rooms.append(width * (1 - 2 * far / height) - 4)
         y += _LEADING[style]
     heads = wrap(title, [_fits("question", rooms[0])]) if title else []
-    codes = wrap(code, [_fits("code", room) for room in rooms[len(heads) :]])
-    whole = heads == [title] * bool(title) and "".join(codes).replace(" ", "") == code.replace(" ", "")
-    lines = [("question", text) for text in heads] + [("code", text) for text in codes]
-    return (lines if whole or cut else None), height
+    rooms = rooms[len(heads) :]
+    codes = wrap(code, [_fits("code", room) for room in rooms]) if cut else _halves(code, rooms)
+    if not cut and (codes is None or heads != [title] * bool(title)):
+        return None, height
+    lines = [("question", text) for text in heads] + [("code", text) for text in codes or []]
+    return lines, height
+
+
+def _halves(code: str, rooms: list[float]) -> list[str] | None:
+    """The whole of a condition on one line, or on two of about the same length."""
+    if len(rooms) == 1:
+        return [code] if width_of(code, "code") <= rooms[0] else None
+    words = code.split(" ")
+    best: tuple[float, list[str]] | None = None
+    for number in range(1, len(words)):
+        lines = [" ".join(words[:number]), " ".join(words[number:])]
+        fill = max(width_of(line, "code") / max(room, 1.0) for line, room in zip(lines, rooms, strict=True))
+        if fill <= 1 and (best is None or fill < best[0]):
+            best = (fill, lines)
+    return best[1] if best else None
 
 
 def _frame(node: Node, branches: list[tuple[str, Drawing]]) -> Figure:
@@ -139,7 +159,7 @@ def _frame(node: Node, branches: list[tuple[str, Drawing]]) -> Figure:
 
 
 def _fits(style: str, room: float) -> Callable[[str], bool]:
-    return lambda text: width_of(text, style) <= room
+    return lambda text: width_of(text, style) <= room + 0.01
 
 
 def _depth(lines: list[tuple[str, str]]) -> float:

@@ -8,6 +8,7 @@ from typing import Any
 from wfc.graph.words import show, show_condition
 from wfc.ir import Edge, Effect, Guard, Ref, State
 
+ON_ERROR = "on error"
 _TIP_WIDTH = 140
 _UNSAID = ("kind", "instruction", "result", "where", "loop", "step")
 
@@ -20,7 +21,12 @@ def detail_of(state: State, outs: list[Edge]) -> str:
     who = _who(effect) if effect else ""
     writes = _writes(effect) if effect else ()
     text = state.kind + (f" {who}" if who else "")
-    return text + (f" → {', '.join(writes)}" if writes else "")
+    return text + (f" → {_listed(writes)}" if writes else "")
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    shown = names if len(names) <= 3 else (*names[:2], f"+{len(names) - 2}")
+    return show(", ".join(shown), 80)
 
 
 def badge_of(state: State) -> str:
@@ -33,7 +39,7 @@ def link_label(edge: Edge, outs: list[Edge], back: bool) -> str:
     guard = edge.guard
     if edge.event == "recover":
         counted = any(other.guard and other.guard.name == "at_most" for other in outs)
-        return "used up" if counted else "on error"
+        return "used up" if counted else ON_ERROR
     if guard is None or guard.name == "ok":
         return ""
     if guard.name == "otherwise":

@@ -12,6 +12,7 @@ PAPER = "#ffffff"
 RULE = "#cbd2d9"
 
 LINES = {Line.FLOW: "#52606d", Line.ERROR: "#b42318", Line.AGAIN: "#6941c6"}
+MEANINGS = {Line.ERROR: "after a failure", Line.AGAIN: "back to an earlier step"}
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ a branch that ends leaves room beside it.
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 
 from wfc.graph.model import Flow, Line, Shape
@@ -69,13 +70,14 @@ def _columns(
 
 def _stuck(flow: Flow, shape: Structure, column: list[int], visits: list[int]) -> dict[int, int]:
     """Ends right after a step, but for the one at the bottom of the main flow, which has all the room it wants."""
+    ways_out = Counter(source for source, _ in shape.ends)
     steps = [node for node in visits if flow.nodes[node].shape is not Shape.END]
     lowest = next((node for node in reversed(steps) if not column[node]), None)
     found: dict[int, int] = {}
     for node in visits:
         if flow.nodes[node].shape is Shape.END and len(shape.before[node]) == 1:
             step = shape.before[node][0]
-            if step != lowest and flow.nodes[step].shape is Shape.BOX and shape.children[step] == [node]:
+            if step != lowest and flow.nodes[step].shape is Shape.BOX and ways_out[step] == 1:
                 found[node] = step
     return found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from wfc.graph.figures import Figure, width_of
 from wfc.graph.lanes import Interval, share_lanes
 from wfc.graph.model import Flow
@@ -13,6 +15,8 @@ LABEL_LEADING = 12.0
 _LANE, _TRACK = 12.0, 11.0
 _SIDE, _CHANNEL, _FRAME_GAP = 14.0, 40.0, 16.0
 _STUCK = 20.0
+_FRAME_SHARE = 120.0
+"""What a frame asks of its own column; the rest of it covers the columns beside."""
 _GAP, _ARROW, _LABEL_PAD = 28.0, 15.0, 6.0
 
 Key = tuple[object, ...]
@@ -52,9 +56,13 @@ class Plan:
         grid, figures = self._grid, self._figures
         wide = [0.0] * grid.columns
         for node, figure in enumerate(figures):
-            if not figure.inside and node not in grid.stuck:
-                wide[grid.column[node]] = max(wide[grid.column[node]], figure.width)
+            if node not in grid.stuck:
+                wanted = min(figure.width, _FRAME_SHARE) if figure.inside else figure.width
+                wide[grid.column[node]] = max(wide[grid.column[node]], wanted)
         lanes, labels = self._lanes(), self._side_labels()
+        for channel, room in self._overhanging(wide):
+            left, right = labels.get(channel, (0.0, 0.0))
+            labels[channel] = (max(left, room), right)
         frames = [node for node, figure in enumerate(figures) if figure.inside]
         clear: dict[int, float] = {}
         x = 0.0
@@ -142,6 +150,16 @@ class Plan:
                 room += 10
             found[channel] = (max(left, room), right) if route.leave == RIGHT else (left, max(right, room))
         return found
+
+    def _overhanging(self, wide: list[float]) -> Iterator[tuple[int, float]]:
+        """Labels below a node that are wider than half its column reach into the channel on its right."""
+        for route in self._routes:
+            lines = label_lines(self._flow.links[route.link].label)
+            if route.leave == BOTTOM and lines:
+                column = self._grid.column[self._shape.ends[route.link][0]]
+                over = max(width_of(line, "label") for line in lines) + 8 - wide[column] / 2
+                if over > 0:
+                    yield column + 1, over + 4
 
     # -- down ------------------------------------------------------------------
 

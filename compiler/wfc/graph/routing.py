@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import accumulate
 
-from wfc.graph.model import Flow
+from wfc.graph.model import Flow, Line
 from wfc.graph.placing import Grid
 from wfc.graph.structure import Structure
 
@@ -52,6 +52,7 @@ class _Router:
                 self._occupy(node)
         self._entered_above: set[tuple[int, int]] = set()
         self._used: dict[int, set[str]] = {}
+        self._lanes: dict[tuple[int, Line, int | None, str], tuple[int, int]] = {}
         self._vertical = [[0] * (2 * grid.rows + 2) for _ in range(grid.columns)]
         self._sideways = [[0] * (grid.rows + 1) for _ in range(grid.columns + 1)]
 
@@ -61,8 +62,8 @@ class _Router:
             self._cells.add((row, covered))
             if covered < self._grid.columns:
                 self._rows_in[covered].append(row)
-            if covered > column and covered <= self._grid.columns:
-                self._blocked[covered].append(row)
+                if covered > column:
+                    self._blocked[covered].append(row)
 
     def routes(self) -> list[Route]:
         found: dict[int, Route] = {}
@@ -96,9 +97,37 @@ class _Router:
         self._used.setdefault(source, set()).add(route.leave)
         if route.leave == BOTTOM and route.channel is None:
             line = self._vertical[self._grid.column[source]]
-            for place in range(2 * self._grid.row[source] + 2, 2 * self._grid.row[target] + 1):
+            last = 2 * self._grid.row[target] + (route.in_gap is None)
+            for place in range(2 * self._grid.row[source] + 2, last):
                 line[place] = 1
+        if route.channel is not None:
+            self._extend(route)
         return route
+
+    def _extend(self, route: Route) -> None:
+        start, end = self.stretch(route)
+        lane = self._lanes.get(self._lane(route))
+        self._lanes[self._lane(route)] = (min(lane[0], start), max(lane[1], end)) if lane else (start, end)
+
+    def _lane(self, route: Route) -> tuple[int, Line, int | None, str]:
+        return (self._shape.ends[route.link][1], self._flow.links[route.link].line, route.channel, route.enter)
+
+    def _alone(self, route: Route) -> tuple[int, int]:
+        """The part of its way along a channel that a link does not share with another to the same place."""
+        start, end = self.stretch(route)
+        lane = self._lanes.get(self._lane(route))
+        if lane is None or lane[0] > end or lane[1] < start:
+            return start, end
+        if start < lane[0] and end > lane[1]:
+            return start, end
+        return (start, max(start, lane[0])) if start < lane[0] else (min(end, lane[1]), end)
+
+    def stretch(self, route: Route) -> tuple[int, int]:
+        """From where to where it runs along its channel: rows are odd places, gaps even ones."""
+        source, target = self._shape.ends[route.link]
+        start = 2 * route.out_gap if route.out_gap is not None else 2 * self._grid.row[source] + 1
+        end = 2 * route.in_gap if route.in_gap is not None else 2 * self._grid.row[target] + 1
+        return min(start, end), max(start, end)
 
     # -- the plain ways --------------------------------------------------------
 
@@ -154,7 +183,9 @@ class _Router:
         start, end = self._leave(source, channel, leave), self._enter(target, channel, enter)
         if start is None or end is None or self._is_blocked(channel, start, end):
             return None
-        top, bottom = sorted((start, end))
+        out_gap = start // 2 if leave == BOTTOM else None
+        route = Route(link, leave, enter, channel, out_gap, end // 2 if enter == TOP else None)
+        top, bottom = self._alone(route)
         lines = self._sideways[channel]
         crossed = lines[bottom // 2] - lines[min((top + 1) // 2, bottom // 2)]
         crossed += self._crossed_columns(start, self._grid.column[source], channel, channels=True)
@@ -164,8 +195,7 @@ class _Router:
         cost = _ROW * (bottom - top) / 2 + _COLUMN * width + _CROSSING * crossed + _BEND * bends
         if leave == LEFT and not self._shape.back[link]:
             cost += _AGAINST
-        out_gap = start // 2 if leave == BOTTOM else None
-        return cost, Route(link, leave, enter, channel, out_gap, end // 2 if enter == TOP else None)
+        return cost, route
 
     def _round(self, link: int) -> Route:
         """The outermost way, which nothing ever blocks."""
@@ -195,7 +225,7 @@ class _Router:
 
     def _after(self, node: int) -> int:
         """The channel right of a node."""
-        return self._grid.column[node] + self._grid.span[node] + 1
+        return min(self._grid.column[node] + self._grid.span[node] + 1, self._grid.columns)
 
     def _is_used(self, node: int, side: str) -> bool:
         return side in self._used.get(node, ())

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from wfc.graph.drawing import Box, Drawing, Text, Wire
 from wfc.graph.figures import width_of
+from wfc.graph.fold import fold
 from wfc.graph.layout import lay_out
-from wfc.graph.model import Node, Panel, Picture, Shape
-from wfc.graph.palette import color_of
+from wfc.graph.model import Line, Node, Panel, Picture, Shape
+from wfc.graph.palette import MEANINGS, color_of
 from wfc.graph.words import shorten, wrap
 
 _MARGIN, _PAD, _GUTTER = 16.0, 22.0, 16.0
@@ -32,18 +34,18 @@ class Frame:
 @dataclass
 class Sheet(Drawing):
     panels: list[Frame] = field(default_factory=list)
-    legend: list[tuple[Box, Text]] = field(default_factory=list)
+    legend: list[tuple[Box | Wire, Text]] = field(default_factory=list)
 
 
 def lay_out_sheet(picture: Picture) -> Sheet:
-    charts = [(panel, lay_out(panel.flow)) for panel in picture.panels]
+    charts = [(panel, fold(lay_out(panel.flow))) for panel in picture.panels]
     sizes = [_size(panel, drawing) for panel, drawing in charts]
     sheet = Sheet()
     for (panel, drawing), (width, height), (x, y) in zip(charts, sizes, _places(sizes), strict=True):
         _put(sheet, panel, drawing, (x, y, width, height))
         sheet.width = max(sheet.width, x + width + _MARGIN)
         sheet.height = max(sheet.height, y + height + _MARGIN)
-    _add_legend(sheet, picture.colors())
+    _add_legend(sheet, picture)
     return sheet
 
 
@@ -80,6 +82,8 @@ def _heading(panel: Panel, width: float) -> list[Text]:
     room = width - 2 * _PAD
     lines = [Text(wrap(panel.caption, [lambda text: width_of(text, "heading") <= room])[0], 0, 12, "heading", "start")]
     notes = wrap(shorten(panel.note, 400), 2 * [lambda text: width_of(text, "detail") <= room])
+    if panel.inputs:
+        notes += wrap(f"inputs: {', '.join(panel.inputs)}", [lambda text: width_of(text, "detail") <= room])
     return lines + [Text(note, 0, 30 + _LEADING * n, "detail", "start") for n, note in enumerate(notes)]
 
 
@@ -87,19 +91,23 @@ def _head(panel: Panel, width: float) -> float:
     return _HEAD + _LEADING * (len(_heading(panel, width)) - 1) + 8
 
 
-def _add_legend(sheet: Sheet, colors: list[str]) -> None:
+def _add_legend(sheet: Sheet, picture: Picture) -> None:
     x, y = _MARGIN + 4, sheet.height + 6
-    right = sheet.width
-    for name in colors:
-        meaning = color_of(name).meaning
+    right = max(sheet.width, 500.0)
+    for sample, meaning in _samples(sheet, picture):
         wide = 24 + width_of(meaning, "label") + 18
-        if x + wide > max(right, 500.0) and x > _MARGIN + 4:
+        if x + wide > right and x > _MARGIN + 4:
             x, y = _MARGIN + 4, y + 20
-        box = Box(Node(name, Shape.BOX, color=name), x + 8, y, 16, 12)
-        sheet.legend.append((box, Text(meaning, x + 22, y + 4, "label", "start")))
+        sheet.legend.append((sample.moved(x, y), Text(meaning, x + 22, y + 4, "label", "start")))
         x += wide
         sheet.width = max(sheet.width, x)
-    sheet.height = y + 6 + _MARGIN if colors else sheet.height
+    sheet.height = y + 6 + _MARGIN
 
 
-__all__ = ["Frame", "Sheet", "Wire", "lay_out_sheet"]
+def _samples(sheet: Sheet, picture: Picture) -> Iterator[tuple[Box | Wire, str]]:
+    for name in picture.colors():
+        yield Box(Node(name, Shape.BOX, color=name), 8, 0, 16, 12), color_of(name).meaning
+    used = {wire.line for wire in sheet.wires}
+    for line in (Line.ERROR, Line.AGAIN):
+        if line in used:
+            yield Wire("", "", line, ((-2.0, 0.0), (18.0, 0.0))), MEANINGS[line]

@@ -9,6 +9,7 @@ from wfc.graph.drawing import Box, Point, Text, Wire
 from wfc.graph.figures import BOLD, MONO, SIZES, width_of
 from wfc.graph.model import Line, Node, Picture, Shape
 from wfc.graph.palette import INK, LINES, MUTED, PAPER, RULE, color_of
+from wfc.graph.sharing import own_stretches
 from wfc.graph.sheet import Sheet, lay_out_sheet
 from wfc.graph.words import printable
 
@@ -39,12 +40,13 @@ def _sheet(sheet: Sheet) -> Iterator[str]:
         yield "</g>"
     frames = [box for box in sheet.boxes if box.node.shape is Shape.PARALLEL]
     yield from map(_frame, frames)
-    yield from map(_wire, sheet.wires)
+    yield from (_wire(wire, reach) for wire, reach in own_stretches(sheet.wires))
     yield from (_figure(box) for box in sheet.boxes if box.node.shape is not Shape.PARALLEL)
     for wire in sheet.wires:
         yield from map(_label, wire.label)
-    for box, meaning in sheet.legend:
-        yield _outline(box) + _line_of_text(meaning)
+    for sample, meaning in sheet.legend:
+        drawn = _outline(sample) if isinstance(sample, Box) else _wire(sample, len(sample.points) - 1)
+        yield drawn + _line_of_text(meaning)
 
 
 # -- nodes ---------------------------------------------------------------------
@@ -97,20 +99,24 @@ def _badge(box: Box) -> str:
 # -- links ---------------------------------------------------------------------
 
 
-def _wire(wire: Wire) -> str:
+def _wire(wire: Wire, reach: int) -> str:
+    """Drawn as far as its last own corner: from there on it is one with a line that is drawn already."""
     color = LINES[wire.line]
     dash = ' stroke-dasharray="5 3"' if wire.line is Line.ERROR else ""
-    head = _arrow(wire.points[-2], wire.points[-1], color)
-    return f'<path d="{_path(wire.points)}" fill="none" stroke="{color}" stroke-width="1.3"{dash}/>{head}'
+    whole = reach == len(wire.points) - 1
+    head = _arrow(wire.points[-2], wire.points[-1], color) if whole else ""
+    return f'<path d="{_path(wire.points, reach)}" fill="none" stroke="{color}" stroke-width="1.3"{dash}/>{head}'
 
 
-def _path(points: tuple[Point, ...]) -> str:
+def _path(points: tuple[Point, ...], reach: int) -> str:
     """Straight stretches with round corners; the last one stops short of the arrow's tip."""
     parts = [f"M{_pair(points[0])}"]
-    for before, corner, after in zip(points, points[1:], points[2:], strict=False):
+    for number in range(1, min(reach, len(points) - 2) + 1):
+        before, corner, after = points[number - 1 : number + 2]
         radius = min(_RADIUS, _distance(before, corner) / 2, _distance(corner, after) / 2)
         parts.append(f"L{_pair(_towards(corner, before, radius))}Q{_pair(corner)} {_pair(_towards(corner, after, radius))}")
-    parts.append(f"L{_pair(_towards(points[-1], points[-2], 5))}")
+    if reach == len(points) - 1:
+        parts.append(f"L{_pair(_towards(points[-1], points[-2], 5))}")
     return "".join(parts)
 
 

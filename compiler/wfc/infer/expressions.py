@@ -16,7 +16,7 @@ from wfc.infer import access, arithmetic, comparison, statements, testing, uses
 from wfc.infer.environment import Environment, Held, Path
 from wfc.infer.facts import Facts, Outcome
 from wfc.infer.problems import Kind, Problem
-from wfc.infer.terms import EMPTY_LIST, exact, join
+from wfc.infer.terms import EMPTY_LIST, EMPTY_OBJECT, exact, join
 from wfc.template import Template
 
 _LONGEST_QUOTE = 60
@@ -35,6 +35,10 @@ class Inference:
         self.held: tuple[Held, ...] = environment.held
         self.seen: dict[Path, Type] = {}
         """The type of each path that was read, before tests made it narrower."""
+        self.picked: set[int] = set()
+        """Nodes of which only some items are taken."""
+        self.place: tuple[int, int] = (0, 0)
+        """Where the filter at work stands."""
 
     def infer(self) -> Type:
         """The type of what the template gives."""
@@ -102,6 +106,8 @@ def _dict(walk: Inference, node: nodes.Dict, guarded: bool) -> Type:
         found[key] = walk.type_of(pair.value)
     if not all(isinstance(key, str) for key in found):
         return OBJECT
+    if not found:
+        return EMPTY_OBJECT
     return Record("", tuple(Property(name, kind) for name, kind in found.items()), open=False)
 
 
@@ -146,6 +152,7 @@ _TYPES: dict[type[nodes.Node], Callable[[Inference, Any, bool], Type]] = {
     nodes.Neg: arithmetic.signed,
     nodes.Pos: arithmetic.signed,
     **dict.fromkeys(
-        (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow), arithmetic.computed
+        (nodes.Add, nodes.Sub, nodes.Mul, nodes.Div, nodes.FloorDiv, nodes.Mod, nodes.Pow),
+        arithmetic.computed,
     ),
 }

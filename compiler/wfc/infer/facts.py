@@ -3,20 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from wfc.core.types import Type
 from wfc.infer.environment import Held, Path
 from wfc.infer.terms import join
-
-_NO_PATHS: Mapping[Path, Type] = {}
 
 
 @dataclass(frozen=True, slots=True)
 class Facts:
     """Narrower types of paths, and the conditions themselves, for what types can't say."""
 
-    paths: Mapping[Path, Type] = _NO_PATHS
+    paths: Mapping[Path, Type] = field(default_factory=dict)
     held: tuple[Held, ...] = ()
 
     def and_(self, other: Facts) -> Facts:
@@ -30,7 +28,9 @@ class Facts:
         """What holds whichever of the two does."""
         if not self.paths or not other.paths:
             return NO_FACTS
-        both = {path: join(kind, other.paths[path]) for path, kind in self.paths.items() if path in other.paths}
+        both = {
+            path: join(kind, other.paths[path]) for path, kind in self.paths.items() if path in other.paths
+        }
         return Facts(both) if both else NO_FACTS
 
 

@@ -36,6 +36,8 @@ class Found:
     optional: Record | None = None
     """What it can be that need not have it."""
     null: bool = False
+    loose: bool = False
+    """Whether nobody can say that it is there, as with an item of a list by its number."""
 
     @property
     def type(self) -> Type:
@@ -51,6 +53,7 @@ def find_property(kind: Type, name: str) -> Found:
             _find_in_record(option, name, found)
         elif option != UNDEFINED:
             part = _part_of(option, name)
+            found.loose |= isinstance(option, MapType)
             if part is None:
                 found.lacking.append(option)
             else:
@@ -77,14 +80,14 @@ def _part_of(option: Type, name: str) -> Type | None:
             return ANY if option.item == NOTHING else option.item
         case Fixed():
             return option.items[option.names.index(name)] if name in option.names else None
-    if option == DATE or option == MOMENT:
+    if option in (DATE, MOMENT):
         return INT if name in (_MOMENT_FIELDS if option == MOMENT else _DATE_FIELDS) else None
     return option if kind_of(option) in ("any", "nothing") else None
 
 
 def find_item(kind: Type, index: int | None) -> Found:
     """An item by its number; by one that is not known, if there is none."""
-    found = Found()
+    found = Found(loose=True)
     for option in options(kind):
         if option == NULL:
             found.null = True
@@ -114,5 +117,5 @@ def property_names(kinds: list[Type]) -> Iterator[str]:
             yield from (prop.name for prop in option.properties)
         elif isinstance(option, Fixed):
             yield from option.names
-        elif option == DATE or option == MOMENT:
+        elif option in (DATE, MOMENT):
             yield from _MOMENT_FIELDS if option == MOMENT else _DATE_FIELDS

@@ -5,14 +5,28 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from wfc.core.types import ANY, INT, LIST, NUMBER, OBJECT, TEXT, Fixed, ListType, MapType, Property, Record, Type
+from wfc.core.types import (
+    ANY,
+    INT,
+    LIST,
+    NULL,
+    NUMBER,
+    OBJECT,
+    TEXT,
+    Fixed,
+    ListType,
+    MapType,
+    Property,
+    Record,
+    Type,
+)
 from wfc.infer.terms import (
     NOTHING,
-    NULL,
     UNDEFINED,
     base_of,
     item_of_list,
     join,
+    kind_of,
     kinds_of,
     options,
     truthy,
@@ -20,7 +34,7 @@ from wfc.infer.terms import (
 )
 
 if TYPE_CHECKING:
-    from wfc.infer.uses import Use
+    from wfc.infer.use import Use
 
 _LOOSE_GROUP = re.compile(r"\)[?*{]|\|")
 """A group that a match may leave out, and that then is null."""
@@ -37,7 +51,9 @@ def _item_of(option: Type) -> Type:
             return item_of_list(option)
         case Record() | MapType():
             return TEXT
-    return {TEXT: TEXT, NOTHING: NOTHING, NULL: NOTHING}.get(base_of(option), ANY)
+    if option in (NOTHING, NULL):
+        return NOTHING
+    return TEXT if kind_of(option) == "text" else ANY
 
 
 def is_int(kind: Type) -> bool:

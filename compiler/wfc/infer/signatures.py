@@ -1,8 +1,8 @@
 """What filters, tests, functions and methods take and give, as data.
 
-A parameter is written `name: kinds`, with `?` behind the name where it may be left out. The kinds are those of
-`terms.kind_of`; no kinds means that anything will do. What a use gives is a type, or a function of `results`
-where it depends on what it is used on. A test holds this table against the runtime's own functions.
+A parameter is written `name: kinds`, with `?` behind the name where it may be left out. The kinds are those
+of `terms.kind_of`; no kinds means that anything will do. What a use gives is a type, or a function of
+`results` where it depends on what it is used on. A test holds this table against the runtime's own functions.
 """
 
 from __future__ import annotations
@@ -41,7 +41,9 @@ def _kinds(words: str) -> frozenset[str]:
     return frozenset(words.split())
 
 
-def _signature(takes: str, gives: Result, *parameters: str, rest: bool = False, walks: bool = False) -> Signature:
+def _signature(
+    takes: str, gives: Result, *parameters: str, rest: bool = False, walks: bool = False
+) -> Signature:
     return Signature(_kinds(takes), gives, tuple(map(_parameter, parameters)), rest, walks)
 
 
@@ -92,13 +94,17 @@ FILTERS: dict[str, Signature] = {
     "regex_replace": _signature("text", TEXT, "pattern: text", "replacement?: text", "count?: number"),
     "regex_search": _signature("text", results.matched, "pattern: text"),
     "reject": _signature(_SIZED, results.picked, "test?: text null", rest=True, walks=True),
-    "rejectattr": _signature(_SIZED, results.picked, "attribute: text", "test?: text null", rest=True, walks=True),
+    "rejectattr": _signature(
+        _SIZED, results.picked, "attribute: text", "test?: text null", rest=True, walks=True
+    ),
     "replace": _signature(_PRINTABLE, TEXT, "old: text", "new: text", "count?: number null"),
     "reverse": _signature(_SIZED, results.reversed_),
     "round": _signature(_NUMERIC, results.rounded, "precision?: number", "method?: text"),
     "safe": _signature(_PRINTABLE, TEXT),
     "select": _signature(_SIZED, results.picked, "test?: text null", rest=True, walks=True),
-    "selectattr": _signature(_SIZED, results.picked, "attribute: text", "test?: text null", rest=True, walks=True),
+    "selectattr": _signature(
+        _SIZED, results.picked, "attribute: text", "test?: text null", rest=True, walks=True
+    ),
     "shquote": _signature(f"{_PRINTABLE} list", TEXT),
     "slice": _signature(_SIZED, results.batches, "slices: number", "fill_with?", walks=True),
     "sort": _signature(_SIZED, results.items, "reverse?", *_BY),
@@ -151,9 +157,16 @@ FUNCTIONS: dict[str, Signature] = {
     "uuid": _signature("", TEXT),
 }
 
-_TEXT_TESTS = (
-    "isalnum isalpha isascii isdecimal isdigit isidentifier islower isnumeric isspace istitle isupper".split()
+_TEXT_TESTS: tuple[str, ...] = (
+    "isalnum",
+    "isalpha",
+    "isascii",
+    "isdecimal",
+    "isdigit",
+    "isidentifier",
+    "islower",
 )
+_TEXT_TESTS += ("isnumeric", "isspace", "istitle", "isupper")
 _PAD = ("width: number", "fill?: text")
 _SEARCH = ("sub: text", "start?: number", "end?: number")
 _AFFIX = ("affix: text list", "start?: number", "end?: number")
@@ -161,7 +174,9 @@ _CUT = ("sep?: text null", "maxsplit?: number")
 
 METHODS: dict[str, dict[str, Signature]] = {
     "text": {
-        **dict.fromkeys(("capitalize", "casefold", "lower", "swapcase", "title", "upper"), _signature("", TEXT)),
+        **dict.fromkeys(
+            ("capitalize", "casefold", "lower", "swapcase", "title", "upper"), _signature("", TEXT)
+        ),
         **dict.fromkeys(("lstrip", "rstrip", "strip"), _signature("", TEXT, "chars?: text null")),
         **dict.fromkeys(("removeprefix", "removesuffix"), _signature("", TEXT, "affix: text")),
         **dict.fromkeys(("count", "find", "index", "rfind", "rindex"), _signature("", INT, *_SEARCH)),

@@ -35,6 +35,7 @@ MOMENT = Simple("moment")
 """A date with a time, as `now()` gives."""
 
 EMPTY_LIST = ListType(NOTHING)
+EMPTY_OBJECT = MapType(NOTHING)
 _MOST_EXACT = 12
 _MOST_RECORDS = 8
 _DEEPEST = 6
@@ -103,7 +104,7 @@ def join(*kinds: Type) -> Type:
 def _merged(found: list[Type]) -> Iterable[Type]:
     """The options without those that others cover, lists made one, long rows of values made plain."""
     values = [option for option in found if isinstance(option, Exact)]
-    plain = [option for option in found if not isinstance(option, Exact)]
+    plain: list[Type] = [option for option in found if not isinstance(option, Exact)]
     if len(values) > _MOST_EXACT or {True, False} <= {v.value for v in values if v.kind == "bool"}:
         plain += dict.fromkeys(base_of(value) for value in values)
         values = []
@@ -161,6 +162,18 @@ def always_true(option: Type) -> bool:
         case Record():
             return any(prop.required for prop in option.properties)
     return option in (DATE, MOMENT)
+
+
+def widened(kind: Type) -> Type:
+    """The same without exact values: a list of `1` and `2` is one of ints."""
+    match kind:
+        case Union():
+            return join(*map(widened, kind.options))
+        case ListType():
+            return ListType(widened(kind.item))
+        case Record() if not kind.name:
+            return _with_properties(kind, widened)
+    return base_of(kind)
 
 
 def stored(kind: Type, depth: int = _DEEPEST) -> Type:

@@ -62,6 +62,8 @@ def class_name(name: str) -> str:
     """A class name: words run together, each with a capital."""
     words = [word for word in re.split(r"[^A-Za-z0-9]+", name) if word]
     made = "".join(word[:1].upper() + word[1:] for word in words)
+    if keyword.iskeyword(made):  # None, True, False
+        return f"{made}_"
     return f"_{made}" if made[:1].isdigit() else made or "_"
 
 

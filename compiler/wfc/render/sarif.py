@@ -16,7 +16,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def render_sarif(found: Sequence[Diagnostic]) -> str:
-    codes = sorted({diagnostic.code for diagnostic in found})
+    codes = {code: number for number, code in enumerate(sorted({diagnostic.code for diagnostic in found}))}
     driver = {"name": "wfc", "version": __version__, "rules": [_rule(code) for code in codes]}
     run = {
         "tool": {"driver": driver},
@@ -42,16 +42,18 @@ def _rule(code: str) -> dict[str, Any]:
     }
 
 
-def _result(found: Diagnostic, codes: list[str]) -> dict[str, Any]:
+def _result(found: Diagnostic, codes: dict[str, int]) -> dict[str, Any]:
     text = found.message + (f"\n{found.help}" if found.help else "")
     result: dict[str, Any] = {
         "ruleId": found.code,
-        "ruleIndex": codes.index(found.code),
+        "ruleIndex": codes[found.code],
         "level": _LEVELS[found.severity],
         "message": {"text": text},
         "locations": [_location(found.span)],
     }
-    related = [{**_location(note.span), "message": {"text": note.message}} for note in found.notes if note.span]
+    related = [
+        {**_location(note.span), "message": {"text": note.message}} for note in found.notes if note.span
+    ]
     if related:
         result["relatedLocations"] = related
     if found.fix:
@@ -81,7 +83,8 @@ def _fix(fix: Fix) -> dict[str, Any]:
     return {
         "description": {"text": fix.description},
         "artifactChanges": [
-            {"artifactLocation": {"uri": uri}, "replacements": replacements} for uri, replacements in changes.items()
+            {"artifactLocation": {"uri": uri}, "replacements": replacements}
+            for uri, replacements in changes.items()
         ],
     }
 

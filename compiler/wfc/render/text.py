@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from unicodedata import combining, east_asian_width
 
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.render.style import Style
@@ -18,15 +19,17 @@ def render_text(found: Sequence[Diagnostic], style: Style) -> str:
 
 def _finding(found: Diagnostic, style: Style) -> str:
     color = _COLORS[found.severity]
-    place = f"{found.path}:{found.span.line}:{found.span.column}:"
+    place = f"{_one_line(found.path)}:{found.span.line}:{found.span.column}:"
     kind = style.paint(f"{found.severity}[{found.code}]", color, "bold")
-    lines = [f"{style.paint(place, 'bold')} {kind}: {found.message}", *_excerpt(found.span, style, color)]
+    message = _one_line(found.message)
+    lines = [f"{style.paint(place, 'bold')} {kind}: {message}", *_excerpt(found.span, style, color)]
     for note in found.notes:
-        lines.append(f"  note: {note.message}" + (f" ({_place(note.span, found)})" if note.span else ""))
+        where = f" ({_place(note.span, found)})" if note.span else ""
+        lines.append(f"  note: {_one_line(note.message + where)}")
         if note.span:
             lines += _excerpt(note.span, style, "blue")
     if found.help:
-        lines.append(f"  {style.paint('help:', 'green')} {found.help}")
+        lines.append(f"  {style.paint('help:', 'green')} {_one_line(found.help)}")
     if found.fix:
         flag = "--fix" if found.fix.safe else "--fix --unsafe-fixes"
         lines.append(f"  fixable with `wfc check {flag}`")
@@ -47,11 +50,25 @@ def _excerpt(span: Span, style: Style, color: str) -> list[str]:
     end = span.end_column - 1 if span.end_line == span.line else len(text.rstrip())
     cut = max(0, start - _WIDTH // 2) if len(text) > _WIDTH else 0
     shown = _printable(text[cut : cut + _WIDTH])
-    marks = "^" * max(1, min(end, cut + _WIDTH) - start)
-    gutter = f"{span.line:>5} | "
-    return [f"{gutter}{shown}", " " * 5 + " | " + " " * (start - cut) + style.paint(marks, color)]
+    before = _columns(shown[: start - cut])
+    marks = "^" * max(1, _columns(shown[start - cut : min(end, cut + _WIDTH) - cut]))
+    return [f"{span.line:>5} | {shown}", f"      | {' ' * before}{style.paint(marks, color)}"]
 
 
 def _printable(text: str) -> str:
     """One character for one character, so that the marks below stay in place."""
     return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
+
+
+def _columns(text: str) -> int:
+    """How wide a terminal shows it: East Asian characters and emoji take two columns, accents none."""
+    if text.isascii():
+        return len(text)
+    return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
+
+
+def _one_line(text: str) -> str:
+    """Names come from the file: what they hold must not reach the terminal as anything but text."""
+    if text.isprintable():
+        return text
+    return "".join(char if char.isprintable() else char.encode("unicode_escape").decode() for char in text)

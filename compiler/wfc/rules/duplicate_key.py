@@ -41,18 +41,21 @@ from wfc.unit import Unit
 def check(unit: Unit) -> Iterator[Finding]:
     steps = {id(step.node): step for step in unit.steps}
     for node in nodes_of(unit.document.root):
-        if isinstance(node, Mapping):
+        if isinstance(node, Mapping) and len({entry.key.text for entry in node.entries}) < len(node.entries):
             yield from _repeated(node, steps.get(id(node)))
 
 
 def _repeated(mapping: Mapping, step: Step | None) -> Iterator[Finding]:
+    pair = prompt_pair(mapping) if step else None
     first: dict[str, Entry] = {}
     for entry in mapping.entries:
         earlier = first.setdefault(entry.key.text, entry)
         if earlier is entry:
             continue
-        pair = prompt_pair(mapping) if step and entry.key.text == "type" else None
-        yield _old_prompt(*pair, step) if pair and step else _finding(earlier, entry, step)
+        if step and pair and entry.key.text == "type":
+            yield _old_prompt(*pair, step)
+        else:
+            yield _finding(earlier, entry, step)
         if step and entry.key.text == "id":
             return  # Two steps run together: all that follows would be there twice.
 

@@ -15,7 +15,8 @@ steps:
       - {id: quick-test, type: shell, command: make quick}
     else:
       - {id: full-test, type: shell, command: make test}
-  - {id: again, type: goto, target: full-test, max_iterations: 2}
+  - {id: again, type: goto, target: full-test, max_iterations: 2, else: done}
+  - {id: done, type: return}
 ```
 
 Good:
@@ -29,13 +30,15 @@ steps:
       - {id: quick-test, type: shell, command: make quick}
     else:
       - {id: full-test, type: shell, command: make test}
-  - {id: again, type: goto, target: check, max_iterations: 2}
+  - {id: again, type: goto, target: check, max_iterations: 2, else: done}
+  - {id: done, type: return}
 ```
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 
 from wfc.core.ast import Scope
 from wfc.core.blocks import Block, Targets, jumps, name_of
@@ -110,7 +113,8 @@ def _doors(block: Block, start: Block) -> list[str]:
 
 def reach_hint(places: Targets, step: Step, first: list[str]) -> str:
     """A help line: where the step may go instead, the likeliest place first."""
-    names = list(dict.fromkeys([*first, *places.in_reach(step)]))
+    others = (name for name in places.in_reach(step) if name not in first)
+    names = [*first, *islice(others, _SHOWN)]
     if not names:
         return "there is no other step that it could go to"
     shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])

@@ -116,7 +116,7 @@ def _module_clash(name: str, span: Span, other: str, place: Span) -> Finding:
     elif module_name(name) == module_name(other):
         message = f"`{name}` and `{other}` become one module, `{module_name(name)}.py`"
     else:
-        message = f"the modules of `{name}` and `{other}` differ in capitals only: some systems take them for one"
+        message = f"the modules of `{name}` and `{other}` differ in capitals only, which some systems ignore"
     return Finding(span, message, help=_HELP, notes=(Note(f"the other `{other}` is here", place),))
 
 

@@ -1,4 +1,4 @@
-"""The validation rules of one input or prompt, wherever they stand, and the values that break them."""
+"""Values that break the validation rules of their input."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from typing import Any
 
 from wfc.core.fields import kind_of
 from wfc.core.inputs import InputDecl
-from wfc.core.shape import Shape
 from wfc.core.values import plain
 from wfc.rules.patterns import is_found, pattern_error
+from wfc.rules.rule_set import RuleSet
 from wfc.rules.wording import quote
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.source.core_schema import resolve
@@ -25,35 +25,6 @@ class Misfit:
     message: str
     rule: Span | None = None
     help: str = "change the value, or the rule"
-
-
-class RuleSet:
-    """What a value must satisfy: its type, and rules that stand in `validation` or beside the type."""
-
-    def __init__(self, kind: str, holders: list[Shape]) -> None:
-        self.kind = kind
-        self.holders = holders
-
-    @classmethod
-    def of(cls, decl: InputDecl) -> RuleSet:
-        return cls(decl.kind, [*([decl.validation] if decl.validation else []), decl])
-
-    def get(self, name: str) -> Any:
-        """The plain value of a rule; None where it is not there, or not of its kind."""
-        holder = self._holder(name)
-        found = holder.values[name] if holder else None
-        if isinstance(found, list):
-            return [word.text for word in found]
-        if found is None or isinstance(found, dict):
-            return found
-        return plain(found.node)
-
-    def span(self, name: str) -> Span | None:
-        holder = self._holder(name)
-        return holder.value_span(name) if holder else None
-
-    def _holder(self, name: str) -> Shape | None:
-        return next((holder for holder in self.holders if name in holder.values), None)
 
 
 def misfits(rules: RuleSet, node: Node, what: str, *, beside_enum: bool = False) -> Iterator[Misfit]:

@@ -38,8 +38,9 @@ def unlist(step: Step, words: list[Word]) -> Fix | None:
 
 
 def own_list(step: Step) -> Sequence | None:
-    """The list, if it stands in the step itself: one that an alias or a merge brings in serves others too."""
-    entry = step.node.entry("needs_state")
+    """The list, if it stands in the step itself, and once; one that an alias brings in serves others too."""
+    entries = [entry for entry in step.node.entries if entry.key.text == "needs_state"]
+    entry = entries[0] if len(entries) == 1 else None
     if entry is None or not isinstance(entry.value, Sequence):
         return None
     inner, outer = entry.value.span, step.node.span

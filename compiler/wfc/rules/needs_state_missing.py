@@ -30,6 +30,7 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.needs_state_list import list_fields
 from wfc.rules.state_access import state_access
 from wfc.rules.wording import call
+from wfc.steps.base import Step
 from wfc.unit import Unit
 
 
@@ -42,7 +43,13 @@ def check(unit: Unit) -> Iterator[Finding]:
             yield Finding(
                 read.span,
                 f"{call(step)} reads `state.{name}`, which its `needs_state` does not list",
-                help=f"add `{name}` to `needs_state`",
+                help=_help(step, name, list(access.missing)),
                 fix=fix,
                 step=step.name,
             )
+
+
+def _help(step: Step, name: str, names: list[str]) -> str:
+    if step.node.entry("needs_state"):
+        return f"add `{name}` to `needs_state`"
+    return f"add `needs_state: [{', '.join(names)}]`"

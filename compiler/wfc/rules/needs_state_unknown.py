@@ -64,6 +64,8 @@ def _help(access: StepAccess, stranger: Stranger) -> str:
         return f"`{stranger.name}` is an input: read `inputs.{stranger.name}`"
     if stranger.meant:
         return f"did you mean `{stranger.meant}`?"
+    if not stranger.reads:
+        return "the step does not read it either: take it out"
     known = access.fields.nearest.hint(stranger.name)
     write = "give it a value in `initial_state`, or write it with `output_to` or a set_state step"
     return f"{known}; {write}" if known else write
@@ -79,8 +81,14 @@ def _fix(access: StepAccess, stranger: Stranger) -> Fix | None:
         changes += _fixed(unlist(access.step, stranger.listed)) if stranger.listed else []
         return _together(f"read inputs.{stranger.name}", changes)
     near = stranger.meant
+    if near is None:
+        return (
+            _together("take it out", _fixed(unlist(access.step, stranger.listed)))
+            if not stranger.reads
+            else None
+        )
     listed = {word.text for word in access.step.declared}
-    if near is None or (stranger.listed and (near in listed or own_list(access.step) is None)):
+    if stranger.listed and (near in listed or own_list(access.step) is None):
         return None
     changes = [_name(read, near) for read in stranger.reads]
     for word in stranger.listed:
@@ -89,8 +97,10 @@ def _fix(access: StepAccess, stranger: Stranger) -> Fix | None:
 
 
 def _together(description: str, edits: list[Edit | None]) -> Fix | None:
-    sure = tuple(edit for edit in edits if edit is not None)
-    return Fix(description, sure, safe=False) if sure and len(sure) == len(edits) else None
+    sure = [edit for edit in edits if edit is not None]
+    # A text that an alias repeats is one place.
+    places = {(edit.span.start, edit.span.end): edit for edit in sure}
+    return Fix(description, tuple(places.values()), safe=False) if sure and len(sure) == len(edits) else None
 
 
 def _fixed(fix: Fix | None) -> list[Edit | None]:

@@ -58,7 +58,10 @@ def check(unit: Unit) -> Iterator[Finding]:
 
 def _traps(flow: Flow, stuck: set[str]) -> Iterator[list[str]]:
     """The innermost circles: what merely leads into one is not at fault."""
-    graph = {node: [edge.target for edge in flow.out.get(node, ())] for node in flow.states if node in stuck}
+    graph = {
+        node: [edge.target for edge in flow.out.get(node, ()) if edge.target in stuck]
+        for node in sorted(stuck)
+    }
     for nodes in components(graph, graph):
         inside = set(nodes)
         if all(target in inside for node in nodes for target in graph[node]):

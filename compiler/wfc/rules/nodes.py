@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
 
 from wfc.source import Mapping, Node, Sequence
 
 
-def nodes_of(root: Node | None) -> Iterator[Node]:
+@lru_cache(maxsize=2)
+def nodes_of(root: Node | None) -> list[Node]:
     """Every node once, keys too, in source order; what an alias or a merge repeats is not repeated."""
+    found: list[Node] = []
     pending = [root] if root else []
     seen: set[int] = set()
     while pending:
@@ -16,9 +18,10 @@ def nodes_of(root: Node | None) -> Iterator[Node]:
         if id(node) in seen:
             continue
         seen.add(id(node))
-        yield node
+        found.append(node)
         if isinstance(node, Sequence):
             pending.extend(reversed(node.items))
         elif isinstance(node, Mapping):
             for entry in reversed(node.entries):
                 pending += (entry.value, entry.key)
+    return found

@@ -52,7 +52,7 @@ def check(unit: Unit) -> Iterator[Finding]:
                 way = handover.way()
                 yield Finding(
                     step.span,
-                    f"{call(step)} asks the person, but `{task}` is worked by {way[0].agent_name}, "
+                    f"{call(step)} needs a person, but the task `{task}` is worked by `{way[0].agent_name}`, "
                     "which has nobody to ask",
                     help="ask in the main steps before the foreach, and hand the answer on in its `with`",
                     notes=_notes(way),
@@ -62,7 +62,7 @@ def check(unit: Unit) -> Iterator[Finding]:
 
 @dataclass(frozen=True)
 class _Handover:
-    """A task that an agent works, the foreach that runs it, and the task of that agent which that stands in."""
+    """A task that an agent works, the foreach that runs it, and the task around that one, if any."""
 
     scope: Scope
     step: Foreach
@@ -100,6 +100,6 @@ def _loops(scope: Scope) -> Iterator[Foreach]:
 
 def _notes(way: list[Foreach]) -> tuple[Note, ...]:
     first, *others = way
-    handover = Note(f"{call(first)} hands the task to {first.agent_name}", first.value_span("agent"))
+    handover = Note(f"{call(first)} hands its task to `{first.agent_name}`", first.value_span("agent"))
     inner = (Note(f"{call(step)} runs a task inside it", step.value_span("task")) for step in others[:_SHOWN])
     return (handover, *inner)

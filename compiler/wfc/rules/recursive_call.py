@@ -17,7 +17,8 @@ Good:
 name: deploy
 steps:
   - {id: prepare, type: shell, command: make prepare}
-  - {id: again, type: goto, target: prepare, max_iterations: 3}
+  - {id: again, type: goto, target: prepare, max_iterations: 3, else: done}
+  - {id: done, type: return}
 ```
 """
 

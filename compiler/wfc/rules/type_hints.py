@@ -2,48 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
-from wfc.core.fields import (
-    BLOCK,
-    BOOLEAN,
-    CONDITION,
-    COUNT,
-    DELAY,
-    FACTOR,
-    ID,
-    NAME,
-    NUMBER,
-    OPTIONAL_TEXT,
-    SECONDS,
-    SIZE,
-    STEPS,
-    TEXT,
-    WORD,
-    FieldType,
-    ListOf,
-    MapOf,
-    Mismatch,
-    Nested,
-    StepType,
-)
+from wfc.core.fields import BLOCK, STEPS, FieldType, ListOf, MapOf, Mismatch, Nested, StepType
 from wfc.core.inputs import INPUT_TYPE, INPUT_TYPES
-from wfc.rules.wording import flow, quote
+from wfc.rules.scalar_hints import SCALAR_ADVICE, Advice
+from wfc.rules.wording import flow
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 from wfc.source.wording import excerpt
 from wfc.steps.base import OnErrorType
 from wfc.suggest import nearest
 
-_TEXTS: tuple[FieldType[Any], ...] = (WORD, TEXT, ID, NAME, OPTIONAL_TEXT)
-_NUMBERS: tuple[FieldType[Any], ...] = (NUMBER, COUNT, SIZE, FACTOR, SECONDS, DELAY)
-_YES = {"yes": "true", "on": "true", "y": "true", "true": "true", "1": "true"}
-_NO = {"no": "false", "off": "false", "n": "false", "false": "false", "0": "false"}
-_DURATION = re.compile(
-    r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)\s*", re.I
-)
-_UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}
 _TYPE_NAMES = {
     "string": ("str", "text", "char", "date", "path", "url", "enum", "choice"),
     "number": ("int", "integer", "float", "double", "decimal", "numeric"),
@@ -79,57 +49,6 @@ def _parts(value: Node, kind: FieldType[Any]) -> Iterator[tuple[Node, FieldType[
     yield value, kind
 
 
-def _no_template(key: str, kind: FieldType[Any], node: Node) -> str:
-    if kind not in (*_NUMBERS, BOOLEAN) or not isinstance(node, Scalar) or "{{" not in node.text:
-        return ""
-    return f"`{key}` is fixed when the workflow is compiled: no expression can stand here"
-
-
-def _seconds(key: str, kind: FieldType[Any], node: Node) -> str:
-    found = _DURATION.fullmatch(node.text) if kind in (SECONDS, DELAY) and isinstance(node, Scalar) else None
-    if found is None:
-        return ""
-    unit = found[2].lower()
-    seconds = float(found[1]) * _UNITS["ms" if unit == "ms" else unit[0]]
-    return f"write the seconds as a bare number: `{key}: {seconds:.10g}`"
-
-
-def _bare_number(key: str, kind: FieldType[Any], node: Node) -> str:
-    if kind not in _NUMBERS or not isinstance(node, Scalar) or not isinstance(node.value, str):
-        return ""
-    if not re.fullmatch(r"[0-9][0-9_]*(?:\.[0-9]+)?", node.text):
-        return ""
-    return f"write a bare number: `{key}: {node.text.replace('_', '')}`"
-
-
-def _boolean(key: str, kind: FieldType[Any], node: Node) -> str:
-    if kind is not BOOLEAN or not isinstance(node, Scalar):
-        return ""
-    word = {**_YES, **_NO}.get(node.text.strip().lower())
-    return f"write `{word}`" if word else ""
-
-
-def _quotes(key: str, kind: FieldType[Any], node: Node) -> str:
-    if (
-        kind not in _TEXTS
-        or not isinstance(node, Scalar)
-        or node.value is None
-        or isinstance(node.value, str)
-    ):
-        return ""
-    return f"quote it, so that it is text: `{quote(node.text)}`" if kind is not NAME else ""
-
-
-def _name(key: str, kind: FieldType[Any], node: Node) -> str:
-    if kind not in (ID, NAME) or not isinstance(node, Scalar) or not isinstance(node.value, str):
-        return ""
-    gap = "-" if kind is ID else "_"
-    made = re.sub(r"[^A-Za-z0-9_]+", gap, node.text).strip("-_")
-    is_name = bool(made) and len(made) <= 100 and (kind is ID or not made[0].isdigit())
-    signs = "`-`, `_`, `.` and `:`" if kind is ID else "`_`, a letter first"
-    return f"use letters, digits, {signs}, at most 100 characters" + (f": `{made}`" if is_name else "")
-
-
 def _brackets(key: str, kind: FieldType[Any], node: Node) -> str:
     if not isinstance(kind, ListOf) or isinstance(kind.item, StepType) or not isinstance(node, Scalar):
         return ""
@@ -159,10 +78,6 @@ def _input_type(key: str, kind: FieldType[Any], node: Node) -> str:
     return f"write `{{type: {found}}}`" if found else "write a mapping: `{type: string}`"
 
 
-def _condition(key: str, kind: FieldType[Any], node: Node) -> str:
-    return 'write an expression, such as "{{ inputs.force }}"' if kind is CONDITION else ""
-
-
 def _failure(key: str, kind: FieldType[Any], node: Node) -> str:
     if isinstance(kind, Nested) and kind.schema() == _A_RETRY and isinstance(node, Scalar):
         count = node.value if isinstance(node.value, int) and node.value is not True and node.value > 0 else 3
@@ -172,9 +87,9 @@ def _failure(key: str, kind: FieldType[Any], node: Node) -> str:
     if node.text.strip().lower() in ("retry", "again"):
         return "to try again, add `retry: {max_attempts: 3}` to the step"
     near = nearest(node.text, ("fail", "continue"))
-    return (
-        f"did you mean `{near}`?" if near else f"to go on with a step, write `{{goto: {excerpt(node.text)}}}`"
-    )
+    if near:
+        return f"did you mean `{near}`?"
+    return f"to go on with a step, write `{{goto: {excerpt(node.text)}}}`"
 
 
 def _nothing(key: str, kind: FieldType[Any], node: Node) -> str:
@@ -184,17 +99,4 @@ def _nothing(key: str, kind: FieldType[Any], node: Node) -> str:
 
 _A_RETRY = {"$ref": "#/definitions/Retry"}
 _AN_INPUT = {"$ref": "#/definitions/InputDecl"}
-_ADVICE: tuple[Callable[[str, FieldType[Any], Node], str], ...] = (
-    _no_template,
-    _seconds,
-    _bare_number,
-    _boolean,
-    _quotes,
-    _name,
-    _brackets,
-    _steps,
-    _input_type,
-    _condition,
-    _failure,
-    _nothing,
-)
+_ADVICE: tuple[Advice, ...] = (*SCALAR_ADVICE, _brackets, _steps, _input_type, _failure, _nothing)

@@ -47,14 +47,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core import types
+from wfc.core.ast import Scope
 from wfc.diagnostics import Edit, Fix, Note
 from wfc.rules.base import Finding, rule
 from wfc.rules.bindings import Binding, bindings
 from wfc.rules.edits import add_entry, line_break, rename
 from wfc.rules.item_types import is_scalar, item_type
+from wfc.rules.nearest import Nearest
 from wfc.source import Entry, Mapping, Span
 from wfc.steps.foreach import Foreach
-from wfc.suggest import did_you_mean, nearest
+from wfc.suggest import did_you_mean
 from wfc.unit import Unit
 
 _WORDS: dict[types.Type, str] = {types.TEXT: "text", types.INT: "numbers", types.NUMBER: "numbers"}
@@ -62,12 +64,15 @@ _WORDS: dict[types.Type, str] = {types.TEXT: "text", types.INT: "numbers", types
 
 @rule("WF109", "unbound-task-input", fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
+    names: dict[Scope, Nearest] = {}
     for binding in bindings(unit):
-        free = binding.unbound
+        known = names.setdefault(binding.child, Nearest(binding.declared))
+        free = set(binding.unbound)
         for entry in binding.unknown_entries():
-            near = nearest(entry.key.text, free)
-            free = [name for name in free if name != near]
-            yield _unknown(binding, entry, near)
+            near = known.to(entry.key.text)
+            yield _unknown(binding, entry, near if near in free else None)
+            # What the author meant to give is not missing as well.
+            free -= {near}
         missing = [name for name in _missing(binding) if name in free]
         if missing:
             yield _unbound(binding, missing)

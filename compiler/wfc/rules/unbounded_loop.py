@@ -27,7 +27,7 @@ from collections.abc import Iterator
 
 from wfc.core.blocks import jumps
 from wfc.core.values import Word
-from wfc.cycles import Circle, endless_circles
+from wfc.cycles import Circle, endless_circles, is_waiting
 from wfc.diagnostics import Note
 from wfc.digraph import circle_through
 from wfc.flow import Flow, FlowEdge, flows_of
@@ -78,11 +78,32 @@ def _endless(flow: Flow, circle: Circle) -> Iterator[Finding]:
         seen.add(word)
         yield Finding(
             word.span,
-            f"{call(step)} can go back to `{word.text}` for ever: on the way nothing waits or counts",
-            help="go to a `goto` step with `max_iterations` instead, or try the step again with `retry`",
-            notes=(Note(f"the way round is {_way(flow, circle, edge)}"),),
+            f"{_cause(step)}, the run goes round for ever: from `{word.text}` on, nothing waits or counts",
+            help=_way_out(step),
+            notes=_notes(flow, circle, edge),
             step=step.name,
         )
+
+
+def _cause(step: Step) -> str:
+    if "else" in step.FIELDS:
+        return f"when the jumps of {call(step)} are used up"
+    return f"if {call(step)} keeps failing"
+
+
+def _way_out(step: Step) -> str:
+    if "else" in step.FIELDS:
+        return "let `else` lead out of the circle"
+    again = ", or try the step again with `retry`" if "retry" in step.FIELDS else ""
+    return f"go to a `goto` step instead, which counts by its `max_iterations`{again}"
+
+
+def _notes(flow: Flow, circle: Circle, back: FlowEdge) -> tuple[Note, ...]:
+    way = Note(f"the way round is {_way(flow, circle, back)}")
+    state = flow.states[back.source]
+    if state.step is None or not is_waiting(state):
+        return (way,)
+    return (way, Note(f"{call(state.step)} waits only if its templates can be rendered"))
 
 
 def _jump(flow: Flow, edge: FlowEdge) -> Word | None:

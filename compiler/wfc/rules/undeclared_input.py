@@ -34,7 +34,6 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.nearest import Nearest
 from wfc.rules.scope_names import keys_of
 from wfc.rules.template_edits import replace_in_text
-from wfc.source import Mapping
 from wfc.template import Part
 from wfc.unit import Unit
 

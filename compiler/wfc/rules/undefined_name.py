@@ -72,10 +72,9 @@ def _finding(site: Site, name: str, reads: list[Read]) -> Finding:
 
 
 def _later(site: Site, name: str) -> tuple[str, str]:
-    place = site.names.siblings[name]
-    if place == site.names.place:
+    own = site.names.key
+    if name == own:
         return f"`{name}` is read by the expression that computes it", f"its value so far is `state.{name}`"
-    own = list(site.names.siblings)[site.names.place]
     return (
         f"`{name}` is not there yet: in these `updates` it comes after `{own}`",
         f"move `{name}` above `{own}`; its value from before this step is `state.{name}`",

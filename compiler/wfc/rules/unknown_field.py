@@ -79,12 +79,12 @@ def check(unit: Unit) -> Iterator[Finding]:
 
 def meant_fields(shape: Shape) -> Iterator[tuple[Entry, str | None]]:
     """The keys that a shape does not know, each with the field that is probably meant."""
-    free = [name for name in shape.FIELDS if shape.node.entry(name) is None]
     unknown = [
         entry
         for entry in shape.node.entries
         if entry.key.text not in shape.FIELDS and not belongs_elsewhere(shape, entry.key.text)
     ]
+    free = [name for name in shape.FIELDS if shape.node.entry(name) is None] if unknown else []
     for number, entry in enumerate(unknown):
         near = _same_thing(entry.key.text, free) if number < _SUGGESTIONS else None
         yield entry, near

@@ -35,6 +35,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc_runtime.expr.syntax import is_template
+
 from wfc.core.names_in_scope import runners
 from wfc.core.values import Word
 from wfc.rules.base import Finding, rule
@@ -52,7 +54,8 @@ def check(unit: Unit) -> Iterator[Finding]:
         return
     names = Nearest(known)
     for name, steps in runners(unit.workflow).items():
-        if name not in known:
+        # A computed name is wrong for another reason: WF506 says so.
+        if name not in known and not is_template(name):
             yield from (_finding(step, step.task, names) for step in steps if step.task)
 
 

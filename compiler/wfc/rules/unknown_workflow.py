@@ -26,6 +26,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
+from wfc_runtime.expr.syntax import is_template
+
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import rename
 from wfc.rules.nearest import Nearest
@@ -36,8 +38,9 @@ from wfc.unit import Project, Unit
 @rule("WF111", "unknown-workflow", fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
     for step in unit.steps:
-        if isinstance(step, Call) and step.workflow and not unit.project.named(step.workflow.text):
-            word = step.workflow
+        word = step.workflow if isinstance(step, Call) else None
+        # A computed name is wrong for another reason: WF506 says so.
+        if word and not is_template(word.text) and not unit.project.named(word.text):
             names = _others(unit.project, unit.name)
             near = names.to(word.text)
             yield Finding(

@@ -76,11 +76,20 @@ def _finding(run: list[Step], before: Step | None) -> Finding:
     return Finding(
         run[0].span,
         f"{call(run[0])}{and_others} can never run",
-        help="take it out, or give what leaves before it a `when`",
+        help=_help(before) if before else "take it out",
         notes=notes,
         fix=_fix(run, before) if before else None,
         step=run[0].name,
     )
+
+
+def _help(before: Step) -> str:
+    if any(before.blocks()):
+        return f"take it out, or let a way through {call(before)} lead on to it"
+    leave = (
+        f"give {call(before)} a `when`" if "when" in before.FIELDS else f"put {call(before)} in a condition"
+    )
+    return f"take it out, move it above {call(before)}, or {leave}"
 
 
 def _fix(run: list[Step], before: Step) -> Fix | None:

@@ -33,10 +33,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc_runtime.expr.syntax import is_template
+
 from wfc.core.ast import Scope, Workflow
+from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Edit, Fix, Note, Severity
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import remove_entry
+from wfc.rules.nearest import Nearest
 from wfc.source import Entry, Mapping
 from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
@@ -46,7 +50,7 @@ from wfc.unit import Unit
 def check(unit: Unit) -> Iterator[Finding]:
     workflow = unit.workflow
     node = workflow.node.get("tasks") if workflow else None
-    if workflow is None or not isinstance(node, Mapping):
+    if workflow is None or not isinstance(node, Mapping) or _any_computed(workflow):
         return
     used = _used_tasks(workflow)
     unused = [entry for entry in node.entries if entry.key.text not in used]
@@ -63,15 +67,23 @@ def check(unit: Unit) -> Iterator[Finding]:
         )
 
 
+def _any_computed(workflow: Workflow) -> bool:
+    """Whether the name of a task is an expression (WF506): then any of them could be meant."""
+    return any(is_template(name) for name in runners(workflow))
+
+
 def _used_tasks(workflow: Workflow) -> set[str]:
     """Those that the main steps run, and those that these run in turn."""
     tasks = workflow.declared_tasks
+    meant = Nearest(tasks)
     used: set[str] = set()
     todo: list[Scope] = [workflow]
     while todo:
-        fresh = [name for name, _ in _runs(todo.pop()) if name not in used]
-        used.update(fresh)
-        todo += [tasks[name] for name in dict.fromkeys(fresh) if name in tasks]
+        names = {name for name, _ in _runs(todo.pop())}
+        # A misspelt name (WF102) means the task that is most like it: that one must not be removed as well.
+        names |= {near for name in names - tasks.keys() if (near := meant.to(name))}
+        todo += [tasks[name] for name in sorted(names - used) if name in tasks]
+        used |= names
     return used
 
 

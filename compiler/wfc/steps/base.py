@@ -94,8 +94,8 @@ class Step(Shape):
 
     def texts(self) -> Iterator[Text]:
         """Every template of the step itself, nested steps left out, in source order."""
-        for entry in self.node.entries:
-            yield from _texts(self.values.get(entry.key.text) if entry.key.text in self.FIELDS else None)
+        for name in dict.fromkeys(entry.key.text for entry in self.node.entries):
+            yield from _texts(self.values.get(name) if name in self.FIELDS else None)
 
     def blocks(self) -> Iterator[list[Step]]:
         """The lists of steps inside this one."""

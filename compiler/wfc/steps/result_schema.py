@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wfc.core.fields import FieldType, Mismatch, Reader, kind_of
-from wfc.core.values import Tree
+from wfc.core.values import Constant, Tree
 from wfc.source import Mapping, Node, Scalar, Sequence
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
@@ -17,7 +17,7 @@ class SchemaType(FieldType[Tree]):
     words: str = "a JSON Schema"
 
     def read(self, node: Node, reader: Reader) -> Tree | None:
-        return Tree(node) if isinstance(node, Mapping) else None
+        return Constant(node) if isinstance(node, Mapping) else None
 
     def mismatches(self, node: Node) -> list[Mismatch]:
         if not isinstance(node, Mapping):

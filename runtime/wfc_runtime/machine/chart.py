@@ -16,7 +16,9 @@ from wfc_runtime.machine.run import Run
 class WorkflowInputs(BaseModel):
     """What a run is started with. Strict, complete and read-only."""
 
-    model_config = ConfigDict(strict=True, extra="forbid", frozen=True, defer_build=True, validate_by_name=True)
+    model_config = ConfigDict(
+        strict=True, extra="forbid", frozen=True, defer_build=True, validate_by_name=True
+    )
 
 
 class WorkflowObject(BaseModel):
@@ -54,12 +56,6 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     initial: ClassVar[Mapping[str, Json]] = {}
     steps: ClassVar[Mapping[str, Effect]] = {}
 
-    def __init__(self, run: Run) -> None:
-        # A machine that finds itself somewhere does not run off when it is built: `step` starts or restores it.
-        assert self.initial_state is not None
-        run.configuration_value = self.initial_state.value
-        super().__init__(run, state_field="configuration_value")
-
     def on_enter_state(self, target: State) -> None:
         if target.is_atomic and not target.final:
             self.model.entered(target.id)
@@ -71,9 +67,6 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     def addressed(self, source: State, at: str = "") -> bool:
         """Side by side, an event is for one branch only."""
         return source.id == at
-
-    def can_recover(self, state: str) -> bool:
-        return any(transition.match("recover") for transition in self.states_map[state].transitions)
 
     @classmethod
     def start_values(cls, inputs: InputsT) -> dict[str, Json]:

@@ -1,7 +1,7 @@
 """What a state does when it is entered, answered or due. A handful of effects serve every step type of every dialect.
 
 Effects are data: the generated module writes them down, `Run` gives them the means. `enter` is called once per
-visit; a `StepFailed` from it becomes a retry, a recovery or the end of the run.
+visit; a `StepError` from it becomes a retry, a recovery or the end of the run.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ from math import ceil
 from typing import TYPE_CHECKING, Any
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import Refused, StepFailed
+from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.machine import schema, validation
-from wfc_runtime.machine.plain import NotPlain, check_plain, size_of, to_text
+from wfc_runtime.machine.plain import NotPlainError, check_plain, size_of, to_text
 from wfc_runtime.machine.snapshot import Pending
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class Effect:
         raise NotImplementedError(type(self).__name__)
 
     def answer(self, run: Run, visit: str, result: Json) -> None:
-        """The agent has submitted a result for a visit. Raises `Refused`, changing nothing, where none is wanted."""
+        """The agent has submitted a result for a visit. Raises `RefusedError`, changing nothing, where none is wanted."""
         raise NotImplementedError(type(self).__name__)
 
     def due(self, run: Run, visit: str) -> None:
@@ -121,15 +121,17 @@ class Ask(Effect):
             return
         try:
             check_plain(result, run.limits.result_bytes, run.limits.nesting)
-        except NotPlain as error:
-            raise Refused(
-                "result_unfit", f"the result {error}", "Write what is large to a file and submit its path, or shorten it."
+        except NotPlainError as error:
+            raise RefusedError(
+                "result_unfit",
+                f"the result {error}",
+                "Write what is large to a file and submit its path, or shorten it.",
             ) from None
-        error = _reported_error(result)
-        if error is not None:
-            run.fail(pending.state, StepFailed("agent_error", error))
+        reported = _reported_error(result)
+        if reported is not None:
+            run.fail(pending.state, StepError("agent_error", reported))
         elif isinstance(result, dict) and result.get("timed_out") is True:
-            run.fail(pending.state, StepFailed("timeout", "the agent reported that the step timed out"))
+            run.fail(pending.state, StepError("timeout", "the agent reported that the step timed out"))
         else:
             self._accept(run, visit, result)
 
@@ -144,25 +146,25 @@ class Ask(Effect):
         allowed = self.retry.max_attempts if self.retry else run.limits.misfits
         if pending.misfits < allowed:
             left = allowed - pending.misfits
-            run.outcome.refusal = Refused(
+            run.outcome.refusal = RefusedError(
                 "result_misfit",
                 f"the result of `{visit}` does not fit: {told}",
                 f"Submit one that fits result_schema; {left} more {'try' if left == 1 else 'tries'} before the step fails.",
             )
         else:
-            run.fail(pending.state, StepFailed("result_misfit", f"no result fitted: {told}"), retry=False)
+            run.fail(pending.state, StepError("result_misfit", f"no result fitted: {told}"), retry=False)
 
     def _problems(self, pending: Pending, result: Json) -> list[str]:
         try:
             return validation.problems(result, self.schema(pending))
-        except validation.BadPattern as error:
+        except validation.PatternError as error:
             return [str(error)]
 
     def due(self, run: Run, visit: str) -> None:
         if self.wait_seconds is not None:
             run.complete(visit, {"resumed": True, "duration_seconds": self.wait_seconds}, "due")
             return
-        error = StepFailed(
+        error = StepError(
             "timeout",
             f"no result came within {self.timeout:g} seconds and {run.limits.grace_seconds:g} more",
             "Raise the step's timeout, or give it a retry.",
@@ -224,7 +226,7 @@ class Delay(Effect):
         run.suspend(Pending(state, parameters, resume_at=run.event.at + seconds), 0, visit)
 
     def _seconds(self, run: Run) -> float:
-        retry = run.machine.steps[self.step].retry
+        retry = run.structure.steps[self.step].retry
         assert retry is not None
         return retry.delay(run.snapshot.attempts[self.step])
 
@@ -248,7 +250,9 @@ class Delay(Effect):
 def refuse_early(run: Run, visit: str, resume_at: float) -> None:
     left = resume_at - run.event.at
     if left > 0:
-        raise Refused("too_early", f"`{visit}` waits for another {left:.0f} s", f"Ask again after {moment(resume_at)}.")
+        raise RefusedError(
+            "too_early", f"`{visit}` waits for another {left:.0f} s", f"Ask again after {moment(resume_at)}."
+        )
 
 
 def moment(at: float) -> str:

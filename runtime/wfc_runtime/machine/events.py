@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import Refused
+from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.snapshot import Snapshot
 
 
@@ -76,5 +76,5 @@ class Outcome:
     """The ids of children whose results nobody waits for any more: to be cancelled."""
     notes: list[dict[str, Json]] = field(default_factory=list)
     """Failures that were retried or recovered from."""
-    refusal: Refused | None = None
+    refusal: RefusedError | None = None
     """The result did not fit. All that changed is how often that has happened, so the snapshot is to be kept."""

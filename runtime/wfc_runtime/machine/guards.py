@@ -1,7 +1,7 @@
 """The conditions on a chart's edges.
 
-The library asks for a guard while it selects transitions, possibly twice, so guards change nothing; one that fails
-reports the failure once and holds back every edge of its state until that failure is dealt with.
+A guard is asked while edges are selected, possibly twice, so guards change nothing; one that fails reports the
+failure once and holds back every edge of its state until that failure is dealt with.
 """
 
 from __future__ import annotations
@@ -14,20 +14,31 @@ from statemachine import State
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.chart import Machine
+    from wfc_runtime.machine.run import Run
 
 Guard = Callable[..., bool]
 
 
+class Guarding:
+    """The base: `allows` is what the runtime asks, `holds` the same in the form that the library calls."""
+
+    def allows(self, run: Run, state: str) -> bool:
+        raise NotImplementedError(type(self).__name__)
+
+    def holds(self, machine: Machine[Any, Any], source: State) -> bool:
+        return self.allows(machine.model, source.id)
+
+
 @dataclass(frozen=True)
-class Condition:
+class Condition(Guarding):
     """An expression of the workflow, with the fields it may read and the turns it may grant."""
 
     text: Any
     reads: tuple[str, ...]
     most: int | None
 
-    def holds(self, machine: Machine[Any, Any], source: State) -> bool:
-        return machine.model.holds(source.id, self)
+    def allows(self, run: Run, state: str) -> bool:
+        return run.holds(state, self)
 
 
 def when(text: Any, *reads: str, at_most: int | None = None) -> Guard:
@@ -40,10 +51,9 @@ def at_most(turns: int) -> Guard:
     return Condition(True, (), turns).holds
 
 
-@dataclass(frozen=True)
-class Unfailed:
-    def holds(self, machine: Machine[Any, Any], source: State) -> bool:
-        return machine.model.may_leave(source.id)
+class Unfailed(Guarding):
+    def allows(self, run: Run, state: str) -> bool:
+        return run.may_leave(state)
 
 
 ok: Guard = Unfailed().holds

@@ -11,10 +11,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import InvalidRequest, StepFailed
+from wfc_runtime.errors import RequestError, StepError
 from wfc_runtime.machine.chart import Machine, WorkflowInputs
 from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.plain import NotPlain, check_plain
+from wfc_runtime.machine.plain import NotPlainError, check_plain
 from wfc_runtime.machine.schema import describe
 
 
@@ -22,15 +22,17 @@ def check_inputs(machine: type[Machine[Any, Any]], given: Json, limits: Limits) 
     """The inputs as a Start event takes them, defaults filled in. Every problem is in the one message."""
     try:
         check_plain(given, limits.input_bytes, limits.nesting)
-    except NotPlain as error:
-        raise InvalidRequest("invalid_inputs", f"`inputs` {error}") from None
+    except NotPlainError as error:
+        raise RequestError("invalid_inputs", f"`inputs` {error}") from None
     if not isinstance(given, dict):
-        raise InvalidRequest("invalid_inputs", f"`inputs` must be an object, not {describe(given)}", _expected(machine))
+        raise RequestError(
+            "invalid_inputs", f"`inputs` must be an object, not {describe(given)}", _expected(machine)
+        )
     try:
         checked = machine.inputs.model_validate(given)
     except ValidationError as error:
         problems = dict.fromkeys(_problem(one, machine.inputs) for one in error.errors())
-        raise InvalidRequest("invalid_inputs", "; ".join(problems), _expected(machine)) from None
+        raise RequestError("invalid_inputs", "; ".join(problems), _expected(machine)) from None
     return machine.start_values(checked)
 
 
@@ -49,8 +51,10 @@ def bind_item(machine: type[Machine[Any, Any]], item: Json) -> dict[str, Json]:
     if isinstance(item, dict):
         return {name: item[name] for name in declared if name in item}
     names = ", ".join(f"`{name}`" for name in declared)
-    raise StepFailed(
-        "item", f"the item is {describe(item)}, and the task has the inputs {names}", "Say with `with` which is which."
+    raise StepError(
+        "item",
+        f"the item is {describe(item)}, and the task has the inputs {names}",
+        "Say with `with` which is which.",
     )
 
 
@@ -92,7 +96,9 @@ def _problem(error: ErrorDetails, model: type[WorkflowInputs]) -> str:
 def _place(location: tuple[int | str, ...], model: type[WorkflowInputs]) -> str:
     """The way to a value. Beside keys and positions a location has the names of a union's members: left out."""
     first, *rest = location
-    parts = [part for part in rest if part not in ("int", "float") and not str(part).startswith(("list[", "dict["))]
+    parts = [
+        part for part in rest if part not in ("int", "float") and not str(part).startswith(("list[", "dict["))
+    ]
     return f"`{first}{''.join(f'[{part}]' if isinstance(part, int) else f'.{part}' for part in parts)}`"
 
 

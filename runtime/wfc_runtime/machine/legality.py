@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
-from statemachine import State
-
 from wfc_runtime.errors import SnapshotError
 from wfc_runtime.machine.snapshot import Snapshot
-
-if TYPE_CHECKING:
-    from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.structure import Structure
 
 
 class Legality:
     """The rules of one machine: every active compound state has one active child, every parallel state all of them,
     and every step that is active waits for something."""
 
-    def __init__(self, machine: type[Machine[Any, Any]]) -> None:
-        self._states: dict[str, State] = {str(value): state for value, state in machine.states_map.items()}
+    def __init__(self, structure: Structure) -> None:
+        self._states = structure.nodes
         self._known: set[tuple[str, ...]] = set()
 
     def check(self, snapshot: Snapshot) -> None:
@@ -29,14 +23,18 @@ class Legality:
         self._check_known([*snapshot.configuration, *states])
         wrong = self._first_problem(set(snapshot.configuration), states)
         if wrong:
-            raise SnapshotError("snapshot_illegal", f"the snapshot is in states that don't go together: {wrong}")
+            raise SnapshotError(
+                "snapshot_illegal", f"the snapshot is in states that don't go together: {wrong}"
+            )
         if len(self._known) < 10_000:
             self._known.add(key)
 
     def _check_known(self, names: list[str]) -> None:
         gone = [name for name in dict.fromkeys(names) if name not in self._states]
         if gone:
-            raise SnapshotError("definition_changed", f"the module has no state {', '.join(f'`{name}`' for name in gone)}")
+            raise SnapshotError(
+                "definition_changed", f"the module has no state {', '.join(f'`{name}`' for name in gone)}"
+            )
 
     def _first_problem(self, active: set[str], waiting: list[str]) -> str:
         if sum(self._states[name].parent is None for name in active) != 1:
@@ -45,12 +43,12 @@ class Legality:
             state = self._states[name]
             if state.parent is not None and state.parent.id not in active:
                 return f"`{name}` is active, the state around it is not"
-            inside = [child.id for child in state.states if child.id in active]
-            if state.parallel and len(inside) != len(state.states):
+            inside = [child.id for child in state.children if child.id in active]
+            if state.is_parallel and len(inside) != len(state.children):
                 return f"not every branch of `{name}` is active"
-            if state.is_compound and not state.parallel and len(inside) != 1:
+            if state.children and not state.is_parallel and len(inside) != 1:
                 return f"{len(inside)} states inside `{name}` are active"
-            if state.is_atomic and not state.final and waiting.count(name) != 1:
+            if state.is_step and waiting.count(name) != 1:
                 return f"`{name}` is active and does not wait for anything"
         idle = [name for name in waiting if name not in active]
         return f"`{idle[0]}` waits for something and is not active" if idle else ""

@@ -9,7 +9,7 @@ from wfc_runtime.contract import Json
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
-class NotPlain(ValueError):
+class NotPlainError(ValueError):
     """Why a value can't be kept, to be read after its name: "is 300,000 bytes; the limit is ..."."""
 
 
@@ -24,16 +24,16 @@ def size_of(value: Json) -> int:
 
 
 def check_plain(value: Json, most_bytes: int, most_depth: int) -> int:
-    """The size in bytes of a value that came from outside. Raises `NotPlain` for what JSON or the limits forbid."""
+    """The size in bytes of a value that came from outside. Raises `NotPlainError` for what JSON or the limits forbid."""
     _check_depth(value, most_depth)
     try:
         size = size_of(value)
     except UnicodeEncodeError:
-        raise NotPlain("has text with half a surrogate pair, which stands for no character") from None
+        raise NotPlainError("has text with half a surrogate pair, which stands for no character") from None
     except (TypeError, ValueError) as error:
-        raise NotPlain(f"is not plain JSON: {str(error)[:200]}") from None
+        raise NotPlainError(f"is not plain JSON: {str(error)[:200]}") from None
     if size > most_bytes:
-        raise NotPlain(f"is {size:,} bytes; the limit is {most_bytes:,}")
+        raise NotPlainError(f"is {size:,} bytes; the limit is {most_bytes:,}")
     return size
 
 
@@ -42,13 +42,13 @@ def _check_depth(value: Json, most: int) -> None:
     while level := [inner for outer in level for inner in _inside(outer)]:
         depth += 1
         if depth > most:
-            raise NotPlain(f"is nested too deeply; the limit is {most} levels")
+            raise NotPlainError(f"is nested too deeply; the limit is {most} levels")
 
 
 def _inside(value: Json) -> list[Json]:
     if isinstance(value, dict):
         if not all(isinstance(key, str) for key in value):
-            raise NotPlain("has an object with a key that is not text")
+            raise NotPlainError("has an object with a key that is not text")
         return [item for item in value.values() if isinstance(item, (dict, list, tuple))]
     if isinstance(value, (list, tuple)):
         return [item for item in value if isinstance(item, (dict, list, tuple))]

@@ -4,34 +4,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import StepFailed
+from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
+from wfc_runtime.machine.structure import Structure
 
 if TYPE_CHECKING:
-    from wfc_runtime.machine.chart import Machine
     from wfc_runtime.machine.effects import Effect
     from wfc_runtime.machine.guards import Condition
 
 
+class Moving(Protocol):
+    """Whoever moves through the chart."""
+
+    def raise_(self, event: str, at: str = "") -> object: ...
+
+
 class Run:
-    """Loaded with a snapshot and an event, driven by the chart, read out as an `Outcome`."""
+    """Loaded with a snapshot and an event, told what is entered and left, read out as an `Outcome`."""
 
-    def __init__(self) -> None:
-        self.configuration_value: Any = None
-        """Where the state machine library keeps the active states."""
-
-    def load(self, machine: Machine[Any, Any], snapshot: Snapshot, event: Event, limits: Limits) -> None:
-        self.machine = machine
+    def __init__(self, structure: Structure, snapshot: Snapshot, event: Event, limits: Limits) -> None:
+        self.structure = structure
         self.snapshot = snapshot
         self.event = event
         self.limits = limits
+        self.mover: Moving
+        self.configuration_value: Any = None
+        """Where the state machine library keeps the active states, when it drives."""
         self.now = datetime.fromtimestamp(event.at, UTC)
         self.outcome = Outcome(snapshot)
         self.returned = False
@@ -53,13 +58,16 @@ class Run:
         if self._halted:
             return
         if len(self.outcome.entered) > self.limits.moves:
-            self._end(state, StepFailed("moves", f"more than {self.limits.moves:,} steps without an answer in between"))
+            self._end(
+                state,
+                StepError("moves", f"more than {self.limits.moves:,} steps without an answer in between"),
+            )
             return
-        effect = self.machine.steps.get(state)
+        effect = self.structure.steps.get(state)
         if effect is not None:
             try:
                 effect.enter(self, state)
-            except StepFailed as error:
+            except StepError as error:
                 self.fail(state, error)
 
     def left(self, state: str) -> None:
@@ -79,7 +87,7 @@ class Run:
             holds = self._condition(condition)
             if holds and condition.most is not None:
                 self._count_turn(state, condition.most)
-        except StepFailed as error:
+        except StepError as error:
             self.fail(state, error)
             return False
         return holds
@@ -87,7 +95,7 @@ class Run:
     def _count_turn(self, state: str, most: int) -> None:
         turns = self.snapshot.visits[state] - self.snapshot.loops.get(state, 0)
         if turns > most:
-            raise StepFailed(
+            raise StepError(
                 "max_iterations",
                 f"max_iterations ({most}) is used up",
                 "Raise max_iterations, or say with `else` or `on_error` where to go on.",
@@ -99,9 +107,11 @@ class Run:
         """Wait in a state; `size` is what the agent gets of it, in bytes."""
         limits = self.limits
         if len(self.snapshot.pending) >= limits.pending_actions:
-            raise StepFailed("pending_actions", f"more than {limits.pending_actions} actions would be pending at once")
+            raise StepError(
+                "pending_actions", f"more than {limits.pending_actions} actions would be pending at once"
+            )
         if size > limits.action_bytes:
-            raise StepFailed(
+            raise StepError(
                 "action_size",
                 f"the action would be {size:,} bytes; the limit is {limits.action_bytes:,}",
                 "Pass large texts by reference: the path of a file instead of its content.",
@@ -113,22 +123,22 @@ class Run:
     def visit_of(self, state: str) -> str:
         """The name of the latest visit: the step's id, with a number when it is not the first."""
         count = self.snapshot.visits.get(state, 1)
-        name = self.machine.states_map[state].name
+        name = self.structure.nodes[state].name
         return name if count == 1 else f"{name}@{count}"
 
     def complete(self, visit: str, result: Json, event: str) -> None:
         """A visit has brought a result: keep it and go on."""
         pending = self.snapshot.pending[visit]
         try:
-            self.put(self.machine.steps[pending.state], result)
-        except StepFailed as error:
+            self.put(self.structure.steps[pending.state], result)
+        except StepError as error:
             self.fail(pending.state, error)
             return
         del self.snapshot.pending[visit]
         self.go_on(event, pending.state)
 
     def go_on(self, event: str, state: str) -> None:
-        self.machine.raise_(event, at=state)
+        self.mover.raise_(event, at=state)
 
     def drop(self, state: str) -> None:
         """Wait no longer in a state; nobody wants the results of its children now."""
@@ -142,11 +152,11 @@ class Run:
     # -- failures --------------------------------------------------------------
 
     def will_retry(self, state: str) -> bool:
-        effect = self.machine.steps.get(state)
+        effect = self.structure.steps.get(state)
         made = self.snapshot.attempts.get(state, 0) + 1
         return effect is not None and effect.retry is not None and made < effect.retry.max_attempts
 
-    def fail(self, state: str, error: StepFailed, retry: bool = True) -> None:
+    def fail(self, state: str, error: StepError, retry: bool = True) -> None:
         """Try again, take the recovery edge, or end the run: in that order, as the chart offers."""
         if self._halted:
             return
@@ -160,21 +170,23 @@ class Run:
             self.go_on("retry", state)
             return
         attempts.pop(state, None)
-        if error.code != STATE_ACCESS and self.machine.can_recover(state):
+        if error.code != STATE_ACCESS and self.structure.can_recover(state):
             self.outcome.notes.append({"recovered": True, **record})
             self.go_on("recover", state)
             return
         self._end(state, error)
 
-    def _end(self, state: str, error: StepFailed) -> None:
+    def _end(self, state: str, error: StepError) -> None:
         """The run fails, and nothing else moves before it has."""
         self._halted = True
         self.snapshot.error = error.record(self.visit_of(state))
-        self.machine.raise_("fail")
+        self.mover.raise_("fail")
 
     # -- values ----------------------------------------------------------------
 
-    def evaluate(self, expression: Json, reads: tuple[str, ...], names: Mapping[str, Json] | None = None) -> Any:
+    def evaluate(
+        self, expression: Json, reads: tuple[str, ...], names: Mapping[str, Json] | None = None
+    ) -> Any:
         """An expression sees the declared fields only, the inputs, and what its scope adds."""
         try:
             return evaluate_tree(expression, self._context(reads, names), **self._means(reads))
@@ -215,11 +227,13 @@ class Run:
         state, size = self.snapshot.state, self.snapshot.size
         written = {**state, **values}
         for name, value in values.items():
-            size += size_of(value) - size_of(state[name]) if name in state else size_of(value) + size_of(name) + 1
+            size += (
+                size_of(value) - size_of(state[name]) if name in state else size_of(value) + size_of(name) + 1
+            )
         # A comma before every field but the first.
         size += max(len(written) - 1, 0) - max(len(state) - 1, 0)
         if size > self.limits.state_bytes:
-            raise StepFailed(
+            raise StepError(
                 "state_size",
                 f"the state would be {size:,} bytes; the limit is {self.limits.state_bytes:,}",
                 "Keep large values in files and their paths in the state.",
@@ -233,7 +247,7 @@ STATE_ACCESS = "state_access"
 """Reading a field that the step did not declare: no retry helps and no recovery is allowed to hide it."""
 
 
-def _step_failed(error: ExpressionError) -> StepFailed:
+def _step_failed(error: ExpressionError) -> StepError:
     if error.reason == "undefined" and error.message.endswith("needs_state"):
-        return StepFailed(STATE_ACCESS, str(error), "Add the field to the step's needs_state.")
-    return StepFailed("expression", str(error))
+        return StepError(STATE_ACCESS, str(error), "Add the field to the step's needs_state.")
+    return StepError("expression", str(error))

@@ -13,7 +13,13 @@ from typing_extensions import NotRequired, get_type_hints, is_typeddict
 from wfc_runtime.contract import Json
 
 _SIMPLE: dict[Any, str] = {
-    str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null", dict: "object", list: "array"
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+    dict: "object",
+    list: "array",
 }
 
 

@@ -86,7 +86,9 @@ class Snapshot:
     @property
     def due(self) -> float | None:
         """When the clock has something to do here, at the earliest."""
-        return min((pending.due for pending in self.pending.values() if pending.due is not None), default=None)
+        return min(
+            (pending.due for pending in self.pending.values() if pending.due is not None), default=None
+        )
 
     def copy(self) -> Snapshot:
         """Independent of this one, so that a refused event leaves no trace."""
@@ -136,7 +138,9 @@ class Snapshot:
             pending = {visit: Pending(**one) for visit, one in data.pop("pending", {}).items()}
             return cls(**data, pending=pending)
         except (TypeError, AttributeError) as error:
-            raise SnapshotError("snapshot_damaged", f"the snapshot does not hold what it should: {error}") from None
+            raise SnapshotError(
+                "snapshot_damaged", f"the snapshot does not hold what it should: {error}"
+            ) from None
 
 
 _SNAPSHOT_FIELDS = ("configuration", "inputs", "state", "scope", "visits", "loops", "attempts", "error")

@@ -9,7 +9,7 @@ from hashlib import sha256
 from typing import TYPE_CHECKING
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import Refused, StepFailed
+from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.machine.effects import Action, Effect
 from wfc_runtime.machine.events import Child
 from wfc_runtime.machine.plain import size_of
@@ -59,16 +59,18 @@ class Spawn(Effect):
     def _items(self, run: Run) -> list[Json]:
         items = run.evaluate(self.items, self.reads)
         if not isinstance(items, list):
-            raise StepFailed("items", f"`items` gave {describe(items)}, not a list")
+            raise StepError("items", f"`items` gave {describe(items)}, not a list")
         if self.max_items is not None and len(items) > self.max_items:
-            raise StepFailed("max_items", f"`items` gave {len(items):,} items; max_items is {self.max_items:,}")
+            raise StepError(
+                "max_items", f"`items` gave {len(items):,} items; max_items is {self.max_items:,}"
+            )
         return items
 
     def _check_size(self, run: Run, pending: Pending) -> None:
         """What a visit holds on to counts like the state that its results will become."""
         size = size_of([pending.items, pending.inputs, pending.children])
         if size > run.limits.state_bytes:
-            raise StepFailed(
+            raise StepError(
                 "state_size",
                 f"the items and results would be {size:,} bytes; the limit is {run.limits.state_bytes:,}",
                 "Let tasks write what is large to files and return the paths.",
@@ -114,9 +116,11 @@ class Spawn(Effect):
     def _prepared(self, run: Run, pending: Pending, index: int) -> dict[str, Json] | None:
         """A child's inputs. An item for which they can't be computed is a child that failed; the others go on."""
         try:
-            found: dict[str, Json] = run.evaluate(dict(self.inputs or {}), self.reads, self._scope(pending, index))
+            found: dict[str, Json] = run.evaluate(
+                dict(self.inputs or {}), self.reads, self._scope(pending, index)
+            )
             return found
-        except StepFailed as error:
+        except StepError as error:
             pending.children[index] = {"error": error.record(run.visit_of(pending.state))}
             return None
 
@@ -132,11 +136,11 @@ class Spawn(Effect):
         """A child has ended. Its result waits here until all have."""
         pending = run.snapshot.pending[visit]
         if not 0 <= index < len(pending.children) or "run" not in (pending.children[index] or {}):
-            raise Refused("not_pending", f"`{visit}` has no child {index} at work")
+            raise RefusedError("not_pending", f"`{visit}` has no child {index} at work")
         pending.children[index] = result
         try:
             self._check_size(run, pending)
-        except StepFailed as error:
+        except StepError as error:
             run.fail(pending.state, error)
             return
         self.start_more(run, visit)
@@ -149,13 +153,15 @@ class Spawn(Effect):
             run.complete(visit, value, "joined")
             return
         first = failed[0]["message"] if isinstance(failed[0], dict) else failed[0]
-        count = f"`{self.workflow}` failed" if self.is_call else f"{len(failed)} of {len(values)} children failed"
-        error = StepFailed("child_failed", f"{count}: {first}")
+        count = (
+            f"`{self.workflow}` failed" if self.is_call else f"{len(failed)} of {len(values)} children failed"
+        )
+        error = StepError("child_failed", f"{count}: {first}")
         # Whoever recovers from this, or looks into the failed run, wants what the others brought.
         if not run.will_retry(pending.state):
             try:
                 run.put(self, value)
-            except StepFailed as too_large:
+            except StepError as too_large:
                 error = too_large
         run.fail(pending.state, error)
 
@@ -171,11 +177,16 @@ class Spawn(Effect):
                 children.append(one)
         if self.is_call:
             return Action("call", {"workflow": self.workflow, "children": children})
-        parameters = {"task": self.task, "agent": self.agent, "sequential": self.sequential, "children": children}
+        parameters = {
+            "task": self.task,
+            "agent": self.agent,
+            "sequential": self.sequential,
+            "children": children,
+        }
         return Action("foreach", parameters)
 
     def answer(self, run: Run, visit: str, result: Json) -> None:
-        raise Refused(
+        raise RefusedError(
             "children",
             f"`{visit}` takes no result: it goes on by itself when its children have ended",
             "Work the children that its action lists, each under its own workflow_id.",

@@ -4,133 +4,131 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from threading import Lock
 from typing import Any
 
-from statemachine.exceptions import TransitionNotAllowed
-from statemachine.orderedset import OrderedSet
-
-from wfc_runtime.errors import Refused, SnapshotError
+from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.chart import Machine
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
 from wfc_runtime.machine.legality import Legality
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.mover import Mover
 from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.run import Run
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.spawn import Spawn
+from wfc_runtime.machine.structure import structure_of
 
 AnyMachine = type[Machine[Any, Any]]
 ENDINGS = ("completed", "failed", "cancelled")
+NO_REASON = "no reason given"
 _DEFAULTS = Limits()
 
 
 def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: Limits = _DEFAULTS) -> Outcome:
     """Work one event through a machine.
 
-    The snapshot given is left as it is. Raises `Refused` for an event that does not fit what the machine waits for,
-    and `SnapshotError` for a snapshot that is not one of this machine.
+    The snapshot given is left as it is. Raises `RefusedError` for an event that does not fit what the machine
+    waits for, and `SnapshotError` for a snapshot that is not one of this machine.
     """
-    return _driver(machine).work(snapshot.copy() if snapshot else None, event, limits)
+    structure = structure_of(machine)
+    if snapshot is None:
+        if not isinstance(event, Start):
+            raise RefusedError("not_started", "the run has not been started")
+        initial = json.loads(json.dumps(dict(structure.initial_values)))
+        snapshot = Snapshot(inputs=event.inputs, scope=event.scope, state=initial, size=size_of(initial))
+        run = Run(structure, snapshot, event, limits)
+        mover = run.mover = Mover(structure, run, [])
+        mover.start()
+    else:
+        _check_open(snapshot, event)
+        _legality(machine).check(snapshot)
+        run = Run(structure, snapshot.copy(), event, limits)
+        mover = run.mover = Mover(structure, run, snapshot.configuration)
+        _happen(run, event)
+    return _outcome(run, mover.configuration)
 
 
 @lru_cache(maxsize=256)
-def _driver(machine: AnyMachine) -> Driver:
-    return Driver(machine)
+def _legality(machine: AnyMachine) -> Legality:
+    return Legality(structure_of(machine))
 
 
-class Driver:
-    """One instance of a machine, reused: building one costs far more than setting its configuration."""
+def _check_open(snapshot: Snapshot, event: Event) -> None:
+    if isinstance(event, Start):
+        raise RefusedError("started", "the run has been started already")
+    if snapshot.status in ENDINGS:
+        raise RefusedError("finished", f"the run is {snapshot.status}: nothing is pending")
 
-    def __init__(self, machine: AnyMachine) -> None:
-        self._run = Run()
-        self._chart = machine(self._run)
-        self._legality = Legality(machine)
-        self._lock = Lock()
 
-    def work(self, snapshot: Snapshot | None, event: Event, limits: Limits) -> Outcome:
-        with self._lock:
-            try:
-                if snapshot is None:
-                    self._start(event, limits)
-                else:
-                    self._go_on(snapshot, event, limits)
-            except TransitionNotAllowed as error:
-                raise SnapshotError("snapshot_illegal", f"the machine has no way on: {error}") from None
-            return self._outcome()
+def _happen(run: Run, event: Event) -> None:
+    match event:
+        case Submit():
+            _check_pending(run, event.visit)
+            pending = run.snapshot.pending[event.visit]
+            run.structure.steps[pending.state].answer(run, event.visit, event.result)
+        case ChildEnded():
+            _child_ended(run, event)
+        case Clock():
+            _clock(run, event.at)
+        case Cancel():
+            run.snapshot.error = {"code": "cancelled", "message": event.reason or NO_REASON}
+            run.mover.raise_("cancel")
 
-    def _start(self, event: Event, limits: Limits) -> None:
-        if not isinstance(event, Start):
-            raise Refused("not_started", "the run has not been started")
-        initial = json.loads(json.dumps(dict(self._chart.initial)))
-        snapshot = Snapshot(inputs=event.inputs, scope=event.scope, state=initial, size=size_of(initial))
-        self._load(None, snapshot, event, limits)
-        self._chart.activate_initial_state()
 
-    def _go_on(self, snapshot: Snapshot, event: Event, limits: Limits) -> None:
-        if isinstance(event, Start):
-            raise Refused("started", "the run has been started already")
-        if snapshot.status in ENDINGS:
-            raise Refused("finished", f"the run is {snapshot.status}", "Nothing is pending: start a new run.")
-        self._legality.check(snapshot)
-        self._load(OrderedSet(snapshot.configuration), snapshot, event, limits)
-        match event:
-            case Submit():
-                self._check_pending(event.visit)
-                pending = snapshot.pending[event.visit]
-                self._chart.steps[pending.state].answer(self._run, event.visit, event.result)
-            case ChildEnded():
-                self._child_ended(event)
-            case Clock():
-                self._clock(event.at)
-            case Cancel():
-                snapshot.error = {"code": "cancelled", "message": event.reason or "no reason given"}
-                self._chart.raise_("cancel")
+def _check_pending(run: Run, visit: str) -> None:
+    pending = run.snapshot.pending
+    if visit not in pending:
+        names = ", ".join(f"`{name}`" for name in pending)
+        raise RefusedError("not_pending", _why_not(run, visit), f"Pending: {names}.")
 
-    def _load(self, configuration: Any, snapshot: Snapshot, event: Event, limits: Limits) -> None:
-        self._run.load(self._chart, snapshot, event, limits)
-        self._chart._engine.clear()
-        self._chart._engine.running = True
-        self._chart.current_state_value = configuration
 
-    def _check_pending(self, visit: str) -> None:
-        pending = self._run.snapshot.pending
-        if visit not in pending:
-            names = ", ".join(f"`{name}`" for name in pending)
-            raise Refused("not_pending", f"`{visit}` is not pending", f"Pending: {names}.")
+def _why_not(run: Run, visit: str) -> str:
+    name, _, number = visit.partition("@")
+    states = [node.id for node in run.structure.nodes.values() if node.name == name and node.is_step]
+    if not states:
+        return f"there is no step `{name}` here"
+    visits = max(run.snapshot.visits.get(state, 0) for state in states)
+    if (int(number) if number.isdecimal() else 1) > visits:
+        return f"`{visit}` has not been reached"
+    return f"`{visit}` is over: it was answered, timed out or left behind"
 
-    def _child_ended(self, event: ChildEnded) -> None:
-        self._check_pending(event.visit)
-        pending = self._run.snapshot.pending
-        self._spawn(event.visit).ended(self._run, event.visit, event.index, event.result)
-        # The room that it leaves may be what another visit's queue waits for.
-        for visit in [visit for visit, one in pending.items() if None in one.children]:
-            if visit in pending:
-                self._spawn(visit).start_more(self._run, visit)
 
-    def _spawn(self, visit: str) -> Spawn:
-        effect = self._chart.steps[self._run.snapshot.pending[visit].state]
-        if not isinstance(effect, Spawn):
-            raise Refused("not_pending", f"`{visit}` has no children")
-        return effect
+def _child_ended(run: Run, event: ChildEnded) -> None:
+    _check_pending(run, event.visit)
+    pending = run.snapshot.pending
+    _spawn(run, event.visit).ended(run, event.visit, event.index, event.result)
+    # The room that it leaves may be what another visit's queue waits for.
+    for visit in [visit for visit, one in pending.items() if None in one.children]:
+        if visit in pending:
+            _spawn(run, visit).start_more(run, visit)
 
-    def _clock(self, now: float) -> None:
-        pending = self._run.snapshot.pending
-        due = sorted((one.due, visit) for visit, one in pending.items() if one.due is not None and one.due <= now)
-        for _, visit in due:
-            if visit in pending:
-                self._chart.steps[pending[visit].state].due(self._run, visit)
 
-    def _outcome(self) -> Outcome:
-        snapshot, outcome = self._run.snapshot, self._run.outcome
-        snapshot.configuration = [str(value) for value in self._chart.configuration_values]
-        snapshot.status = next((name for name in snapshot.configuration if name in ENDINGS), "running")
-        if snapshot.status != "running":
-            if snapshot.status == "completed":
-                snapshot.error = None
-                snapshot.result = snapshot.result if self._run.returned else snapshot.state
-            else:
-                snapshot.result = None
-            # Results of earlier items, which the parent has too.
-            snapshot.scope = {name: value for name, value in snapshot.scope.items() if name != "previous"}
-        return outcome
+def _spawn(run: Run, visit: str) -> Spawn:
+    effect = run.structure.steps[run.snapshot.pending[visit].state]
+    if not isinstance(effect, Spawn):
+        raise RefusedError("not_pending", f"`{visit}` has no children")
+    return effect
+
+
+def _clock(run: Run, now: float) -> None:
+    pending = run.snapshot.pending
+    due = sorted((one.due, visit) for visit, one in pending.items() if one.due is not None and one.due <= now)
+    for _, visit in due:
+        if visit in pending:
+            run.structure.steps[pending[visit].state].due(run, visit)
+
+
+def _outcome(run: Run, configuration: list[str]) -> Outcome:
+    snapshot = run.snapshot
+    snapshot.configuration = configuration
+    snapshot.status = next((name for name in configuration if name in ENDINGS), "running")
+    if snapshot.status == "running":
+        return run.outcome
+    if snapshot.status == "completed":
+        snapshot.error = None
+        snapshot.result = snapshot.result if run.returned else snapshot.state
+    else:
+        snapshot.result = None
+    # The parent has the results of earlier items too.
+    snapshot.scope = {name: value for name, value in snapshot.scope.items() if name != "previous"}
+    return run.outcome

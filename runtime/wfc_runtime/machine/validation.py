@@ -43,7 +43,7 @@ def _validator(schema: str) -> Any:
 @cache
 def _validator_class() -> Any:
     # 0.1 s to import, paid with the first result that is checked.
-    import jsonschema
+    import jsonschema  # type: ignore[import-untyped]
 
     own = {"pattern": _pattern, "patternProperties": _pattern_properties, "additionalProperties": _additional}
     return jsonschema.validators.extend(jsonschema.Draft202012Validator, own)
@@ -94,8 +94,8 @@ def _compiled(pattern: str) -> Any:
     try:
         return re2.compile(pattern[:_MAX_PATTERN], options)
     except re2.error as error:
-        raise BadPattern(f"the pattern {pattern[:60]!r} can't be used: {error}") from None
+        raise PatternError(f"the pattern {pattern[:60]!r} can't be used: {error}") from None
 
 
-class BadPattern(ValueError):
+class PatternError(ValueError):
     """A schema whose pattern RE2 does not know."""

@@ -39,7 +39,9 @@ def prepare_file(path: Path) -> None:
 def connect(path: Path, busy_seconds: float = DEFAULT_BUSY_SECONDS) -> sqlite3.Connection:
     """A connection with our settings, on a file that has today's tables."""
     with translated(path):
-        connection = sqlite3.connect(path, timeout=busy_seconds, isolation_level=None, check_same_thread=False)
+        connection = sqlite3.connect(
+            path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
+        )
         try:
             # A change of journal mode ignores the busy timeout when two processes create the file together.
             _until_free(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone(), busy_seconds)
@@ -62,7 +64,10 @@ def _until_free(action: Callable[[], object], seconds: float) -> None:
             action()
             return
         except sqlite3.OperationalError as error:
-            if _primary_code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED) or time.monotonic() > end:
+            if (
+                _primary_code(error) not in (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED)
+                or time.monotonic() > end
+            ):
                 raise
             time.sleep(0.01)
 
@@ -91,7 +96,9 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
             return _read_only(path)
         case sqlite3.SQLITE_FULL:
             return StoreError(
-                "store_full", f"there is no room left on the disk for {path}", "Free some space; nothing was lost."
+                "store_full",
+                f"there is no room left on the disk for {path}",
+                "Free some space; nothing was lost.",
             )
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return StoreError(
@@ -100,7 +107,9 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
                 RESTORE,
             )
         case sqlite3.SQLITE_IOERR:
-            return StoreError("store_unusable", f"{path} can't be read or written: {error}", "Check the disk.")
+            return StoreError(
+                "store_unusable", f"{path} can't be read or written: {error}", "Check the disk."
+            )
     return StoreError("store_unusable", f"{path} can't be used: {error}")
 
 

@@ -39,6 +39,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             version INTEGER NOT NULL,
             status TEXT NOT NULL,
             due REAL,
+            pending TEXT NOT NULL,
             created REAL NOT NULL,
             updated REAL NOT NULL,
             checksum INTEGER NOT NULL,
@@ -92,7 +93,9 @@ def _version(connection: sqlite3.Connection, path: str) -> int:
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     if owner != APPLICATION_ID and (owner or version or tables):
         raise StoreError(
-            "store_foreign", f"{path} is a database of another program", "Name another file with --state or WFC_STATE."
+            "store_foreign",
+            f"{path} is a database of another program",
+            "Name another file with --state or WFC_STATE.",
         )
     if version > len(MIGRATIONS):
         raise StoreError(

@@ -13,8 +13,8 @@ from wfc_runtime.store.database import RESTORE, translated
 from wfc_runtime.store.records import HistoryRow, RunRow, checksum
 
 _RUN = (
-    "key, id, root, parent, visit, position, depth, workflow, task, agent, digest, version, status, due, created, "
-    "updated"
+    "key, id, root, parent, visit, position, depth, workflow, task, agent, digest, version, status, due, pending, "
+    "created, updated"
 )
 _EVENT = "seq, at, kind, data, visit, actor, told, checksum"
 
@@ -60,7 +60,12 @@ class Queries:
         return [self._run(row) for row in self._fetch(sql, workflow)]
 
     def children(self, key: int) -> list[RunRow]:
-        return [self._run(row) for row in self._fetch(f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE parent = ? ORDER BY key", key)]
+        return [
+            self._run(row)
+            for row in self._fetch(
+                f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE parent = ? ORDER BY key", key
+            )
+        ]
 
     def answer(self, key: int, visit: str) -> HistoryRow | None:
         """The event that answered a visit, if one has."""
@@ -90,7 +95,9 @@ class Queries:
         return event
 
     def _damaged(self, what: str) -> StoreError:
-        return StoreError("store_damaged", f"{self._path} is damaged: {what} is not what was written", RESTORE)
+        return StoreError(
+            "store_damaged", f"{self._path} is damaged: {what} is not what was written", RESTORE
+        )
 
     def _fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         with self._lock, translated(self._path):
@@ -99,7 +106,7 @@ class Queries:
 
 def _row(row: Sequence[Any]) -> RunRow:
     key, run_id, root, parent, visit, position, depth, workflow, task, agent, digest, *rest = row
-    version, status, due, created, updated, snapshot = rest
+    version, status, due, pending, created, updated, snapshot = rest
     return RunRow(
         id=run_id,
         workflow=workflow,
@@ -115,6 +122,7 @@ def _row(row: Sequence[Any]) -> RunRow:
         version=version,
         status=status,
         due=due,
+        pending=pending,
         created=created,
         updated=updated,
         snapshot=snapshot,

@@ -26,6 +26,8 @@ class RunRow:
     version: int = 0
     status: str = "running"
     due: float | None = None
+    pending: str = ""
+    """The visits that it waits in, for lists."""
     created: float = 0
     updated: float = 0
     snapshot: str = ""
@@ -66,7 +68,7 @@ class Changes:
         return bool(self.created or self.updated or self.history)
 
 
-class Conflict(Exception):
+class ConflictError(Exception):
     """Somebody else has written to a run since it was read. Read again and try again."""
 
 

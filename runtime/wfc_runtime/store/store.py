@@ -7,25 +7,23 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from wfc_runtime.errors import NotFound
+from wfc_runtime.errors import NotFoundError
 from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS, connect, prepare_file
 from wfc_runtime.store.queries import Queries
-from wfc_runtime.store.records import Changes, Conflict, RunRow, checksum
+from wfc_runtime.store.records import Changes, ConflictError, RunRow, checksum
 from wfc_runtime.store.writer import Hook, Writer, no_hook
 
 T = TypeVar("T")
 
 _INSERT_RUN = (
     "INSERT INTO runs (id, root, parent, visit, position, depth, workflow, task, agent, digest, version, status, due, "
-    "created, updated, checksum, snapshot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+    "pending, created, updated, checksum, snapshot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 )
 _UPDATE_RUN = (
-    "UPDATE runs SET version = ?, status = ?, due = ?, updated = ?, digest = ?, checksum = ?, snapshot = ? "
+    "UPDATE runs SET version = ?, status = ?, due = ?, pending = ?, updated = ?, digest = ?, checksum = ?, snapshot = ? "
     "WHERE key = ? AND version = ?"
 )
-_INSERT_EVENT = (
-    "INSERT INTO history (run, seq, at, kind, visit, actor, checksum, data, told) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-)
+_INSERT_EVENT = "INSERT INTO history (run, seq, at, kind, visit, actor, checksum, data, told) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _INSERT_MODULE = "INSERT OR IGNORE INTO modules (digest, workflow, text, created) VALUES (?, ?, ?, ?)"
 
 
@@ -47,7 +45,7 @@ class Store:
         self._write_connection.close()
 
     def commit(self, changes: Changes) -> None:
-        """Write all of it. Raises `Conflict`, writing nothing, when a run has moved since it was read."""
+        """Write all of it. Raises `ConflictError`, writing nothing, when a run has moved since it was read."""
         self._writer.run(lambda connection: self._write(connection, changes))
 
     def exclusively(self, work: Callable[[Queries], tuple[Changes, T]]) -> T:
@@ -64,9 +62,11 @@ class Store:
         """Forget a run that is nobody's child, with its children and their history. How many runs went."""
 
         def job(connection: sqlite3.Connection) -> int:
-            found = connection.execute("SELECT key FROM runs WHERE id = ? AND parent IS NULL", (run_id,)).fetchone()
+            found = connection.execute(
+                "SELECT key FROM runs WHERE id = ? AND parent IS NULL", (run_id,)
+            ).fetchone()
             if found is None:
-                raise NotFound("unknown_run", f"there is no run `{run_id}` to erase")
+                raise NotFoundError("unknown_run", f"there is no run `{run_id}` to erase")
             (count,) = connection.execute("SELECT count(*) FROM runs WHERE root = ?", found).fetchone()
             connection.execute("DELETE FROM runs WHERE key = ?", found)
             return int(count)
@@ -80,10 +80,12 @@ class Store:
         for row in changes.created:
             self._insert(connection, row)
         for row, read_version in changes.updated.values():
-            check = checksum(row.snapshot)
-            values = (row.version, row.status, row.due, row.updated, row.digest, check, row.snapshot, row.key, read_version)
+            values = (
+                row.version, row.status, row.due, row.pending, row.updated, row.digest, checksum(row.snapshot),
+                row.snapshot, row.key, read_version,
+            )  # fmt: skip
             if connection.execute(_UPDATE_RUN, values).rowcount != 1:
-                raise Conflict(row.id)
+                raise ConflictError(row.id)
             self._hook("run")
         for row, event in changes.history:
             connection.execute(
@@ -102,7 +104,7 @@ class Store:
             _INSERT_RUN,
             (
                 row.id, row.root, row.parent, row.visit, row.position, row.depth, row.workflow, row.task, row.agent,
-                row.digest, row.version, row.status, row.due, row.created, row.updated,
+                row.digest, row.version, row.status, row.due, row.pending, row.created, row.updated,
                 checksum(row.snapshot), row.snapshot,
             ),
         )  # fmt: skip

@@ -81,13 +81,7 @@ class Writer:
         try:
             self._hook("begun")
             for ticket in batch:
-                connection.execute("SAVEPOINT job")
-                ticket.work(connection)
-                if isinstance(ticket.error, sqlite3.Error):
-                    raise ticket.error
-                if ticket.error is not None:
-                    connection.execute("ROLLBACK TO job")
-                connection.execute("RELEASE job")
+                self._one_of(batch, ticket)
             self._hook("written")
             connection.execute("COMMIT")
             self._hook("committed")
@@ -96,3 +90,16 @@ class Writer:
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
             raise
+
+    def _one_of(self, batch: list[_Ticket[object]], ticket: _Ticket[object]) -> None:
+        alone = len(batch) == 1
+        if not alone:
+            self._connection.execute("SAVEPOINT job")
+        ticket.work(self._connection)
+        # Alone, or with SQLite itself in trouble, nothing of the transaction is worth keeping.
+        if ticket.error is not None and (alone or isinstance(ticket.error, sqlite3.Error)):
+            raise ticket.error
+        if ticket.error is not None:
+            self._connection.execute("ROLLBACK TO job")
+        if not alone:
+            self._connection.execute("RELEASE job")

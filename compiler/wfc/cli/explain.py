@@ -1,0 +1,127 @@
+"""`wfc explain`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import textwrap
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import click
+
+from wfc.reference import FieldPage, ResultPage, StepPage, find_rule, find_step, rule_data, step_page, topics
+from wfc.render.style import Style, style_for
+from wfc.rules import RULES
+from wfc.rules.base import Rule
+from wfc.steps import STEP_TYPES
+from wfc.suggest import nearest
+
+_WIDTH = 100
+_FIXES = {
+    "safe": "fixable with `wfc check --fix`",
+    "unsafe": "fixable with `wfc check --fix --unsafe-fixes`",
+    "": "no automatic fix",
+}
+
+
+@click.command("explain", short_help="Explain a check or a step type.")
+@click.argument("topic", required=False)
+@click.option("--json", "as_json", is_flag=True, help="Print the page as JSON.")
+def command(topic: str | None, as_json: bool) -> int:
+    """Explain a check or a step type.
+
+    TOPIC is a check's code (WF301), its name (needs-state-missing) or a step type (shell). Without one, all
+    of them are listed.
+    """
+    style = style_for(sys.stdout)
+    if topic is None:
+        click.echo(_as_json(_list_data()) if as_json else "\n".join(_list(style)))
+        return 0
+    rule, step = find_rule(topic), find_step(topic)
+    if rule:
+        click.echo(_as_json(rule_data(rule)) if as_json else "\n".join(_rule(rule, style)))
+    elif step:
+        click.echo(_as_json(step.to_data()) if as_json else "\n".join(_step(step, style)))
+    else:
+        near = nearest(topic, topics()) or nearest(topic.upper(), topics())
+        hint = f"did you mean `{near}`?" if near else "`wfc explain` lists them all"
+        raise click.UsageError(f"there is no check or step type `{topic}`; {hint}")
+    return 0
+
+
+def _as_json(data: Any) -> str:
+    return json.dumps(data, indent=2, ensure_ascii=False)
+
+
+# -- everything there is -------------------------------------------------------
+
+
+def _list_data() -> dict[str, Any]:
+    pages = [step_page(kind) for kind in STEP_TYPES.values()]
+    return {
+        "checks": [{key: value for key, value in rule_data(rule).items() if key != "doc"} for rule in RULES],
+        "steps": [{"kind": "step", "name": page.name, "summary": page.summary} for page in pages],
+    }
+
+
+def _list(style: Style) -> Iterator[str]:
+    yield style.paint("Checks", "bold")
+    rows = [(rule.code, rule.name, str(rule.severity), rule.fix or "-", rule.summary) for rule in RULES]
+    yield from _table([("code", "name", "severity", "fix", "what it finds"), *rows])
+    yield ""
+    yield style.paint("Step types", "bold")
+    pages = [step_page(kind) for kind in STEP_TYPES.values()]
+    yield from _table([(page.name, page.summary) for page in pages])
+    yield ""
+    yield "`wfc explain TOPIC` tells more about one of them."
+
+
+# -- one page ------------------------------------------------------------------
+
+
+def _rule(rule: Rule, style: Style) -> Iterator[str]:
+    yield f"{style.paint(f'{rule.code} {rule.name}', 'bold')} ({rule.severity}, {_FIXES[rule.fix]})"
+    yield ""
+    yield rule.doc.strip()
+
+
+def _step(page: StepPage, style: Style) -> Iterator[str]:
+    yield f"{style.paint(page.name, 'bold')} (step type)"
+    yield ""
+    yield page.doc
+    yield ""
+    yield style.paint("Fields", "bold")
+    yield from _table([_field_row(field) for field in page.fields])
+    for result in page.results:
+        yield ""
+        yield from _result(page, result, style)
+
+
+def _field_row(field: FieldPage) -> tuple[str, ...]:
+    default = "" if field.default is None else f"default {_shown(field.default)}"
+    return field.name, "required" if field.required else default, f"{field.doc} Takes {field.takes}."
+
+
+def _shown(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value)
+
+
+def _result(page: StepPage, result: ResultPage, style: Style) -> Iterator[str]:
+    where = f" with `{result.where}`" if result.where else ""
+    yield style.paint(f"Result{where}", "bold")
+    rows = [(prop.name, prop.type, "may be left out" if prop.optional else "") for prop in result.properties]
+    yield from _table(rows) if rows else [f"  {result.type}"]
+    if any(field.name == "result_schema" for field in page.fields):
+        yield "  With `result_schema`: what that schema describes."
+
+
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterator[str]:
+    """Columns as wide as they must be; the last one is wrapped."""
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)][:-1]
+    indent = sum(width + 2 for width in widths) + 2
+    for row in rows:
+        start = "  " + "".join(f"{cell:<{width}}  " for cell, width in zip(row, widths, strict=False))
+        wrapped = textwrap.wrap(row[-1], max(40, _WIDTH - indent), break_on_hyphens=False) or [""]
+        yield (start + wrapped[0]).rstrip()
+        yield from (" " * indent + line for line in wrapped[1:])

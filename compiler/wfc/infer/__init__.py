@@ -1,0 +1,1 @@
+"""What values are, before anything runs: types through expressions, and of the state at every step."""

@@ -1,0 +1,107 @@
+"""Conditions on edges, taken apart: what each of them says, however it is written.
+
+`a and not b` that came out true says that `a` is true and `b` false. `x != 1` is `x == 1` the other way round, and
+`x | length > 0` says no more than `x`. So a condition is known again where it, or its opposite, is tested later.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+from jinja2 import nodes
+
+from wfc.flow import FlowEdge
+from wfc.template import Template, parse_template
+
+_OPPOSITES = {"ne": "eq", "gt": "lteq", "gteq": "lt", "notin": "in"}
+_LENGTHS = frozenset({"length", "count"})
+
+
+@dataclass(frozen=True, slots=True)
+class Clause:
+    """One condition that came out one way."""
+
+    key: str
+    """The condition in a form of its own: what means the same has the same."""
+    positive: bool
+    """How that form came out."""
+    template: Template
+    node: nodes.Expr
+    """The condition as it was written."""
+    outcome: bool
+    names: frozenset[str]
+    """What it looks at: `x` for a state field, `inputs.x` for an input. Once one is written, it says nothing."""
+
+
+def clauses_of_edge(edge: FlowEdge, others: list[FlowEdge]) -> tuple[Clause, ...]:
+    """What is known where an edge is taken; `others`: all edges from the same node."""
+    if edge.guard is None:
+        return ()
+    if edge.guard.name == "when":
+        return _clauses(edge.guard.text, True)
+    if edge.guard.name == "otherwise":
+        tests = (other.guard.text for other in others if other.guard and other.guard.name == "when")
+        return tuple(clause for text in tests for clause in _clauses(text, False))
+    return ()
+
+
+def _clauses(text: object, outcome: bool) -> tuple[Clause, ...]:
+    return _clauses_of_text(text, outcome) if isinstance(text, str) else ()
+
+
+@lru_cache(maxsize=2048)
+def _clauses_of_text(text: str, outcome: bool) -> tuple[Clause, ...]:
+    template = parse_template(text)
+    expression = template.expression if template.ast is not None else None
+    return tuple(_split(template, expression, outcome)) if expression is not None else ()
+
+
+def _split(template: Template, node: nodes.Expr, outcome: bool) -> Iterator[Clause]:
+    if isinstance(node, nodes.Not):
+        yield from _split(template, node.node, not outcome)
+    elif isinstance(node, nodes.And if outcome else nodes.Or):
+        yield from _split(template, node.left, outcome)
+        yield from _split(template, node.right, outcome)
+    else:
+        names = names_in(node)
+        if names is not None:
+            key, same = _form(node)
+            yield Clause(key, outcome == same, template, node, outcome, names)
+
+
+def _form(node: nodes.Expr) -> tuple[str, bool]:
+    """The condition in its own form, and whether that form is true when it is."""
+    if not isinstance(node, nodes.Compare) or len(node.ops) != 1:
+        return repr(node), True
+    sign, right = node.ops[0].op, node.ops[0].expr
+    zero = isinstance(right, nodes.Const) and right.value == 0
+    if (
+        zero
+        and isinstance(node.expr, nodes.Filter)
+        and node.expr.name in _LENGTHS
+        and sign in ("gt", "ne", "eq")
+    ):
+        return repr(node.expr.node), sign != "eq"
+    opposite = _OPPOSITES.get(sign)
+    return f"{node.expr!r} {opposite or sign} {right!r}", opposite is None
+
+
+def names_in(node: nodes.Node) -> frozenset[str] | None:
+    """The state fields and inputs in an expression; None where it can change for another reason."""
+    found: set[str] = set()
+    todo: list[nodes.Node] = [node]
+    while todo:
+        one = todo.pop()
+        if isinstance(one, nodes.Call) and isinstance(one.node, nodes.Name):
+            return None
+        if isinstance(one, nodes.Name) and one.name == "state":
+            return None
+        if isinstance(one, nodes.Getattr) and isinstance(one.node, nodes.Name):
+            root = one.node.name
+            if root in ("state", "inputs"):
+                found.add(one.attr if root == "state" else f"inputs.{one.attr}")
+                continue
+        todo.extend(one.iter_child_nodes())
+    return frozenset(found)

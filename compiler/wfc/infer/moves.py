@@ -1,0 +1,147 @@
+"""What taking an edge does to what is known: definitions and clauses that end, and those that begin."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from wfc.core.state_use import state_use
+from wfc.core.values import Text
+from wfc.flow import Flow, FlowEdge
+from wfc.infer.conditions import Clause, clauses_of_edge
+from wfc.infer.definitions import Definitions
+from wfc.ir import Region
+from wfc.steps.base import Step
+from wfc.steps.foreach import Foreach
+
+_FAILURES = frozenset({"recover", "retry"})
+
+
+@dataclass(slots=True)
+class Move:
+    kill: int = 0
+    gen: int = 0
+    forget: int = 0
+    learn: int = 0
+
+
+class Clauses:
+    """The conditions of a scope, each a bit, and for each field a bit that says that it is not null."""
+
+    def __init__(self) -> None:
+        self.all: list[Clause | None] = []
+        self._bits: dict[object, int] = {}
+        self.of_name: dict[str, int] = {}
+        """The clauses that look at a name: `x` for a state field, `inputs.x` for an input."""
+
+    def bit(self, clause: Clause) -> int:
+        return self._bit((clause.key, clause.positive), clause, clause.names)
+
+    def present(self, field: str) -> int:
+        return self._bit(field, None, (field,))
+
+    def _bit(self, key: object, clause: Clause | None, names: Iterable[str]) -> int:
+        if key not in self._bits:
+            self._bits[key] = 1 << len(self.all)
+            self.all.append(clause)
+            for name in names:
+                self.of_name[name] = self.of_name.get(name, 0) | self._bits[key]
+        return self._bits[key]
+
+    def opposite(self, clause: Clause) -> int:
+        """The bit of the same condition with the other outcome; 0 where nobody learns that."""
+        return self._bits.get((clause.key, not clause.positive), 0)
+
+    def of_mask(self, mask: int) -> Iterator[Clause]:
+        while mask:
+            low = mask & -mask
+            clause = self.all[low.bit_length() - 1]
+            if clause is not None:
+                yield clause
+            mask ^= low
+
+
+class Moves:
+    """The move of every edge of a flow."""
+
+    def __init__(self, flow: Flow, definitions: Definitions, texts: dict[str, list[Text]]) -> None:
+        self._flow = flow
+        self._definitions = definitions
+        self._texts = texts
+        self.clauses = Clauses()
+        self.learned: dict[FlowEdge, tuple[Clause, ...]] = {}
+        for edge in flow.edges:
+            found = clauses_of_edge(edge, flow.out[edge.source])
+            if found:
+                self.learned[edge] = found
+                for clause in found:
+                    self.clauses.bit(clause)
+        self._asserted = {node: self._assertions(found) for node, found in texts.items()}
+        self.region_fields = {
+            region.end: _fields_written(region, definitions)
+            for state in flow.states.values()
+            for region in state.regions
+        }
+        self.of: dict[FlowEdge, Move] = {edge: self._move(edge) for edge in flow.edges}
+
+    def _assertions(self, texts: list[Text]) -> tuple[frozenset[str], frozenset[str]]:
+        """Fields that are read without a guard: where the flow goes on they were there; and those read into."""
+        there: set[str] = set()
+        deep: set[str] = set()
+        for text in texts:
+            for field, reads in state_use(text.template).fields.items():
+                if field not in self._definitions.masks:
+                    continue
+                plain = [read for read in reads if not read.guarded]
+                if plain:
+                    there.add(field)
+                if any(len(read.path) > 1 for read in plain):
+                    deep.add(field)
+                    self.clauses.present(field)
+        return frozenset(there), frozenset(deep)
+
+    def _move(self, edge: FlowEdge) -> Move:
+        state = self._flow.states.get(edge.source)
+        move = Move()
+        if state is not None and state.step is not None and edge.join is None:
+            if state.regions:
+                self._fork(move, state.regions, edge.target)
+            if edge.event not in _FAILURES:
+                self._assert(move, edge.source)
+            if state.kind == state.step.kind:
+                self._write(move, state.step, edge.event)
+        for clause in self.learned.get(edge, ()):
+            move.learn |= self.clauses.bit(clause)
+        return move
+
+    def _fork(self, move: Move, regions: tuple[Region, ...], target: str) -> None:
+        """Branches run side by side: what one writes, another may find written."""
+        for region in regions:
+            if region.initial != target:
+                for field in self.region_fields[region.end]:
+                    move.gen |= self._definitions.masks[field] & ~self._definitions.start
+                    move.forget |= self.clauses.of_name.get(field, 0)
+
+    def _assert(self, move: Move, node: str) -> None:
+        there, deep = self._asserted.get(node, (frozenset(), frozenset()))
+        for field in there:
+            move.kill |= self._definitions.unset(field)
+        for field in deep:
+            move.learn |= self.clauses.present(field)
+
+    def _write(self, move: Move, step: Step, event: str | None) -> None:
+        for definition in self._definitions.by_step.get(step, ()):
+            if definition.after_failure != (event == "recover") or event == "retry":
+                continue
+            # A call that fails may have done so before it had a child to leave anything behind.
+            if not definition.after_failure or isinstance(step, Foreach):
+                move.kill |= self._definitions.masks[definition.field]
+            move.gen |= definition.bit
+            names = self.clauses.of_name.get(definition.field, 0)
+            move.forget |= names
+            move.learn &= ~names
+
+
+def _fields_written(region: Region, definitions: Definitions) -> frozenset[str]:
+    steps = {state.step for state in region.walk() if state.step is not None}
+    return frozenset(found.field for step in steps for found in definitions.by_step.get(step, ()))

@@ -1,0 +1,165 @@
+"""Which definitions of a field, and which conditions, hold at each node of a scope's flow.
+
+Reaching definitions (what may have written a field last) and clauses that must hold, each a bit of one integer
+per node, by a worklist in the order of the flow: nearly linear in the number of steps.
+"""
+
+from __future__ import annotations
+
+from heapq import heappop, heappush
+
+from wfc.core.types import ANY, Type
+from wfc.core.values import Text
+from wfc.flow import Flow, FlowEdge
+from wfc.infer.conditions import Clause
+from wfc.infer.definitions import Definitions
+from wfc.infer.moves import Moves
+from wfc.infer.terms import present
+from wfc.infer.texts import places_of_texts
+
+_MOST_CLAUSES = 32
+
+
+class StateFlow:
+    def __init__(self, flow: Flow, definitions: Definitions) -> None:
+        self.flow = flow
+        self.definitions = definitions
+        self.places = places_of_texts(flow)
+        self.moves = Moves(flow, definitions, self._texts_at_nodes())
+        self.reach: dict[str, int] = {}
+        """The definitions that may hold at a node; a node that is not here is never come to."""
+        self.held: dict[str, int] = {}
+        """The clauses that hold at a node, whatever the way to it."""
+        self._types: dict[tuple[str, int], Type] = {}
+        self._solve()
+
+    def _texts_at_nodes(self) -> dict[str, list[Text]]:
+        found: dict[str, list[Text]] = {}
+        steps = dict.fromkeys(state.step for state in self.flow.states.values() if state.step is not None)
+        for step in steps:
+            for text in step.texts():
+                if not text.template.is_literal:
+                    found.setdefault(self.places[step, text.node], []).append(text)
+        return found
+
+    # -- solving ---------------------------------------------------------------
+
+    def _solve(self) -> None:
+        order = _order(self.flow)
+        rank = {node: number for number, node in enumerate(order)}
+        todo = [0] if order else []
+        waiting = set(todo)
+        while todo:
+            number = heappop(todo)
+            waiting.discard(number)
+            node = order[number]
+            found = self._before(node)
+            if found is None or found == (self.reach.get(node), self.held.get(node)):
+                continue
+            self.reach[node], self.held[node] = found
+            for edge in self.flow.out.get(node, ()):
+                following = rank[edge.target]
+                if following not in waiting:
+                    waiting.add(following)
+                    heappush(todo, following)
+
+    def _before(self, node: str) -> tuple[int, int] | None:
+        """What holds when a node is come to: what may on any way, and what must on every way."""
+        ways = [(self.definitions.start, 0)] if node == self.flow.initial else []
+        joined: dict[str, list[FlowEdge]] = {}
+        for edge in self.flow.into.get(node, ()):
+            if edge.join is not None:
+                joined.setdefault(edge.join, []).append(edge)
+            elif edge.source in self.reach:
+                ways.append(self._after(edge))
+        for edges in joined.values():
+            if all(edge.source in self.reach for edge in edges):
+                ways.append(self._joined(edges))
+        if not ways:
+            return None
+        reach, held = 0, -1
+        for definitions, clauses in ways:
+            reach |= definitions
+            held &= clauses
+        return reach, held
+
+    def _after(self, edge: FlowEdge) -> tuple[int, int]:
+        move = self.moves.of[edge]
+        reach = self.reach[edge.source] & ~move.kill | move.gen
+        return reach, self.held[edge.source] & ~move.forget | move.learn
+
+    def _joined(self, edges: list[FlowEdge]) -> tuple[int, int]:
+        """Every branch has come to its end: each has the last word on the fields that it writes."""
+        written = [self._mask(self.moves.region_fields[edge.source]) for edge in edges]
+        everything = 0
+        for mask in written:
+            everything |= mask
+        reach = held = 0
+        for number, edge in enumerate(edges):
+            reach |= self.reach[edge.source] & (written[number] | ~everything)
+            others = [fields for place, fields in enumerate(self._region_fields(edges)) if place != number]
+            forget = 0
+            for field in (field for fields in others for field in fields):
+                forget |= self.moves.clauses.of_name.get(field, 0)
+            held |= self.held[edge.source] & ~forget
+        return reach, held
+
+    def _region_fields(self, edges: list[FlowEdge]) -> list[frozenset[str]]:
+        return [self.moves.region_fields[edge.source] for edge in edges]
+
+    def _mask(self, fields: frozenset[str]) -> int:
+        found = 0
+        for field in fields:
+            found |= self.definitions.masks[field]
+        return found
+
+    # -- answers ---------------------------------------------------------------
+
+    def mask_at(self, node: str, field: str) -> int:
+        return self.reach.get(node, 0) & self.definitions.masks.get(field, 0)
+
+    def type_at(self, node: str, field: str) -> Type:
+        """What a field can be when a node is come to."""
+        mask = self.mask_at(node, field)
+        kind = self._type(field, mask) if mask else ANY
+        return present(kind) if self.held[node] & self.moves.clauses.present(field) else kind
+
+    def _type(self, field: str, mask: int) -> Type:
+        if (field, mask) not in self._types:
+            self._types[field, mask] = self.definitions.type_of(mask)
+        return self._types[field, mask]
+
+    def overall(self, field: str) -> Type:
+        """What a field can be, anywhere."""
+        mask = self.definitions.masks.get(field)
+        return self._type(field, mask) if mask else ANY
+
+    def forget_types(self) -> None:
+        """Some definition is known better now."""
+        self._types.clear()
+
+    def clauses_at(self, node: str, names: set[str]) -> list[Clause]:
+        """The conditions that hold at a node and look at one of these names."""
+        clauses = self.moves.clauses
+        wanted = 0
+        for name in names:
+            wanted |= clauses.of_name.get(name, 0)
+        found = list(clauses.of_mask(self.held.get(node, 0) & wanted)) if wanted else []
+        return found[:_MOST_CLAUSES]
+
+
+def _order(flow: Flow) -> list[str]:
+    """The nodes that can be come to, each after those that lead to it, loops left out."""
+    found: list[str] = []
+    seen = {flow.initial}
+    path = [(flow.initial, iter(flow.out.get(flow.initial, ())))]
+    while path:
+        node, edges = path[-1]
+        edge = next(edges, None)
+        if edge is None:
+            path.pop()
+            found.append(node)
+        elif edge.target not in seen:
+            seen.add(edge.target)
+            path.append((edge.target, iter(flow.out.get(edge.target, ()))))
+    return found[::-1]

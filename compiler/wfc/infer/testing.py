@@ -1,0 +1,151 @@
+"""Tests: what `and`, `or`, `not`, `is ...` and comparisons show about the paths in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from jinja2 import nodes
+
+from wfc.core.types import BOOL, NULL, Exact, Type
+from wfc.infer import comparison, uses
+from wfc.infer.access import Reached, follow
+from wfc.infer.constant import check_constant
+from wfc.infer.environment import Held, Path
+from wfc.infer.facts import NO_FACTS, Facts, Outcome
+from wfc.infer.terms import UNDEFINED, falsy, join, kind_of, options, present, truthy, without
+
+if TYPE_CHECKING:
+    from wfc.infer.expressions import Inference
+
+_PRESENCE = frozenset({"defined", "undefined"})
+_DEFAULTS = frozenset({"default", "d"})
+_KIND_TESTS = {
+    "string": {"text"}, "mapping": {"object"}, "number": {"number", "bool"}, "integer": {"number"},
+    "float": {"number"}, "boolean": {"bool"}, "true": {"bool"}, "false": {"bool"}, "none": {"null"},
+    "sequence": {"list", "object", "text"}, "iterable": {"list", "object", "text"},
+}  # fmt: skip
+_PARTIAL = frozenset({"integer", "float", "true", "false"})
+"""Tests that a value of the right kind can fail as well."""
+
+
+def outcome(walk: Inference, node: nodes.Node, asked: bool) -> Outcome:
+    if isinstance(node, nodes.Not):
+        inner = walk.test(node.node)
+        return Outcome(BOOL, inner.false, inner.true)
+    if isinstance(node, nodes.And | nodes.Or):
+        return _both(walk, node, asked)
+    if isinstance(node, nodes.Test):
+        return _test(walk, node)
+    if isinstance(node, nodes.Compare):
+        return _comparison(walk, node)
+    if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
+        return _path(walk, node, asked)
+    if isinstance(node, nodes.Filter) and node.name in _DEFAULTS and node.node is not None:
+        return _defaulted(walk, node, node.node)
+    kind = walk.type_of(node)
+    return Outcome(kind, *_held(node)) if isinstance(node, nodes.Expr) else Outcome(kind)
+
+
+def _held(node: nodes.Expr) -> tuple[Facts, Facts]:
+    return Facts(held=(Held(node, True),)), Facts(held=(Held(node, False),))
+
+
+def _both(walk: Inference, node: nodes.And | nodes.Or, asked: bool) -> Outcome:
+    is_and = isinstance(node, nodes.And)
+    left = walk.test(node.left)
+    before = walk.assume(left.true if is_and else left.false)
+    right = walk.test(node.right, asked)
+    walk.facts, walk.held = before
+    if is_and:
+        return Outcome(
+            join(falsy(left.type), right.type),
+            left.true.and_(right.true),
+            left.false.or_(left.true.and_(right.false)),
+        )
+    return Outcome(
+        join(truthy(left.type), right.type),
+        left.true.or_(left.false.and_(right.true)),
+        left.false.and_(right.false),
+    )
+
+
+def _path(walk: Inference, node: nodes.Expr, asked: bool) -> Outcome:
+    reached = follow(walk, node)
+    if asked:
+        check_constant(walk, node, reached.path)
+    yes, no = _held(node)
+    return Outcome(
+        reached.type,
+        _narrow(walk, reached, truthy(reached.type)).and_(yes),
+        _narrow(walk, reached, falsy(reached.type)).and_(no),
+    )
+
+
+def _narrow(walk: Inference, reached: Reached, kind: Type, *, there: bool = True) -> Facts:
+    """A narrower type for a path; where it is there, so is all that leads to it."""
+    path = reached.path
+    if path is None:
+        return NO_FACTS
+    paths: dict[Path, Type] = {path: kind}
+    for length in range(2, len(path)) if there else ():
+        before = walk.facts.get(path[:length], walk.seen.get(path[:length]))
+        if before is not None and present(before) != before:
+            paths[path[:length]] = present(before)
+    return Facts(paths)
+
+
+def _defaulted(walk: Inference, node: nodes.Filter, operand: nodes.Expr) -> Outcome:
+    """Where `x | default(false)` is true, x was there: the default itself would not have been."""
+    reached = follow(walk, operand, guarded=True)
+    kind = uses.applied(walk, node, reached.type)
+    empty = not node.args or (isinstance(node.args[0], nodes.Const) and not node.args[0].value)
+    if not empty:
+        return Outcome(kind, *_held(node))
+    return Outcome(kind, _narrow(walk, reached, truthy(reached.type)).and_(_held(operand)[0]), _held(node)[1])
+
+
+def _test(walk: Inference, node: nodes.Test) -> Outcome:
+    reached = follow(walk, node.node, guarded=node.name in _PRESENCE)
+    uses.tested(walk, node, reached.type)
+    yes, no = _held(node)
+    if node.name in _PRESENCE:
+        there = _narrow(walk, reached, without(reached.type, UNDEFINED))
+        gone = _narrow(walk, reached, UNDEFINED, there=False)
+        return Outcome(BOOL, *((there, gone) if node.name == "defined" else (gone, there)))
+    wanted = _KIND_TESTS.get(node.name)
+    if wanted is None:
+        return Outcome(BOOL, yes, no)
+    fitting, other = _split(reached.type, lambda option: kind_of(option) in wanted)
+    if node.name in _PARTIAL:
+        other = reached.type
+    return Outcome(BOOL, _narrow(walk, reached, fitting).and_(yes), _narrow(walk, reached, other).and_(no))
+
+
+def _split(kind: Type, fits: Callable[[Type], bool]) -> tuple[Type, Type]:
+    """What it can be where it fits, and where not; what is not known can be either."""
+    known = [option for option in options(kind) if kind_of(option) not in ("any", "nothing")]
+    open_ = [option for option in options(kind) if option not in known]
+    yes = [option for option in known if fits(option)]
+    no = [option for option in known if option not in yes]
+    return join(*open_, *yes), join(*open_, *no)
+
+
+def _comparison(walk: Inference, node: nodes.Compare) -> Outcome:
+    reached = comparison.check(walk, node)
+    yes, no = _held(node)
+    operand = node.ops[0]
+    if len(node.ops) > 1 or operand.op not in ("eq", "ne") or not isinstance(operand.expr, nodes.Const):
+        return Outcome(BOOL, yes, no)
+    same, other = (_narrow(walk, reached, kind) for kind in _compared(reached.type, operand.expr.value))
+    if operand.op == "ne":
+        same, other = other, same
+    return Outcome(BOOL, same.and_(yes), other.and_(no))
+
+
+def _compared(kind: Type, value: object) -> tuple[Type, Type]:
+    """What is left of a type where the value equals this one, and where it does not."""
+    if value is None:
+        return _split(kind, lambda option: option == NULL)
+    other = join(*(one for one in options(kind) if not (isinstance(one, Exact) and one.value == value)))
+    return present(kind), other

@@ -1,0 +1,50 @@
+"""From a `Child` that a machine asks for to the machine that it is and the inputs it starts with."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import StepError, WfcError
+from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.events import Child
+from wfc_runtime.machine.inputs import bind_item, check_inputs
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.registry import Module
+from wfc_runtime.service.brief import brief_machine, brief_text
+
+AnyMachine = type[Machine[Any, Any]]
+
+
+@dataclass(frozen=True)
+class Beginning:
+    machine: AnyMachine
+    inputs: dict[str, Json]
+
+
+def machine_of(module: Module, task: str | None, agent: str | None) -> AnyMachine:
+    """Which machine of a module a run is: the workflow's own, a task's, or the brief of one."""
+    if task is None:
+        return module.workflow.machine
+    machine = module.workflow.tasks[task]
+    return brief_machine(machine, agent) if is_briefed(agent) else machine
+
+
+def is_briefed(agent: str | None) -> bool:
+    """Whether the child is one brief for a named agent, instead of steps."""
+    return agent is not None and agent != "@task"
+
+
+def begin_child(module: Module, child: Child, limits: Limits) -> Beginning:
+    """Raises `StepError` where the item or the inputs don't fit the task."""
+    task = module.workflow.machine if child.task is None else module.workflow.tasks[child.task]
+    given = child.inputs if child.inputs is not None else bind_item(task, child.scope.get("item"))
+    try:
+        inputs = check_inputs(task, given, limits)
+    except WfcError as error:
+        raise StepError(error.code, error.message, error.hint) from None
+    if child.task is not None and child.agent is not None and is_briefed(child.agent):
+        text = brief_text(child.task, task, inputs, child.scope)
+        return Beginning(brief_machine(task, child.agent), {"instructions": text})
+    return Beginning(task, inputs)

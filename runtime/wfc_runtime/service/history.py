@@ -1,0 +1,117 @@
+"""Events as the history keeps them: what came in, what moved, what was written, and who was told what."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from hashlib import sha256
+from typing import Any
+
+from wfc_runtime.contract import Json
+from wfc_runtime.machine.effects import Action
+from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
+from wfc_runtime.machine.plain import size_of, to_text
+from wfc_runtime.machine.snapshot import Pending
+from wfc_runtime.store.records import HistoryRow
+
+_KINDS: dict[type[Event], str] = {
+    Start: "started",
+    Submit: "submitted",
+    Clock: "clock",
+    ChildEnded: "child_ended",
+    Cancel: "cancelled",
+}
+_WHOLE = 256
+"""Values up to so many bytes are kept with the event that wrote them. Longer ones are in the state, or come out of a
+replay: a list that grows by one item per turn must not be kept whole each time."""
+_COMPRESSED = 512
+
+
+def event_kind(event: Event, outcome: Outcome) -> str:
+    return "refused" if outcome.refusal is not None else _KINDS[type(event)]
+
+
+def event_data(event: Event, outcome: Outcome, more: Mapping[str, Json]) -> str:
+    """What the history keeps of an event and its outcome, as JSON."""
+    given = getattr(event, "result", None)
+    kept = [name for name, value in outcome.written.items() if isinstance(event, Submit) and value is given]
+    written = {name: _short(value) for name, value in outcome.written.items() if name not in kept}
+    data: dict[str, Json] = {**_given(event, outcome), **more}
+    for name, value in (
+        ("kept_as", kept),
+        ("written", written),
+        ("left", outcome.left),
+        ("entered", outcome.entered),
+        ("notes", outcome.notes),
+        ("children", [child.id for child in outcome.started]),
+    ):
+        if value:
+            data[name] = value
+    return to_text(data)
+
+
+def _given(event: Event, outcome: Outcome) -> dict[str, Json]:
+    if outcome.refusal is not None:
+        return {"refusal": outcome.refusal.message}
+    match event:
+        case Start():
+            scope = {name: value for name, value in event.scope.items() if name != "previous"}
+            return {"inputs": event.inputs, **({"scope": scope} if scope else {})}
+        case Submit():
+            return {"result": event.result}
+        case ChildEnded():
+            return {
+                "index": event.index,
+                **({"error": event.result["error"]} if "error" in event.result else {}),
+            }
+        case Cancel():
+            return {"reason": event.reason}
+    return {}
+
+
+def _short(value: Json) -> Json:
+    size = size_of(value)
+    return value if size <= _WHOLE else {"bytes": size}
+
+
+def action_digest(action: Action) -> str:
+    """Names what was shown, so that an answer is bound to it."""
+    return sha256(to_text([action.type, action.parameters]).encode()).hexdigest()[:32]
+
+
+def same_result(one: Json, other: Json) -> bool:
+    """Whether two results are the same JSON, whatever the order of their keys. 1, 1.0 and true are not the same."""
+    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+
+
+def pack_told(shown: dict[str, Json]) -> bytes:
+    """What the caller was told is pending. Empty: that the run had ended."""
+    if not shown:
+        return b""
+    text = to_text(shown).encode()
+    return zlib.compress(text) if len(text) > _COMPRESSED else text
+
+
+def unpack_told(told: bytes) -> dict[str, Pending]:
+    if not told:
+        return {}
+    data = json.loads(told if told[:1] == b"{" else zlib.decompress(told))
+    return {visit: Pending(**one) for visit, one in data.items()}
+
+
+def shown_event(row: HistoryRow) -> dict[str, Any]:
+    """An event as the history is read."""
+    data = json.loads(row.data)
+    at = datetime.fromtimestamp(row.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+    event: dict[str, Any] = {"seq": row.seq, "at": at, "event": row.kind}
+    if row.visit is not None:
+        event["step_id"] = row.visit
+    if row.actor is not None:
+        event["actor"] = row.actor
+    written = {**{name: data.get("result") for name in data.pop("kept_as", [])}, **data.pop("written", {})}
+    event.update(data)
+    if written:
+        event["written"] = written
+    return event

@@ -1,0 +1,45 @@
+"""Ids: made with 128 random bits, and looked at before anything is done with one."""
+
+from __future__ import annotations
+
+import re
+import secrets
+from base64 import b32encode
+
+from wfc_runtime.errors import RequestError
+
+_RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,127}")
+# Step ids may begin with an underscore.
+_STEP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@:-]{0,127}")
+_MOST_ACTOR = 200
+
+
+def new_id() -> str:
+    return b32encode(secrets.token_bytes(16)).decode().rstrip("=").lower()
+
+
+def check_run_id(value: object) -> str:
+    return _checked(value, _RUN_ID, "workflow_id", "Use the workflow_id of a reply, as it stands there.")
+
+
+def check_step_id(value: object) -> str:
+    return _checked(value, _STEP_ID, "step_id", "Use the step_id of the pending action, as it stands there.")
+
+
+def check_name(value: object) -> str:
+    return _checked(value, _STEP_ID, "workflow", "Name a workflow that list_workflows shows.")
+
+
+def check_actor(value: str | None) -> str | None:
+    """Who called, as far as the client says: kept short and printable, never refused."""
+    if not value:
+        return None
+    return "".join(char if char.isprintable() else "?" for char in value)[:_MOST_ACTOR]
+
+
+def _checked(value: object, pattern: re.Pattern[str], what: str, hint: str) -> str:
+    if not isinstance(value, str):
+        raise RequestError("invalid_id", f"`{what}` must be text", hint)
+    if not pattern.fullmatch(value):
+        raise RequestError("invalid_id", f"`{what}` is not an id: {value[:60]!r}", hint)
+    return value

@@ -1,0 +1,44 @@
+"""What every engine offers. The MCP server and the console know nothing else of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from wfc_runtime.contract import Json
+
+Reply = dict[str, Any]
+"""{"workflow_id", "status", then "action", "actions", "result", "error" or "reason", and "next" last}."""
+
+
+class Service(Protocol):
+    """Runs, driven from outside. Each method raises `WfcError` and nothing else; what it answers is durable."""
+
+    def start(self, workflow: str, inputs: Json = None, *, actor: str | None = None) -> Reply:
+        """Start a run of the current version of a workflow, up to its first action or its end."""
+
+    def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
+        """Answer a pending visit. The same answer again gets the same reply and changes nothing."""
+
+    def next_step(self, run: str) -> Reply:
+        """What a run asks for now: for whoever works a child, and whenever a wait is over."""
+
+    def status(self, run: str) -> Reply:
+        """Like `next_step`, with the workflow's name and how far it is."""
+
+    def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
+        """The named fields; without names, which fields there are and how large."""
+
+    def runs(self, status: str | None = None, *, limit: int = 50, before: str | None = None) -> Reply:
+        """Runs, the newest first: those under way, or those of a status, or "all". Children are not listed."""
+
+    def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
+        """End a run and everything that works for it."""
+
+    def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
+        """What happened, when, and who answered."""
+
+    def migrate(self, run: str, *, actor: str | None = None) -> Reply:
+        """Go on with the current version of the workflow, if the run's steps are still in it."""
+
+    def close(self) -> None: ...

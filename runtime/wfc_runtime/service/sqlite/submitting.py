@@ -1,0 +1,95 @@
+"""Answers to pending visits: taken once, told again when they are sent again, refused with the way on otherwise."""
+
+from __future__ import annotations
+
+import json
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RefusedError, WfcError
+from wfc_runtime.machine.events import Submit
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.plain import NotPlainError, check_plain
+from wfc_runtime.service.history import action_digest, pack_told, same_result, unpack_told
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.replies import Subject, ended_reply, pending_reply, reply_of, shown_pending
+from wfc_runtime.service.sqlite.work import Active, Work
+from wfc_runtime.store import HistoryRow
+
+
+def submit(job: Work, active: Active, step_id: str, result: Json, limits: Limits) -> Reply | WfcError:
+    """A reply; or, to be raised once what it changed is committed, the refusal of a result that does not fit."""
+    try:
+        check_plain(result, limits.result_bytes, limits.nesting)
+        answered = job.queries.answer(active.row.key, step_id)
+        if answered is not None:
+            return _again(active, answered, result)
+        entry = _answer(job, active, step_id, result)
+    except NotPlainError as error:
+        hint = "Write what is large to a file and submit its path, or shorten it."
+        raise _with_way_on(active, RefusedError("result_unfit", f"the result {error}", hint), job.at) from None
+    except RefusedError as refused:
+        raise _with_way_on(active, refused, job.at) from None
+    if job.refusal is not None:
+        return _with_way_on(active, job.refusal, job.at)
+    entry.told = pack_told(shown_pending(active.now.pending))
+    return reply_to(active, job.at)
+
+
+def _answer(job: Work, active: Active, step_id: str, result: Json) -> HistoryRow:
+    pending = active.now.pending.get(step_id)
+    # A wait that is over is ended by whoever asks, and so by this submit.
+    if pending is None or pending.resume_at is None or pending.resume_at > job.at:
+        job.catch_up(active.row.root)
+        pending = active.now.pending.get(step_id)
+    shown = (
+        {}
+        if pending is None
+        else {"shown": action_digest(active.machine.steps[pending.state].action(pending))}
+    )
+    event = Submit(at=job.at, id=job.event_id(active), visit=step_id, result=result)
+    return job.apply(active, event, step_id, shown)
+
+
+def _again(active: Active, answered: HistoryRow, result: Json) -> Reply:
+    """The same answer gets the same reply. Another one comes too late."""
+    if not same_result(json.loads(answered.data).get("result"), result):
+        raise RefusedError(
+            "answered", f"`{answered.visit}` has been answered, with another result; that one stands"
+        )
+    told = unpack_told(answered.told or b"")
+    subject = subject_of(active)
+    return (
+        pending_reply(subject, active.machine, told, answered.at)
+        if told
+        else ended_reply(subject, active.now)
+    )
+
+
+def _with_way_on(active: Active, refused: RefusedError, at: float) -> RefusedError:
+    """A refusal that says what is pending and which call answers it."""
+    way = reply_to(active, at)["next"]
+    pending = ", ".join(f"`{visit}`" for visit in active.now.pending)
+    waiting = f"Pending: {pending}." if pending else f"The run is {active.now.status}."
+    hint = refused.hint if refused.hint.startswith("Pending") else f"{refused.hint} {waiting}".strip()
+    return RefusedError(refused.code, refused.message, f"{hint} Next: {way}")
+
+
+def reply_to(active: Active, at: float) -> Reply:
+    return reply_of(subject_of(active), active.machine, active.now, at)
+
+
+def subject_of(active: Active) -> Subject:
+    row = active.row
+    is_child = row.parent is not None or row.parent_row is not None
+    return Subject(row.id, row.agent, is_child, _place_of_failure(active))
+
+
+def _place_of_failure(active: Active) -> str:
+    """The line of the YAML where a run failed."""
+    error = active.now.error
+    if active.now.status != "failed" or not error:
+        return ""
+    name = str(error.get("step_id", "")).partition("@")[0]
+    chart = active.row.task or active.row.workflow
+    states = (state.id for state in active.machine.states_map.values() if state.name == name)
+    return active.module.place_of(chart, next(states, ""))

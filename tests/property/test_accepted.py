@@ -1,0 +1,78 @@
+"""Generated workflows of the whole language: what wfc accepts must work, all the way to the end of a run."""
+
+from __future__ import annotations
+
+from random import Random
+
+import black
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from tests.property.driver import Agent
+from tests.property.grammar import HELPER, Tree, to_yaml, workflows
+from tests.property.inputs import sample
+from tests.property.modules import accepted, imported, samples
+from tests.property.survival import compiled, survived
+from tests.support import ROOT
+from wfc.check import has_errors
+
+EXPECTED = {"agent_error", "timeout", "result_misfit", "max_iterations", "child_failed", "expression"}
+"""How a run of a right workflow may fail: by its agents, by a bound, or by a field that a jump left unset."""
+
+few = settings(max_examples=settings.default.max_examples // 2 or 1)
+
+
+def test_most_generated_workflows_are_right() -> None:
+    trees = samples(workflows(), 60)
+    assert sum(accepted(tree) is not None for tree in trees) >= 50
+
+
+@given(workflows())
+def test_a_generated_workflow_is_compiled_or_told_what_is_wrong_with_it(tree: Tree) -> None:
+    survived(to_yaml(tree), HELPER)
+
+
+@given(workflows(), st.integers(0, 2**32))
+def test_what_is_accepted_can_be_driven_to_an_end(tree: Tree, seed: int) -> None:
+    text = accepted(tree)
+    assume(text is not None)
+    helper = compiled(HELPER).modules[0].text
+    with imported(helper) as called, imported(text or "") as workflow:
+        agent = Agent({"helper": called}, Random(seed))
+        needed = {name: sample(decl) for name, decl in tree["inputs"].items() if decl.get("required")}
+        end = agent.work(workflow, needed)
+    assert end.status in ("completed", "failed")
+    if end.status == "failed":
+        assert end.error is not None
+        assert end.error["code"] in EXPECTED
+        assert end.error["message"]
+        assert str(end.error["step_id"]).split("@")[0] in to_yaml(tree)
+
+
+@few
+@given(workflows())
+def test_what_is_accepted_is_laid_out_as_black_would(tree: Tree) -> None:
+    text = accepted(tree)
+    assume(text is not None)
+    assert black.format_str(text or "", mode=black.Mode()) == text
+
+
+@few
+@given(workflows())
+def test_the_same_source_gives_the_same_bytes(tree: Tree) -> None:
+    assert compiled(to_yaml(tree), HELPER).modules == [] or accepted(tree) == accepted(tree)
+
+
+@pytest.mark.slow
+def test_modules_of_generated_workflows_pass_mypy_strict(tmp_path_factory: pytest.TempPathFactory) -> None:
+    from mypy import api
+
+    folder = tmp_path_factory.mktemp("generated")
+    texts = [text for tree in samples(workflows(), 20) if (text := accepted(tree)) is not None][:15]
+    for number, text in enumerate(texts):
+        (folder / f"generated_{number}.py").write_text(text, encoding="utf-8")
+    cache = ROOT / ".mypy_cache" / "property"
+    out, err, status = api.run(["--strict", "--no-error-summary", "--cache-dir", str(cache), str(folder)])
+    assert (out + err, status) == ("", 0)
+    assert len(texts) == 15

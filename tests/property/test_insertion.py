@@ -1,0 +1,96 @@
+"""Inserting a step is a small diff: the lines about it and the edges of its neighbours."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+from collections.abc import Iterator
+from typing import Any
+
+from hypothesis import assume, given
+from hypothesis import strategies as st
+
+from tests.property.grammar import HELPER, Tree, to_yaml, workflows
+from tests.property.survival import CONFIG
+from wfc.check import check_project, has_errors
+from wfc.emit import emit_body
+from wfc.unit import Project, Unit, load_unit
+
+FIRST = {"id": "very-first", "type": "shell", "command": "make"}
+"""Every workflow has a shell step, so that one more needs no further import."""
+
+
+@given(workflows(depth=2), st.data())
+def test_inserting_a_step_changes_only_the_lines_about_it_and_its_neighbours(tree: Tree, data: st.DataObject) -> None:
+    tree["steps"].insert(0, FIRST)
+    places = [(number, place) for number, steps in enumerate(_lists(tree)) for place in range(len(steps) + 1)]
+    number, place = data.draw(st.sampled_from(places))
+    before = _unit(tree)
+    assume(before is not None)
+    _, following = _neighbour(tree, number, place, "inserted-step")
+    name = "z" * len(following)  # as long as what comes after it: no line changes its layout
+    after, again = _neighbour(tree, number, place, name)
+    assert again == following
+    removed, added = _difference(_chart(before), _chart(after))
+    for line in removed:
+        assert _is_about(line, following), line
+    block = _effect_of(name, _chart(after))
+    for line in added:
+        assert _is_about(line, following) or _is_about(line, name) or line in block, line
+
+
+def _lists(node: Any) -> Iterator[list[Any]]:
+    """Every list of steps in a tree."""
+    if isinstance(node, dict):
+        for value in node.values():
+            yield from _lists(value)
+    elif isinstance(node, list) and node and isinstance(node[0], dict) and "id" in node[0]:
+        yield node
+        for step in node:
+            yield from _lists(step)
+
+
+def _neighbour(tree: Tree, number: int, place: int, name: str) -> tuple[Unit, str]:
+    """The tree with a step of that name inserted, and the state that comes after it."""
+    changed = copy.deepcopy(tree)
+    list(_lists(changed))[number].insert(place, {"id": name, "type": "shell", "command": "make more"})
+    unit = _unit(changed)
+    assume(unit is not None)
+    assert unit is not None
+    assert unit.module is not None
+    edges = [edge for chart in unit.module.charts for edge in chart.edges()]
+    ids = {state.id for chart in unit.module.charts for state in chart.states() if state.title == name}
+    return unit, next(edge.target for edge in edges if edge.source in ids)
+
+
+def _unit(tree: Tree) -> Unit | None:
+    project = Project(CONFIG)
+    unit = load_unit("w.yaml", to_yaml(tree).encode(), CONFIG, project)
+    load_unit("helper.yaml", HELPER.encode(), CONFIG, project)
+    return None if has_errors(check_project(project)) else unit
+
+
+def _chart(unit: Unit | None) -> list[str]:
+    """The module without its header and its table of lines."""
+    assert unit is not None
+    assert unit.module is not None
+    return emit_body(unit.module).split("\nWORKFLOW = ")[0].splitlines()
+
+
+def _difference(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:
+    matcher = difflib.SequenceMatcher(None, before, after, autojunk=False)
+    changes = [code for code in matcher.get_opcodes() if code[0] != "equal"]
+    removed = [line for _, start, end, _, _ in changes for line in before[start:end]]
+    return removed, [line for _, _, _, start, end in changes for line in after[start:end]]
+
+
+def _is_about(line: str, name: str) -> bool:
+    """Names the state, or is a comment that has moved from its own line to the end of the state's, or back."""
+    return re.search(rf"\b{name}\b", line) is not None or line.lstrip().startswith("#")
+
+
+def _effect_of(name: str, lines: list[str]) -> list[str]:
+    start = next(number for number, line in enumerate(lines) if line.strip() == f'"{name}": Ask(')
+    end = next(number for number in range(start, len(lines)) if lines[number] == "        ),")
+    return lines[start : end + 1]

@@ -1,0 +1,87 @@
+"""Calls across a project: circles and depth."""
+
+from __future__ import annotations
+
+import random
+import time
+
+from wfc.calls import CallGraph, CallSite
+from wfc.unit import Project
+
+from tests.support import load
+
+
+def project(**calls: str) -> Project:
+    """Workflows by name, each with the names that it calls."""
+    texts = []
+    for name, called in calls.items():
+        steps = [f"  - {{id: s{n}, type: call, workflow: {other}}}" for n, other in enumerate(called.split())]
+        steps.append("  - {id: done, type: return}")
+        texts.append("\n".join([f"name: {name}", 'version: "1.0.0"', "steps:", *steps]) + "\n")
+    return load(*texts)
+
+
+def calls(made: Project) -> tuple[CallGraph, dict[str, CallSite]]:
+    graph = CallGraph(made)
+    found = [call for unit in made.units for call in graph.calls(unit)]
+    return graph, {f"{call.caller.name}>{call.callee.name}": call for call in found}
+
+
+def test_only_the_calls_of_a_circle_are_circular() -> None:
+    graph, found = calls(project(a="b", b="c d", c="a", d="e", e=""))
+    assert [name for name, call in found.items() if graph.is_circular(call)] == ["a>b", "b>c", "c>a"]
+
+
+def test_the_way_back_is_the_shortest() -> None:
+    graph, found = calls(project(a="b", b="c a", c="a"))
+    assert [call.callee.name for call in graph.way_back(found["a>b"])] == ["a"]
+    assert [call.callee.name for call in graph.way_back(found["b>c"])] == ["a", "b"]
+
+
+def test_a_workflow_that_calls_itself_is_a_circle_of_one() -> None:
+    graph, found = calls(project(a="a"))
+    assert graph.is_circular(found["a>a"])
+    assert graph.way_back(found["a>a"]) == []
+
+
+def test_depth_counts_the_longest_chain_and_leaves_circles_out() -> None:
+    graph, found = calls(project(a="b c", b="c", c="d", d="", x="x a"))
+    depths = {name: graph.depth(call) for name, call in found.items() if not graph.is_circular(call)}
+    assert depths == {"a>b": 3, "a>c": 2, "b>c": 2, "c>d": 1, "x>a": 4}
+    assert [call.callee.name for call in graph.way_down(found["a>b"])] == ["c", "d"]
+
+
+def test_calls_of_workflows_that_are_not_there_are_left_out() -> None:
+    graph, found = calls(project(a="nowhere b", b=""))
+    assert list(found) == ["a>b"]
+    assert graph.depth(found["a>b"]) == 1
+
+
+def test_circles_agree_with_plain_reachability_on_random_projects() -> None:
+    chance = random.Random(7)
+    for _ in range(30):
+        names = "abcdefgh"
+        edges = {name: [other for other in names if chance.random() < 0.15] for name in names}
+        graph, found = calls(project(**{name: " ".join(called) for name, called in edges.items()}))
+        for call in found.values():
+            assert graph.is_circular(call) == reaches(edges, call.callee.name, call.caller.name)
+
+
+def reaches(edges: dict[str, list[str]], start: str | None, end: str | None) -> bool:
+    seen, todo = {start}, [start]
+    while todo:
+        at = todo.pop()
+        if at == end:
+            return True
+        fresh = [other for other in edges[str(at)] if other not in seen]
+        seen.update(fresh)
+        todo += fresh
+    return False
+
+
+def test_a_long_chain_takes_no_recursion_and_little_time() -> None:
+    made = project(**{f"w{n}": f"w{n + 1}" for n in range(1500)}, w1500="")
+    start = time.perf_counter()
+    graph, found = calls(made)
+    assert graph.depth(found["w0>w1"]) == 1500
+    assert time.perf_counter() - start < 5

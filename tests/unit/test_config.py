@@ -1,0 +1,101 @@
+"""[tool.wfc] in pyproject.toml."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from wfc.config import CompileLimits, Config, ConfigError, find_root, load_config
+
+
+def project(folder: Path, text: str) -> Path:
+    (folder / "pyproject.toml").write_text(text, encoding="utf-8")
+    return folder
+
+
+def test_every_setting_is_read(tmp_path: Path) -> None:
+    text = """
+        [tool.wfc]
+        workflows = "flows"
+        generated = "made/here"
+        ignore = ["WF302"]
+        exclude = ["flows/old"]
+        tools = ["github.create_issue"]
+        [tool.wfc.limits]
+        steps = 50
+    """
+    assert load_config(project(tmp_path, text)) == Config(
+        root=tmp_path,
+        workflows="flows",
+        generated="made/here",
+        ignore=("WF302",),
+        exclude=("flows/old",),
+        tools=("github.create_issue",),
+        limits=CompileLimits(steps=50),
+        configured=True,
+    )
+
+
+@pytest.mark.parametrize("text", ["", "[project]\nname = 'x'\n", "tool = 5\n", "[tool.other]\nx = 1\n"])
+def test_without_settings_the_defaults_hold(tmp_path: Path, text: str) -> None:
+    config = load_config(project(tmp_path, text))
+    assert config == Config(tmp_path)
+    assert config.workflows_dir == tmp_path / "workflows"
+    assert config.generated_dir == tmp_path / "generated"
+
+
+def test_an_empty_table_counts_as_configured(tmp_path: Path) -> None:
+    assert load_config(project(tmp_path, "[tool.wfc]\n")) == Config(tmp_path, configured=True)
+
+
+def test_the_nearest_folder_with_a_pyproject_or_a_repository_is_the_root(tmp_path: Path) -> None:
+    project(tmp_path, "[tool.wfc]\n")
+    (tmp_path / "a" / "b").mkdir(parents=True)
+    assert find_root(tmp_path / "a" / "b") == tmp_path
+    (tmp_path / "a" / ".git").mkdir()
+    assert find_root(tmp_path / "a" / "b") == tmp_path / "a"
+    assert load_config(tmp_path / "a" / "b") == Config(tmp_path / "a")
+
+
+def test_a_folder_that_is_not_there_yet_finds_the_root_above(tmp_path: Path) -> None:
+    assert load_config(project(tmp_path, "[tool.wfc]\n") / "nowhere").root == tmp_path
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("[tool.wfc\n", "Expected ']'"),
+        ("[tool]\nwfc = 3\n", "[tool.wfc] must be a table"),
+        ("[tool.wfc]\nworkflow = 'x'\n", "[tool.wfc] has no setting `workflow`; did you mean `workflows`?"),
+        (
+            "[tool.wfc]\ncolour = 1\n",
+            "no setting `colour`; there is `exclude`, `generated`, `ignore`, `limits`, `tools`, `workflows`",
+        ),
+        ("[tool.wfc]\nworkflows = 3\n", "[tool.wfc] workflows must be a path inside the project, as text"),
+        ("[tool.wfc]\nworkflows = ''\n", "[tool.wfc] workflows must be a path inside the project"),
+        ("[tool.wfc]\ngenerated = '/tmp/x'\n", "[tool.wfc] generated must be a path inside the project"),
+        ("[tool.wfc]\ngenerated = '../x'\n", "[tool.wfc] generated must be a path inside the project"),
+        ("[tool.wfc]\nignore = 'WF301'\n", "[tool.wfc] ignore must be a list of text"),
+        ("[tool.wfc]\nexclude = [1]\n", "[tool.wfc] exclude must be a list of text"),
+        ("[tool.wfc]\nignore = ['WF3']\n", "[tool.wfc] ignore takes codes such as `WF302`, not `WF3`"),
+        ("[tool.wfc]\nignore = ['maybe-unset']\n", "ignore takes codes such as `WF302`, not `maybe-unset`"),
+        ("[tool.wfc]\nlimits = 5\n", "[tool.wfc.limits] must be a table"),
+        ("[tool.wfc.limits]\nstep = 5\n", "[tool.wfc.limits] has no limit `step`; did you mean `steps`?"),
+        ("[tool.wfc.limits]\nsteps = 0\n", "[tool.wfc.limits] steps must be a whole number of 1 or more"),
+        ("[tool.wfc.limits]\nsteps = true\n", "[tool.wfc.limits] steps must be a whole number"),
+        ("[tool.wfc.limits]\nsteps = '5'\n", "[tool.wfc.limits] steps must be a whole number"),
+    ],
+)
+def test_a_bad_setting_is_one_clear_line_that_names_the_file(tmp_path: Path, text: str, words: str) -> None:
+    with pytest.raises(ConfigError) as caught:
+        load_config(project(tmp_path, text))
+    message = str(caught.value)
+    assert message.startswith(f"{tmp_path}/pyproject.toml: ")
+    assert words in message
+    assert "\n" not in message
+
+
+def test_a_pyproject_that_is_not_utf8_is_one_clear_line(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_bytes(b"# caf\xe9\n")
+    with pytest.raises(ConfigError, match=r"pyproject\.toml: 'utf-8' codec"):
+        load_config(tmp_path)
