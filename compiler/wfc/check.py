@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.rules import RULES
+from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit
 
 
@@ -28,6 +29,8 @@ def check_unit(unit: Unit) -> list[Diagnostic]:
 
 
 def _is_wanted(found: Diagnostic, unit: Unit) -> bool:
+    if not can_be_hidden(found.code, found.severity):
+        return True
     return found.code not in unit.config.ignore and not unit.suppressions.cover(found)
 
 

@@ -38,6 +38,10 @@ class Config:
     tools: tuple[str, ...] | None = None
     """The tools that agents have; None where the project does not say."""
     limits: CompileLimits = field(default_factory=CompileLimits)
+    elicit: bool = False
+    """Whether `wfc serve` asks the person directly, with a form of the client's."""
+    run_limits: dict[str, float] = field(default_factory=dict)
+    """What a run may ask for, where it differs from the defaults."""
     configured: bool = False
     """Whether a [tool.wfc] table was found."""
 
@@ -80,6 +84,7 @@ def load_config(start: Path) -> Config:
 
 _TEXTS = ("workflows", "generated")
 _LISTS = ("ignore", "exclude", "tools")
+_OTHERS = ("limits", "run_limits", "elicit")
 _CODE = re.compile(r"WF[0-9]{3}")
 
 
@@ -94,8 +99,12 @@ def _config(root: Path, table: Any, where: str) -> Config:
             values[key] = _texts(where, key, value)
         elif key == "limits":
             values[key] = _limits(where, value)
+        elif key == "run_limits":
+            values[key] = _run_limits(where, value)
+        elif key == "elicit":
+            values[key] = _flag(where, key, value)
         else:
-            hint = did_you_mean(key, (*_TEXTS, *_LISTS, "limits"))
+            hint = did_you_mean(key, (*_TEXTS, *_LISTS, *_OTHERS))
             raise ConfigError(f"{where}: [tool.wfc] has no setting `{key}`; {hint}")
     for code in values.get("ignore", ()):
         if not _CODE.fullmatch(code):
@@ -115,13 +124,31 @@ def _texts(where: str, key: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
+def _flag(where: str, key: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise ConfigError(f"{where}: [tool.wfc] {key} must be true or false")
+    return value
+
+
 def _limits(where: str, value: Any) -> CompileLimits:
     known = {item.name for item in fields(CompileLimits)}
+    return CompileLimits(**_numbers(where, "limits", value, known, (int,)))
+
+
+def _run_limits(where: str, value: Any) -> dict[str, float]:
+    # Not at the top: only a project that has this table pays for it.
+    from wfc_runtime.machine.limits import Limits
+
+    known = {item.name for item in fields(Limits) if item.name != "expressions"}
+    return _numbers(where, "run_limits", value, known, (int, float))
+
+
+def _numbers(where: str, table: str, value: Any, known: set[str], kinds: tuple[type, ...]) -> dict[str, Any]:
     if not isinstance(value, dict):
-        raise ConfigError(f"{where}: [tool.wfc.limits] must be a table")
+        raise ConfigError(f"{where}: [tool.wfc.{table}] must be a table")
     for key, number in value.items():
         if key not in known:
-            raise ConfigError(f"{where}: [tool.wfc.limits] has no limit `{key}`; {did_you_mean(key, known)}")
-        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
-            raise ConfigError(f"{where}: [tool.wfc.limits] {key} must be a whole number of 1 or more")
-    return CompileLimits(**value)
+            raise ConfigError(f"{where}: [tool.wfc.{table}] has no limit `{key}`; {did_you_mean(key, known)}")
+        if not isinstance(number, kinds) or isinstance(number, bool) or number < 1:
+            raise ConfigError(f"{where}: [tool.wfc.{table}] {key} must be a whole number of 1 or more")
+    return value

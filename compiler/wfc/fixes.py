@@ -14,8 +14,8 @@ _Change = tuple[int, int, str]
 def apply_fixes(text: str, found: Iterable[Diagnostic], *, unsafe: bool) -> tuple[str, int]:
     """The text with every fix that does not overlap an earlier one, and how many findings that settles.
 
-    Several findings may carry the same fix: it is applied once and settles them all. What an overlap leaves over is
-    found again, and can be fixed, when the new text is checked.
+    Several findings may carry the same fix: it is applied once and settles them all. What an overlap leaves
+    over is found again, and can be fixed, when the new text is checked.
     """
     chosen: list[_Change] = []
     settled = 0

@@ -5,9 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
-
-from wfc.emit import FORMAT, Header, digest, read_header
 from wfc.source import Source
+from wfc_runtime.header import FORMAT, digest, read_header
 
 
 class Condition(StrEnum):
@@ -55,8 +54,3 @@ def _condition(before: str | None, source_text: str) -> Condition:
     if header.edited:
         return Condition.EDITED
     return Condition.OLD_FORMAT if header.format != FORMAT and header.source == digest(source_text) else Condition.STALE
-
-
-def is_orphan(header: Header, sources: set[str], exists: bool) -> bool:
-    """Whether a module's source has gone: it is neither among those compiled nor anywhere on disk."""
-    return header.path not in sources and not exists

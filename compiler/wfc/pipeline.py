@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from wfc.check import check_project
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.emit import digest, emit_body, with_header
+from wfc.infer.unit_types import typed_module
 from wfc.lower.names import module_name
 from wfc.unit import Project, Unit
 
@@ -39,6 +40,7 @@ def compile_project(project: Project, recorded_paths: dict[Unit, str]) -> Compil
 
 
 def compile_unit(unit: Unit, recorded_path: str) -> Compiled:
-    assert unit.module is not None
-    text = with_header(recorded_path, digest(unit.source.text), emit_body(unit.module))
-    return Compiled(unit, f"{module_name(unit.module.name)}.py", text)
+    module = typed_module(unit)
+    assert module is not None
+    text = with_header(recorded_path, digest(unit.source.text), emit_body(module))
+    return Compiled(unit, f"{module_name(module.name)}.py", text)

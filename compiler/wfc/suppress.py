@@ -7,12 +7,19 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from wfc.diagnostics import Diagnostic
+from wfc.diagnostics import Diagnostic, Severity
 from wfc.source import Mapping, Node, Scalar, Sequence, Source, Span, iter_comments
 
 _DIRECTIVE = re.compile(r"(?:^|(?<=\s))#+\s*wfc:(?P<rest>.*)")
 _IGNORE = re.compile(r"\s*ignore\[(?P<codes>[^\]]*)\]")
 _CODE = re.compile(r"[^,\s]+")
+_FIRM = ("WF0", "WF1", "WF201", "WF402")
+"""Errors in structure, references and syntax: with one of them there is no machine to be made."""
+
+
+def can_be_hidden(code: str, severity: Severity) -> bool:
+    """Whether it is a matter of judgement: hiding an error that stops the compiler would help nobody."""
+    return severity is not Severity.ERROR or not code.startswith(_FIRM)
 
 
 @dataclass(eq=False)
@@ -37,8 +44,8 @@ class Comment:
 class Suppressions:
     """The comments of one file, and which findings they hide.
 
-    A comment speaks for its line, and for all of a text that begins or ends there. One that stands alone speaks
-    for the next line with content.
+    A comment speaks for its line, and for all of a text that begins or ends there. One that stands alone
+    speaks for the next line with content.
     """
 
     def __init__(self, source: Source, root: Node | None) -> None:
@@ -62,6 +69,8 @@ class Suppressions:
     def cover(self, found: Diagnostic) -> bool:
         """Whether a comment hides this finding; that comment has then done its work."""
         if not self._by_place or found.span.source is not self._source:
+            return False
+        if not can_be_hidden(found.code, found.severity):
             return False
         hits = self._by_place.get((found.code, self._lines.first_of(found.span.line)), [])
         for item in hits:

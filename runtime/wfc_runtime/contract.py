@@ -12,6 +12,7 @@ __all__ = [
     "ChoiceAnswer",
     "ConfirmAnswer",
     "DelegateResult",
+    "FailedChild",
     "InfoAnswer",
     "Json",
     "NotRequired",
@@ -75,3 +76,9 @@ class DelegateResult(TypedDict):
     response: str
     agent_used: NotRequired[str]
     tokens_used: NotRequired[int]
+
+
+class FailedChild(TypedDict):
+    """What stands in the list of a foreach in the place of a child that failed."""
+
+    error: Json

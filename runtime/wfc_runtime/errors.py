@@ -1,9 +1,9 @@
-"""What can go wrong at run time. Each error has a code for programs, a message and a hint that says what to do.
+"""What can go wrong at run time. Each error has a code for programs, a message, and a hint: what to do.
 
 WfcError
-├── RequestError    an argument that can't be used: an id, inputs, a status
-├── NotFoundError          no such run, workflow or field
-├── RefusedError           the run is not waiting for this; it stays as it was
+├── RequestError      an argument that can't be used: an id, inputs, a status
+├── NotFoundError     no such run, workflow or field
+├── RefusedError      the run is not waiting for this; it stays as it was
 ├── DefinitionError   a generated module that is missing, edited, broken, or no longer fits a run
 ├── SnapshotError     a snapshot that this version of wfc can't go on from
 └── StoreError        the store can't be opened, read or written

@@ -1,4 +1,4 @@
-"""What the compiler makes of each construct: tests/golden/<construct>/ holds a workflow, its IR and its module.
+"""What the compiler makes of each construct: tests/golden/<construct>/ has a workflow, its IR, its module.
 
 `UPDATE=1 pytest tests/golden` writes `ir.txt` and `module.py` anew; read the diff before you commit it.
 """
@@ -11,13 +11,13 @@ from pathlib import Path
 import black
 import pytest
 from mypy import api
-
-from tests.support import load, workflow_of
 from wfc.check import check_project
 from wfc.diagnostics import Severity
 from wfc.ir import dump
 from wfc.pipeline import compile_unit
 from wfc.unit import Project
+
+from tests.support import load, workflow_of
 
 HERE = Path(__file__).parent
 CASES = sorted(path.parent for path in HERE.glob("*/workflow.yaml"))

@@ -120,6 +120,8 @@ def rewritten(text: str, edits: tuple[Edit, ...]) -> str:
         ("{b: 2, c: 3}\n", "{c: 3}\n"),
         ("{a: 1, b: 2}\n", "{a: 1}\n"),
         ("{a: 1, b}\n", "{a: 1}\n"),
+        ("{a: 1, b: }\n", "{a: 1 }\n"),
+        ("{b: , a: 1}\n", "{a: 1}\n"),
         ("{a: 1,\n b: [x, y],\n c: 3}\n", "{a: 1,\n c: 3}\n"),
         ("{a: 1,\n b: 2}\n", "{a: 1}\n"),
     ],
@@ -201,6 +203,15 @@ def test_an_entry_is_added_behind_another(before: str, after: str) -> None:
     edit = add_entry(mapping, mapping.entries[0], "new: 3")
     assert edit is not None
     assert rewritten(before, (edit,)) == after
+    assert [entry.key.text for entry in tree(after).entries][:2] == ["a", "new"]
+
+
+@pytest.mark.parametrize("text", ["{a: , b: 2}", "base: &x 1\na: *x\n"])
+def test_an_entry_is_not_added_where_it_would_not_be_one(text: str) -> None:
+    mapping = tree(text)
+    entry = mapping.entry("a")
+    assert entry is not None
+    assert add_entry(mapping, entry, "new: 3") is None
 
 
 @pytest.mark.parametrize(

@@ -32,8 +32,8 @@ def command(
 ) -> int:
     """Check workflows: every reference, type, state access, jump, loop bound and injection risk.
 
-    PATHS are files and folders; without any, the project's workflows folder. Exits with 1 if there is an error
-    or a warning, and with --diff if there is something to fix.
+    PATHS are files and folders; without any, the project's workflows folder. Exits with 1 if there is an
+    error or a warning, and with --diff if there is something to fix.
     """
     if unsafe_fixes and not (fix or show_diff):
         raise click.UsageError("--unsafe-fixes goes with --fix or --diff")

@@ -16,6 +16,7 @@ _COMMANDS = {
     "check": "Check workflows and say what is wrong, where, and what to do.",
     "compile": "Compile workflows into typed Python statecharts.",
     "graph": "Draw a workflow.",
+    "serve": "Serve the compiled workflows to agents over MCP.",
     "explain": "Explain a check or a step type.",
 }
 

@@ -22,7 +22,7 @@ class Validation(Shape):
 
     label = "a validation"
 
-    pattern = Field(WORD, "A regular expression that the whole text must match.", example="[a-z][a-z0-9-]*")
+    pattern = Field(WORD, "A regular expression to be found in the text; `^` and `$` make it cover the whole.", example="[a-z][a-z0-9-]*")
     min_length = Field(SIZE, "The fewest characters.")
     max_length = Field(SIZE, "The most characters.")
     enum = Field(ANYTHING, "The values that are allowed.", example=["staging", "production"])

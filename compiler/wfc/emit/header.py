@@ -1,4 +1,4 @@
-"""Writes the header of a generated module. The runtime reads it: it loads no module whose digest does not hold."""
+"""Writes the header of a generated module. The runtime reads it, and loads nothing that was edited."""
 
 from __future__ import annotations
 

@@ -38,13 +38,13 @@ MODEL_NAMES = frozenset(
         "validate",
     )
 )
-"""Attributes of pydantic's BaseModel, which a field may not be called; a test compares them with the real thing."""
+"""Attributes of pydantic's BaseModel, which no field may be called; a test compares them with it."""
 
 PROTECTED = ("model_dump", "model_validate")
 """What a field's name may not begin with."""
 
 ANNOTATION_NAMES = frozenset(("bool", "dict", "float", "int", "list", "str"))
-"""A field of that name would stand before the type in the annotations after it, as one with a capital would."""
+"""A field of that name would hide the type from the annotations after it, as one with a capital would."""
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 
@@ -52,7 +52,7 @@ _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 def field_name(name: str) -> str:
     """The attribute for a field: its own name, or one close to it where Python or pydantic objects.
 
-    An underscore goes behind a name that is taken, and behind one that has an underscore there already, so that
+    An underscore goes behind a name that is taken, and behind one that has an underscore there already: thus
     `dict` and `dict_` stay apart.
     """
     made = _NOT_NAME.sub("_", name)

@@ -39,9 +39,7 @@ class _Build:
         }
         self._loops = {turn: state for turn, state in begins.items() if turn in self._titles}
         self._aliases = {state.id: turn for turn, state in self._loops.items()}
-        self._pauses = {
-            state.id for state in chart.states() if state.effect and state.effect.name == "Delay"
-        }
+        self._pauses = {state.id for state in chart.states() if state.effect and state.effect.name == "Delay"}
 
     def root(self) -> Flow:
         root = self._chart.root

@@ -1,4 +1,4 @@
-"""How large each node is, and where its text stands in it. Boxes of one flow have one width: that is calmer to look at."""
+"""How large each node is, and where its text stands in it. Boxes of one flow are equally wide."""
 
 from __future__ import annotations
 
@@ -10,9 +10,18 @@ from wfc.graph.measure import text_width
 from wfc.graph.model import Flow, Node, Shape
 from wfc.graph.words import printable, wrap
 
-SIZES = {"title": 12.0, "detail": 10.5, "code": 10.5, "label": 10.5, "badge": 9.5, "heading": 16.0, "question": 11.0}
+SIZES = {
+    "title": 12.0,
+    "detail": 10.5,
+    "code": 10.5,
+    "label": 10.5,
+    "badge": 9.5,
+    "heading": 16.0,
+    "question": 11.0,
+}
 BOLD = ("title", "question", "heading")
 MONO = ("code",)
+LABEL_LEADING = 12.0
 
 _BOX = (116.0, 212.0)
 _ONE_LINE = 150.0
@@ -36,6 +45,10 @@ class Figure:
 
 def width_of(text: str, style: str) -> float:
     return text_width(text, SIZES[style], bold=style in BOLD, mono=style in MONO)
+
+
+def label_lines(label: str) -> list[str]:
+    return label.split(", ") if label else []
 
 
 def figures_of(flow: Flow, lay_out: Callable[[Flow], Drawing]) -> list[Figure]:
@@ -137,7 +150,9 @@ def _halves(code: str, rooms: list[float]) -> list[str] | None:
 
 def _frame(node: Node, branches: list[tuple[str, Drawing]]) -> Figure:
     inside = Drawing()
-    head = [Text(text, 0, 20.0, "title", "start") for text in wrap(printable(node.title), [_fits("title", 200)])]
+    head = [
+        Text(text, 0, 20.0, "title", "start") for text in wrap(printable(node.title), [_fits("title", 200)])
+    ]
     rules: list[float] = []
     tallest = max((drawing.height for _, drawing in branches), default=0.0)
     x, captions = _FRAME_PAD, []

@@ -69,7 +69,11 @@ def _possible_cuts(drawing: Drawing) -> Iterator[_Cut]:
         wires = leading.get(box.node.id, [])
         height = box.top - 2
         passing = bisect_right(tops, height) - bisect_left(bottoms, height)
-        if wires and passing == len(wires) and all(_bottom(wire) == wire.points[-1][1] == box.top for wire in wires):
+        if (
+            wires
+            and passing == len(wires)
+            and all(_bottom(wire) == wire.points[-1][1] == box.top for wire in wires)
+        ):
             yield _Cut(box.top, wires)
 
 

@@ -53,7 +53,7 @@ def link_label(edge: Edge, outs: list[Edge], back: bool) -> str:
 
 
 def tip_of(step: State, state: State, outs: list[Edge]) -> tuple[str, ...]:
-    """The whole of a step in a few lines. `step` is what the author wrote, `state` the part of it that is shown."""
+    """The whole of a step in a few lines. `state` may be only a part of it."""
     kind = state.kind if step is state else step.kind
     lines = [f"{show(step.title, _TIP_WIDTH)} ({kind}), line {step.line}"]
     if step.note:
@@ -89,7 +89,11 @@ def _who(effect: Effect) -> str:
     """A task, a workflow, a tool, an agent, a kind of answer or a time: whichever the step has."""
     arguments = effect.arguments
     parameters = arguments.get("parameters") or {}
-    for value in (arguments.get("task"), arguments.get("workflow"), *map(parameters.get, ("tool", "agent", "prompt_type"))):
+    for value in (
+        arguments.get("task"),
+        arguments.get("workflow"),
+        *map(parameters.get, ("tool", "agent", "prompt_type")),
+    ):
         if value:
             return show(value, 60)
     seconds = arguments.get("wait_seconds")

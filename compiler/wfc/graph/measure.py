@@ -1,4 +1,4 @@
-"""How wide text is, without a font at hand: on the wide side of the common sans-serif fonts, so that nothing overflows."""
+"""How wide text is, without a font at hand: rather too wide, so that nothing ever overflows."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ _MONO = 0.605
 
 _WIDTHS = {
     **dict.fromkeys("ijl.,:;'|!", 0.34),
-    **dict.fromkeys("ftrI()[]{}/\\-` \"", 0.42),
+    **dict.fromkeys('ftrI()[]{}/\\-` "', 0.42),
     **dict.fromkeys("mwMW@%", 0.98),
     **dict.fromkeys("+<>=~#^", 0.84),
 }

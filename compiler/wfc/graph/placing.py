@@ -1,12 +1,11 @@
-"""Where nodes stand on a grid: the main flow straight down, branches one column to the right of what they leave.
+"""Where nodes stand on a grid: the main flow straight down, branches one column further to the right.
 
-A node's column is its nesting, as indentation is in code. Rows are taken greedily: each column is filled from the top, so
-a branch that ends leaves room beside it.
+A node's column is its nesting, as indentation is in code. Rows are taken greedily: each column is filled from
+the top, so that a branch which ends leaves room below it.
 """
 
 from __future__ import annotations
 
-from collections import Counter
 from dataclasses import dataclass
 
 from wfc.graph.model import Flow, Line, Shape
@@ -24,6 +23,10 @@ class Grid:
     rows: int
     columns: int
 
+    def after(self, node: int) -> int:
+        """The channel right of a node. Channel k is left of column k."""
+        return min(self.column[node] + self.span[node] + 1, self.columns)
+
 
 @dataclass(frozen=True)
 class _Ways:
@@ -33,101 +36,99 @@ class _Ways:
     below: list[int]
 
 
+@dataclass(frozen=True)
+class _Visit:
+    """A node on its way to the grid, and the one it stands beside, if any."""
+
+    node: int
+    column: int
+    beside: int | None = None
+
+
 def place(flow: Flow, shape: Structure, span: list[int]) -> Grid:
-    ways = _ways(flow, shape)
-    column, visits = _columns(shape, ways, span)
-    stuck = _stuck(flow, shape, column, [node for node, _ in visits])
-    row = [-1] * len(flow.nodes)
-    filled: list[int] = [0]
-    for node, beside in visits:
+    ways = [_ways(node, flow, shape) for node in range(len(flow.nodes))]
+    visits = _visits(shape, ways, span)
+    stuck = _stuck(flow, shape, visits)
+    row, column = [0] * len(flow.nodes), [0] * len(flow.nodes)
+    filled: dict[int, int] = {}
+    for visit in visits:
+        node, column[visit.node] = visit.node, visit.column
         if node in stuck:
             row[node] = row[stuck[node]]
             continue
-        lowest = row[beside] if beside is not None else 0
+        lowest = row[visit.beside] if visit.beside is not None else 0
         for source in shape.before[node]:
-            lowest = max(lowest, row[source] + (source != beside))
-        row[node] = _free_row(node, column[node], lowest, ways, span, filled)
-        for covered in range(column[node], column[node] + span[node] + 1):
-            _fill(filled, covered, row[node] + 1)
+            lowest = max(lowest, row[source] + (source != visit.beside))
+        row[node] = _free_row(visit, lowest, ways, span, filled)
+        for covered in range(visit.column, visit.column + span[node] + 1):
+            filled[covered] = row[node] + 1
     return Grid(row, column, span, stuck, max(row, default=-1) + 1, max(column, default=-1) + 1)
 
 
-def _columns(
-    shape: Structure, ways: list[_Ways], span: list[int]
-) -> tuple[list[int], list[tuple[int, int | None]]]:
-    """Each node's column, and the nodes in the order in which they take their rows, with what they stand beside."""
-    column = [0] * len(ways)
-    visits: list[tuple[int, int | None]] = []
-    stack: list[tuple[int, int, int | None]] = [(root, 0, None) for root in reversed(shape.roots)]
+def _visits(shape: Structure, ways: list[_Ways], span: list[int]) -> list[_Visit]:
+    """The nodes in the order in which they take their rows: what is beside one before what is below it."""
+    visits: list[_Visit] = []
+    stack = [_Visit(root, 0) for root in reversed(shape.roots)]
     while stack:
-        node, at, beside = stack.pop()
-        column[node] = at
-        visits.append((node, beside))
-        stack += [(child, at, None) for child in reversed(ways[node].below)]
-        stack += [(child, at + span[node] + 1, node) for child in reversed(ways[node].aside)]
-    return column, visits
+        visit = stack.pop()
+        visits.append(visit)
+        way, column = ways[visit.node], visit.column
+        stack += [_Visit(child, column) for child in reversed(way.below)]
+        stack += [_Visit(child, column + span[visit.node] + 1, visit.node) for child in reversed(way.aside)]
+    return visits
 
 
-def _stuck(flow: Flow, shape: Structure, column: list[int], visits: list[int]) -> dict[int, int]:
-    """Ends right after a step, but for the one at the bottom of the main flow, which has all the room it wants."""
-    ways_out = Counter(source for source, _ in shape.ends)
-    steps = [node for node in visits if flow.nodes[node].shape is not Shape.END]
-    lowest = next((node for node in reversed(steps) if not column[node]), None)
-    found: dict[int, int] = {}
-    for node in visits:
-        if flow.nodes[node].shape is Shape.END and len(shape.before[node]) == 1:
-            step = shape.before[node][0]
-            if step != lowest and flow.nodes[step].shape is Shape.BOX and ways_out[step] == 1:
-                found[node] = step
-    return found
-
-
-def _free_row(node: int, at: int, lowest: int, ways: list[_Ways], span: list[int], filled: list[int]) -> int:
+def _free_row(visit: _Visit, lowest: int, ways: list[_Ways], span: list[int], filled: dict[int, int]) -> int:
     """The first row where the node fits, and beside it the node that leaves it sideways, and so on."""
-    current: int | None = node
-    while current is not None:
-        for covered in range(at, at + span[current] + 1):
-            lowest = max(lowest, filled[covered] if covered < len(filled) else 0)
-        at += span[current] + 1
-        current = ways[current].aside[0] if ways[current].aside else None
+    node: int | None = visit.node
+    column = visit.column
+    while node is not None:
+        for covered in range(column, column + span[node] + 1):
+            lowest = max(lowest, filled.get(covered, 0))
+        column += span[node] + 1
+        node = next(iter(ways[node].aside), None)
     return lowest
 
 
-def _fill(filled: list[int], column: int, row: int) -> None:
-    while len(filled) <= column:
-        filled.append(0)
-    filled[column] = max(filled[column], row)
+def _stuck(flow: Flow, shape: Structure, visits: list[_Visit]) -> dict[int, int]:
+    """Ends right after a step, but for the one at the bottom of the main flow: it has room."""
+    steps = [visit for visit in visits if flow.nodes[visit.node].shape is not Shape.END]
+    lowest = next((visit.node for visit in reversed(steps) if not visit.column), None)
+    found: dict[int, int] = {}
+    for arc in shape.arcs:
+        step, end = arc.source, arc.target
+        if (
+            step == lowest
+            or flow.nodes[step].shape is not Shape.BOX
+            or flow.nodes[end].shape is not Shape.END
+        ):
+            continue
+        if len(shape.before[end]) == 1 and len(shape.outs[step]) == 1 and not arc.link.label:
+            found[end] = step
+    return found
 
 
-def _ways(flow: Flow, shape: Structure) -> list[_Ways]:
-    outs: list[list[int]] = [[] for _ in flow.nodes]
-    for link in shape.forward():
-        outs[shape.ends[link][0]].append(link)
-    return [_ways_from(node, flow, shape, outs[node]) for node in range(len(flow.nodes))]
+# -- which way on is the straight one ------------------------------------------
 
 
-def _ways_from(node: int, flow: Flow, shape: Structure, outs: list[int]) -> _Ways:
+def _ways(node: int, flow: Flow, shape: Structure) -> _Ways:
     children = shape.children[node]
-    alone = [child for child in children if len(shape.before[child]) == 1]
-    lines = {shape.ends[link][1]: flow.links[link].line for link in outs}
+    alone = {child for child in children if len(shape.before[child]) == 1}
+    lines = {arc.target: arc.link.line for arc in shape.outs[node] if not arc.back}
     # A way out to where several ways meet is the straight one: what else leaves here goes aside.
     meets = any(line is not Line.ERROR and target not in alone for target, line in lines.items())
-    main = None if meets else _main(alone, shape, lines, _body(node, flow, shape))
-    aside = [child for child in alone if child != main]
-    return _Ways(aside, [child for child in children if child not in aside])
+    if not meets:
+        alone.discard(_main(alone, node, flow, shape, lines))
+    return _Ways(
+        [child for child in children if child in alone], [child for child in children if child not in alone]
+    )
 
 
-def _body(node: int, flow: Flow, shape: Structure) -> int | None:
-    """Where what a loop repeats begins."""
-    if not flow.nodes[node].loop:
-        return None
-    return next((target for source, target in shape.ends if source == node), None)
-
-
-def _main(alone: list[int], shape: Structure, lines: dict[int, Line], body: int | None) -> int | None:
-    """The branch that goes straight on: not what a loop repeats, not a handler if it can be helped, else the largest."""
+def _main(alone: set[int], node: int, flow: Flow, shape: Structure, lines: dict[int, Line]) -> int:
+    """The branch that goes straight on: never what a loop repeats, a handler only for want of others."""
+    body = shape.outs[node][0].target if flow.nodes[node].loop and shape.outs[node] else None
     return max(
-        (child for child in alone if child != body),
+        alone - {body},
         key=lambda child: (lines[child] is not Line.ERROR, shape.size[child], -child),
-        default=None,
+        default=-1,
     )

@@ -22,7 +22,11 @@ def own_stretches(wires: list[Wire]) -> Iterator[tuple[Wire, int]]:
         for start, end in pairs[:reach]:
             rail, low, high = _on_rail(wire, start, end)
             old = drawn.get(rail)
-            drawn[rail] = (min(low, old[0]), max(high, old[1])) if old and old[0] <= high and low <= old[1] else (low, high)
+            drawn[rail] = (
+                (min(low, old[0]), max(high, old[1]))
+                if old and old[0] <= high and low <= old[1]
+                else (low, high)
+            )
         yield wire, reach
 
 
@@ -39,4 +43,6 @@ def _on_rail(wire: Wire, start: Point, end: Point) -> tuple[_Rail, float, float]
 
 
 def _length(wire: Wire) -> float:
-    return sum(abs(x1 - x2) + abs(y1 - y2) for (x1, y1), (x2, y2) in zip(wire.points, wire.points[1:], strict=False))
+    return sum(
+        abs(x1 - x2) + abs(y1 - y2) for (x1, y1), (x2, y2) in zip(wire.points, wire.points[1:], strict=False)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 
 from wfc.graph.drawing import Box, Drawing, Text, Wire
@@ -17,6 +17,7 @@ _MARGIN, _PAD, _GUTTER = 16.0, 22.0, 16.0
 _HEAD, _LEADING = 26.0, 15.0
 _LEGEND = 30.0
 _LEAST = 260.0
+_READABLE = 720.0
 
 
 @dataclass(frozen=True)
@@ -80,11 +81,17 @@ def _put(sheet: Sheet, panel: Panel, drawing: Drawing, at: tuple[float, float, f
 
 def _heading(panel: Panel, width: float) -> list[Text]:
     room = width - 2 * _PAD
-    lines = [Text(wrap(panel.caption, [lambda text: width_of(text, "heading") <= room])[0], 0, 12, "heading", "start")]
-    notes = wrap(shorten(panel.note, 400), 2 * [lambda text: width_of(text, "detail") <= room])
+    title = wrap(panel.caption, [_fits("heading", room)])
+    narrow = _fits("detail", min(room, _READABLE))
+    notes = wrap(shorten(panel.note, 400), [narrow, narrow])
     if panel.inputs:
-        notes += wrap(f"inputs: {', '.join(panel.inputs)}", [lambda text: width_of(text, "detail") <= room])
-    return lines + [Text(note, 0, 30 + _LEADING * n, "detail", "start") for n, note in enumerate(notes)]
+        notes += wrap(shorten(f"inputs: {', '.join(panel.inputs)}", 400), [narrow])
+    texts = [Text(text, 0, 12, "heading", "start") for text in title]
+    return texts + [Text(note, 0, 30 + _LEADING * n, "detail", "start") for n, note in enumerate(notes)]
+
+
+def _fits(style: str, room: float) -> Callable[[str], bool]:
+    return lambda text: width_of(text, style) <= room
 
 
 def _head(panel: Panel, width: float) -> float:

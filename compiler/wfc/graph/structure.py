@@ -5,44 +5,46 @@ from __future__ import annotations
 import heapq
 from dataclasses import dataclass
 
-from wfc.graph.model import Flow
+from wfc.graph.model import Flow, Link
+
+
+@dataclass(frozen=True)
+class Arc:
+    """A link between nodes that are numbers: their places in the flow."""
+
+    number: int
+    source: int
+    target: int
+    link: Link
+    back: bool
+    """Whether it closes a loop."""
 
 
 @dataclass(frozen=True)
 class Structure:
-    """Nodes and links are numbers here: their places in the flow."""
-
-    ends: list[tuple[int, int]]
-    """Source and target of each link."""
-    back: list[bool]
-    """Whether each link closes a loop."""
-    order: list[int]
-    """Every node after those that lead to it, otherwise in source order."""
+    arcs: list[Arc]
+    outs: list[list[Arc]]
+    """The arcs that leave each node."""
     roots: list[int]
+    """The nodes that nothing dominates."""
     children: list[list[int]]
-    """The nodes that each one immediately dominates, in that order."""
+    """The nodes that each one immediately dominates, each after those that lead to it."""
     size: list[int]
     """How many nodes each one dominates, itself included."""
     before: list[list[int]]
     """The nodes that lead to each one, loops left out."""
 
-    def forward(self) -> list[int]:
-        return [link for link, back in enumerate(self.back) if not back]
-
 
 def structure_of(flow: Flow) -> Structure:
-    index = {node.id: number for number, node in enumerate(flow.nodes)}
-    ends = [(index[link.source], index[link.target]) for link in flow.links]
     count = len(flow.nodes)
-    outs: list[list[int]] = [[] for _ in range(count)]
-    for link, (source, _) in enumerate(ends):
-        outs[source].append(link)
-    back = _back_links(count, ends, outs)
+    arcs = _arcs(flow)
+    outs: list[list[Arc]] = [[] for _ in range(count)]
     before: list[list[int]] = [[] for _ in range(count)]
-    for link, (source, target) in enumerate(ends):
-        if not back[link]:
-            before[target].append(source)
-    order = _order(count, ends, back)
+    for arc in arcs:
+        outs[arc.source].append(arc)
+        if not arc.back:
+            before[arc.target].append(arc.source)
+    order = _order(outs, before)
     parents = _dominators(order, before)
     children: list[list[int]] = [[] for _ in range(count)]
     size = [1] * count
@@ -53,49 +55,59 @@ def structure_of(flow: Flow) -> Structure:
         if parents[node] >= 0:
             size[parents[node]] += size[node]
     roots = [node for node in order if parents[node] < 0]
-    return Structure(ends, back, order, roots, children, size, before)
+    return Structure(arcs, outs, roots, children, size, before)
 
 
-def _back_links(count: int, ends: list[tuple[int, int]], outs: list[list[int]]) -> list[bool]:
-    """A link is a way back if it leads to a node that the search is still inside of."""
-    back = [False] * len(ends)
-    state = [0] * count
+def _arcs(flow: Flow) -> list[Arc]:
+    index = {node.id: number for number, node in enumerate(flow.nodes)}
+    ends = [(index[link.source], index[link.target]) for link in flow.links]
+    back = _back_links(len(flow.nodes), ends)
+    return [
+        Arc(number, source, target, flow.links[number], number in back)
+        for number, (source, target) in enumerate(ends)
+    ]
+
+
+def _back_links(count: int, ends: list[tuple[int, int]]) -> set[int]:
+    """A link is a way back if it leads to a node that a search in depth is still inside of."""
+    outs: list[list[int]] = [[] for _ in range(count)]
+    for link, (source, _) in enumerate(ends):
+        outs[source].append(link)
+    back: set[int] = set()
+    seen: set[int] = set()
+    inside: set[int] = set()
     for root in range(count):
-        if state[root]:
-            continue
-        state[root] = 1
-        stack = [(root, iter(outs[root]))]
+        stack = [] if root in seen else [(root, iter(outs[root]))]
         while stack:
             node, links = stack[-1]
-            link = next(links, None)
-            if link is None:
-                state[node] = 2
+            seen.add(node)
+            inside.add(node)
+            following = next(links, None)
+            if following is None:
+                inside.discard(node)
                 stack.pop()
                 continue
-            target = ends[link][1]
-            back[link] = state[target] == 1
-            if not state[target]:
-                state[target] = 1
+            target = ends[following][1]
+            if target in inside:
+                back.add(following)
+            elif target not in seen:
                 stack.append((target, iter(outs[target])))
     return back
 
 
-def _order(count: int, ends: list[tuple[int, int]], back: list[bool]) -> list[int]:
-    waiting = [0] * count
-    after: list[list[int]] = [[] for _ in range(count)]
-    for (source, target), is_back in zip(ends, back, strict=True):
-        if not is_back:
-            after[source].append(target)
-            waiting[target] += 1
-    ready = [node for node in range(count) if not waiting[node]]
+def _order(outs: list[list[Arc]], before: list[list[int]]) -> list[int]:
+    """Every node after those that lead to it, otherwise in source order."""
+    waiting = [len(sources) for sources in before]
+    ready = [node for node, number in enumerate(waiting) if not number]
     order: list[int] = []
     while ready:
         node = heapq.heappop(ready)
         order.append(node)
-        for target in after[node]:
-            waiting[target] -= 1
-            if not waiting[target]:
-                heapq.heappush(ready, target)
+        for arc in outs[node]:
+            if not arc.back:
+                waiting[arc.target] -= 1
+                if not waiting[arc.target]:
+                    heapq.heappush(ready, arc.target)
     return order
 
 

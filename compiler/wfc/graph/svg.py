@@ -7,7 +7,7 @@ from html import escape
 
 from wfc.graph.drawing import Box, Point, Text, Wire
 from wfc.graph.figures import BOLD, MONO, SIZES, width_of
-from wfc.graph.model import Line, Node, Picture, Shape
+from wfc.graph.model import Line, Picture, Shape
 from wfc.graph.palette import INK, LINES, MUTED, PAPER, RULE, color_of
 from wfc.graph.sharing import own_stretches
 from wfc.graph.sheet import Sheet, lay_out_sheet
@@ -15,18 +15,27 @@ from wfc.graph.words import printable
 
 _FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 _MONO_FONT = "Menlo, Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace"
-_FILLS = {"title": INK, "question": INK, "heading": INK, "code": INK, "detail": MUTED, "badge": INK, "label": MUTED}
+_FILLS = {
+    "title": INK,
+    "question": INK,
+    "heading": INK,
+    "code": INK,
+    "detail": MUTED,
+    "badge": INK,
+    "label": MUTED,
+}
 _RADIUS = 8.0
 
 
 def render_svg(picture: Picture) -> str:
     sheet = lay_out_sheet(picture)
     width, height = _number(sheet.width), _number(sheet.height)
+    size = f'width="{width}" height="{height}"'
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" width="{width}" height="{height}" viewBox="0 0 {width} {height}" '
-        f'role="img" font-family="{_FONT}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" role="img" '
+        f'font-family="{_FONT}">',
         f"<title>{_text(picture.title)}</title>",
-        f'<rect width="{width}" height="{height}" rx="10" fill="{PAPER}"/>',
+        f'<rect {size} rx="10" fill="{PAPER}"/>',
         *_sheet(sheet),
         "</svg>",
     ]
@@ -59,30 +68,34 @@ def _figure(box: Box) -> str:
 
 def _outline(box: Box) -> str:
     color = color_of(box.node.color)
-    x, y = _number(box.x), _number(box.y)
     match box.node.shape:
         case Shape.CHOICE:
             corners = ((box.x, box.top), (box.right, box.y), (box.x, box.bottom), (box.left, box.y))
             points = " ".join(f"{_number(px)},{_number(py)}" for px, py in corners)
-            return f'<polygon points="{points}" fill="{color.fill}" stroke="{color.stroke}" stroke-linejoin="round"/>'
+            return f'<polygon points="{points}" fill="{color.fill}" stroke="{color.stroke}"/>'
         case Shape.START | Shape.JOIN:
-            return f'<circle cx="{x}" cy="{y}" r="{_number(box.width / 2)}" fill="{INK}"/>'
+            return _circle(box, box.width / 2, f'fill="{INK}"')
         case Shape.END:
-            ring = f'<circle cx="{x}" cy="{y}" r="{_number(box.width / 2 - 1)}" fill="{PAPER}" stroke="{INK}" stroke-width="1.5"/>'
-            return f'{ring}<circle cx="{x}" cy="{y}" r="{_number(box.width / 2 - 5)}" fill="{INK}"/>'
+            ring = _circle(box, box.width / 2 - 1, f'fill="{PAPER}" stroke="{INK}" stroke-width="1.5"')
+            return ring + _circle(box, box.width / 2 - 5, f'fill="{INK}"')
         case Shape.JUMP | Shape.EXIT:
             dash = ' stroke-dasharray="4 3"' if box.node.shape is Shape.EXIT else ""
-            return _rect(box.left, box.top, box.width, box.height, box.height / 2, color.fill, color.stroke, dash)
+            return _rect(
+                box.left, box.top, box.width, box.height, box.height / 2, color.fill, color.stroke, dash
+            )
     return _rect(box.left, box.top, box.width, box.height, min(7, box.height / 4), color.fill, color.stroke)
 
 
+def _circle(box: Box, radius: float, look: str) -> str:
+    return f'<circle cx="{_number(box.x)}" cy="{_number(box.y)}" r="{_number(radius)}" {look}/>'
+
+
 def _frame(box: Box) -> str:
-    color = color_of(box.node.color)
-    rules = "".join(
-        f'<path d="M{_number(x)} {_number(box.top + 34)}V{_number(box.bottom - 10)}" stroke="{RULE}" stroke-dasharray="3 4"/>'
-        for x in box.rules
-    )
-    outline = _rect(box.left, box.top, box.width, box.height, 10, "#fafbfc", color.stroke)
+    ends = f"{_number(box.top + 34)}V{_number(box.bottom - 10)}"
+    look = f'stroke="{RULE}" stroke-dasharray="3 4"'
+    rules = "".join(f'<path d="M{_number(x)} {ends}" {look}/>' for x in box.rules)
+    stroke = color_of(box.node.color).stroke
+    outline = _rect(box.left, box.top, box.width, box.height, 10, PAPER, stroke)
     return f"<g>{_title(box.node.tip)}{outline}{rules}{''.join(map(_line_of_text, box.texts))}</g>"
 
 
@@ -105,7 +118,9 @@ def _wire(wire: Wire, reach: int) -> str:
     dash = ' stroke-dasharray="5 3"' if wire.line is Line.ERROR else ""
     whole = reach == len(wire.points) - 1
     head = _arrow(wire.points[-2], wire.points[-1], color) if whole else ""
-    return f'<path d="{_path(wire.points, reach)}" fill="none" stroke="{color}" stroke-width="1.3"{dash}/>{head}'
+    return (
+        f'<path d="{_path(wire.points, reach)}" fill="none" stroke="{color}" stroke-width="1.3"{dash}/>{head}'
+    )
 
 
 def _path(points: tuple[Point, ...], reach: int) -> str:
@@ -114,7 +129,8 @@ def _path(points: tuple[Point, ...], reach: int) -> str:
     for number in range(1, min(reach, len(points) - 2) + 1):
         before, corner, after = points[number - 1 : number + 2]
         radius = min(_RADIUS, _distance(before, corner) / 2, _distance(corner, after) / 2)
-        parts.append(f"L{_pair(_towards(corner, before, radius))}Q{_pair(corner)} {_pair(_towards(corner, after, radius))}")
+        bend = _towards(corner, before, radius), corner, _towards(corner, after, radius)
+        parts.append("L{}Q{} {}".format(*map(_pair, bend)))
     if reach == len(points) - 1:
         parts.append(f"L{_pair(_towards(points[-1], points[-2], 5))}")
     return "".join(parts)
@@ -131,7 +147,8 @@ def _arrow(before: Point, tip: Point, color: str) -> str:
 def _label(text: Text) -> str:
     width = width_of(text.text, text.style)
     left = text.x if text.anchor == "start" else text.x - width
-    back = f'<rect x="{_number(left - 1)}" y="{_number(text.y - 9)}" width="{_number(width + 2)}" height="11.5" fill="{PAPER}"/>'
+    place = f'x="{_number(left - 1)}" y="{_number(text.y - 9)}" width="{_number(width + 2)}"'
+    back = f'<rect {place} height="11.5" fill="{PAPER}"/>'
     return back + _line_of_text(text)
 
 
@@ -177,6 +194,3 @@ def _pair(point: Point) -> str:
 
 def _number(value: float) -> str:
     return f"{value:.1f}".removesuffix(".0")
-
-
-__all__ = ["Node", "render_svg"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 ELLIPSIS = "…"
@@ -46,10 +46,11 @@ def show_condition(value: Any) -> str:
     return shorten(_ROOT.sub("", hole[1] if hole else value), 80)
 
 
-def wrap(text: str, fits: list[Callable[[str], bool]]) -> list[str]:
-    """Break text into at most as many lines as there are tests; each says whether a line fits. The last is cut.
+def wrap(text: str, fits: Sequence[Callable[[str], bool]]) -> list[str]:
+    """Break text into lines, at most as many as there are tests; each test says whether a line fits.
 
     Lines break between words; a word that is too long for a line breaks after a mark inside it, or anywhere.
+    What is left after the last line is cut off.
     """
     lines: list[str] = []
     for number, fit in enumerate(fits, 1):

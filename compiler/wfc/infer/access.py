@@ -75,7 +75,7 @@ def _field(walk: Inference, node: nodes.Expr, root: str, key: str | int | None, 
         return Reached(ANY)
     path = (root, key)
     if root == "inputs":
-        return _narrowed(walk, Reached(walk.environment.inputs.get(key, ANY), path))
+        return _narrowed(walk, Reached(walk.environment.around.inputs.get(key, ANY), path))
     reached = _narrowed(walk, Reached(walk.environment.state(key), path))
     if guarded or UNDEFINED not in options(reached.type):
         return reached

@@ -119,15 +119,16 @@ def _check_zero(walk: Inference, node: nodes.Expr, kind: Type) -> None:
         return
     if all(isinstance(one, Exact) and one.value for one in options(kind)):
         return
-    if _path_of(node) in walk.environment.nonzero or _is_guarded(walk, node):
+    if _path_of(node) in walk.environment.around.nonzero or _is_guarded(walk, node):
         return
     zero = isinstance(node, nodes.Const)
     text = walk.source(node)
+    divisor = f"({text})" if is_count else text
     walk.report(
         Kind.ZERO_DIVISION,
         node,
         "this divides by zero" if zero else f"`{text}` may be 0: dividing by it fails then",
-        help="" if zero else f"say what then: `... / {text} if {text} else 0`",
+        help="" if zero else f"say what then: `... / {divisor} if {divisor} else 0`",
         sure=zero,
     )
 

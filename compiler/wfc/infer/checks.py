@@ -193,7 +193,7 @@ def _is_guarded(walk: Inference, operand: nodes.Expr) -> bool:
         else:
             break
     path = path_of(base)
-    if path is not None and path in walk.environment.nonempty:
+    if path is not None and path in walk.environment.around.nonempty:
         return True
     return any(mentions(held.node, base) for held in walk.held)
 

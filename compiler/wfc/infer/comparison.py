@@ -8,7 +8,7 @@ from jinja2 import nodes
 
 from wfc.core.types import BOOL, NULL, Type
 from wfc.infer.access import Reached, follow
-from wfc.infer.constant import is_switch, report_stringified, values_of
+from wfc.infer.constant import field_of, is_switch, report_stringified, values_of
 from wfc.infer.problems import Change, Kind
 from wfc.infer.results import item_of
 from wfc.infer.terms import describe, is_known, kinds_of, options, without
@@ -71,15 +71,9 @@ def report_null(walk: Inference, node: nodes.Node, kind: Type) -> None:
         node,
         f"`{walk.source(node)}` {'is' if kind == NULL else 'may be'} null here",
         help=f"say what then: `{walk.source(node)} | default(..., true)`",
-        field=_field_of(node),
+        field=field_of(node),
         sure=kind == NULL,
     )
-
-
-def _field_of(node: nodes.Node) -> str | None:
-    if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name) and node.node.name == "state":
-        return node.attr
-    return None
 
 
 def check_equality(walk: Inference, left: Operand, right: Operand, sign: str) -> None:

@@ -1,7 +1,8 @@
 """Conditions on edges, taken apart: what each of them says, however it is written.
 
-`a and not b` that came out true says that `a` is true and `b` false. `x != 1` is `x == 1` the other way round, and
-`x | length > 0` says no more than `x`. So a condition is known again where it, or its opposite, is tested later.
+`a and not b` that came out true says that `a` is true and `b` false. `x != 1` is `x == 1` the other way
+round, and `x | length > 0` says no more than `x`. So a condition is known again where it, or its opposite, is
+tested later.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ class Clause:
     """The condition as it was written."""
     outcome: bool
     names: frozenset[str]
-    """What it looks at: `x` for a state field, `inputs.x` for an input. Once one is written, it says nothing."""
+    """What it looks at: `x` for a state field, `inputs.x` for an input. After a write it says nothing."""
 
 
 def clauses_of_edge(edge: FlowEdge, others: list[FlowEdge]) -> tuple[Clause, ...]:
@@ -105,3 +106,13 @@ def names_in(node: nodes.Node) -> frozenset[str] | None:
                 continue
         todo.extend(one.iter_child_nodes())
     return frozenset(found)
+
+
+def names_read(template: Template) -> set[str]:
+    """The state fields and inputs that a template reads, in the same spelling."""
+    found: set[str] = set()
+    for read in template.reads:
+        name = read.path[0].name if read.path else None
+        if isinstance(name, str) and read.root in ("state", "inputs"):
+            found.add(name if read.root == "state" else f"inputs.{name}")
+    return found

@@ -36,7 +36,7 @@ def check_constant(walk: Inference, node: nodes.Expr, path: Path | None) -> None
     if path is None or path not in walk.seen:
         return
     is_field = len(path) == 2 and path[0] == "state"
-    kind = walk.environment.overall(str(path[1])) if is_field else walk.seen[path]
+    kind = walk.environment.around.overall(str(path[1])) if is_field else walk.seen[path]
     if not all(always_true(option) for option in options(kind)):
         return
     words = values_of(kind)
@@ -49,6 +49,13 @@ def check_constant(walk: Inference, node: nodes.Expr, path: Path | None) -> None
         f"`{walk.source(node)}` is {describe(kind)}, never empty: as a condition it is always true",
         **_flag_meant(walk, node, kind),
     )
+
+
+def field_of(node: nodes.Node) -> str | None:
+    """The state field that an expression just names."""
+    if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name) and node.node.name == "state":
+        return node.attr
+    return None
 
 
 def is_switch(words: list[str]) -> bool:
@@ -67,6 +74,7 @@ def report_stringified(walk: Inference, node: nodes.Expr, words: list[str]) -> N
         help="keep the boolean itself, as a value of just one `{{ ... }}`, or read the text with `| bool`",
         changes=(Change(end, end, " | bool"),),
         fix="read the text as a boolean",
+        field=field_of(node),
     )
 
 

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from wfc.core.ast import Scope
 from wfc.core.types import ANY, ListType, Type
+from wfc.infer.children import goes_on
 from wfc.infer.lookup import FAILED_CHILD
 from wfc.infer.terms import NOTHING, UNDEFINED, join
 from wfc.infer.trees import literal_type
-from wfc.source import Mapping, Scalar, Span
+from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.steps.base import Step, UnknownStep
 from wfc.steps.call import Call
 from wfc.steps.condition import Condition
@@ -45,6 +47,10 @@ class Definitions:
         self.by_step: dict[Step, list[Definition]] = {}
         self.masks: dict[str, int] = {}
         """All bits of a field."""
+        self.moment = 0
+        """How many times a type has become known better."""
+        self.changes: dict[int, int] = {}
+        """For a definition, when that was last."""
         self._at_start(scope)
         self._by_steps(scope)
 
@@ -57,26 +63,34 @@ class Definitions:
             self.by_step.setdefault(definition.step, []).append(definition)
 
     def _at_start(self, scope: Scope) -> None:
-        written = {field for step in scope.walk() for field in fields_of(step)}
+        written = dict.fromkeys(field for step in scope.walk() for field in fields_of(step))
         node = scope.node.get("initial_state")
         keys = {entry.key.text: entry.key.span for entry in node.entries} if isinstance(node, Mapping) else {}
         for field, tree in (scope.initial_state or {}).items():
             kind = literal_type(tree.node, exactly=field in written)
             self._add(Definition(len(self.all), field, span=keys.get(field)), kind)
-        for field in dict.fromkeys(field for step in scope.walk() for field in fields_of(step)):
+        # An initial_state that can't be read may name any field.
+        missing = UNDEFINED if node is None or isinstance(node, Mapping) else ANY
+        for field in written:
             if field not in self.by_field:
-                self._add(Definition(len(self.all), field), UNDEFINED)
+                self._add(Definition(len(self.all), field), ANY if field in keys else missing)
 
     def _by_steps(self, scope: Scope) -> None:
         for step in scope.walk():
             for field, (span, kind) in fields_of(step).items():
                 self._add(Definition(len(self.all), field, step, span), kind)
             output = step.values.get("output_to")
-            if isinstance(step, Foreach | Call) and output is not None:
+            if isinstance(step, Foreach | Call) and output is not None and goes_on(step):
                 left = ListType(ANY) if isinstance(step, Foreach) else FAILED_CHILD
                 self._add(Definition(len(self.all), output.text, step, output.span, after_failure=True), left)
 
-    @property
+    def learn(self, definition: Definition, kind: Type) -> None:
+        """A definition is known better than before."""
+        self.moment += 1
+        self.types[definition.number] = kind
+        self.changes[definition.number] = self.moment
+
+    @cached_property
     def start(self) -> int:
         return sum(definition.bit for definition in self.all if definition.step is None)
 
@@ -98,19 +112,28 @@ class Definitions:
 def fields_of(step: Step) -> dict[str, tuple[Span, Type]]:
     """The fields that a step writes when it succeeds, with what is known before anything is inferred."""
     if isinstance(step, UnknownStep):
-        return _guessed(step)
+        return dict(_guessed(step.node))
     found = step.writes()
     if isinstance(step, SetState | Condition):
         return {field: (span, NOTHING) for field, (span, _) in found.items()}
+    output = step.node.get("output_to")
+    if "output_to" not in step.values and isinstance(output, Scalar):
+        # What is wrong with it is said elsewhere; that it would be written is not in doubt.
+        return {output.text: (output.span, ANY), **found}
     return found
 
 
-def _guessed(step: UnknownStep) -> dict[str, tuple[Span, Type]]:
-    """Of a step whose type nobody knows, what its keys suggest."""
-    output, updates = step.node.get("output_to"), step.node.get("updates")
-    found: dict[str, tuple[Span, Type]] = {}
-    if isinstance(output, Scalar):
-        found[output.text] = (output.span, ANY)
-    if isinstance(updates, Mapping):
-        found |= {entry.key.text: (entry.key.span, ANY) for entry in updates.entries}
-    return found
+def _guessed(node: Node) -> Iterator[tuple[str, tuple[Span, Type]]]:
+    """Of a step whose type nobody knows, and of those inside it, what their keys suggest."""
+    match node:
+        case Sequence():
+            for item in node.items:
+                yield from _guessed(item)
+        case Mapping():
+            output, updates = node.get("output_to"), node.get("updates")
+            if isinstance(output, Scalar):
+                yield output.text, (output.span, ANY)
+            if isinstance(updates, Mapping):
+                yield from ((entry.key.text, (entry.key.span, ANY)) for entry in updates.entries)
+            for entry in node.entries:
+                yield from _guessed(entry.value)

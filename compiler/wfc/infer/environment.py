@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Protocol
 
 from jinja2 import nodes
 
 from wfc.core.types import ANY, Type
+from wfc.template import Template
 
 Path = tuple[str | int, ...]
 """A name and the way on from it: ("state", "build", "exit_code")."""
@@ -21,22 +23,47 @@ class Held:
     outcome: bool
 
 
+class Given(Protocol):
+    """The same for a condition that stands in another template."""
+
+    @property
+    def template(self) -> Template: ...
+    @property
+    def node(self) -> nodes.Expr: ...
+    @property
+    def outcome(self) -> bool: ...
+
+
 def _nothing_known(field: str) -> Type:
     return ANY
 
 
 @dataclass(frozen=True, slots=True)
-class Environment:
-    state: Callable[[str], Type] = _nothing_known
-    """The type of a field at this place; undefined among it where nothing may have written it."""
+class Surroundings:
+    """What is the same all over a scope."""
+
     overall: Callable[[str], Type] = _nothing_known
-    """The type of a field over the whole run."""
+    """The type of a state field over the whole run."""
     inputs: Mapping[str, Type] = field(default_factory=dict)
-    names: Mapping[str, Type] = field(default_factory=dict)
-    """`item` and its kin, and the earlier keys of the same `updates`."""
-    held: tuple[Held, ...] = ()
-    """Conditions that hold here."""
     nonzero: frozenset[Path] = frozenset()
     """Numbers that are declared to be above or below zero."""
     nonempty: frozenset[Path] = frozenset()
     """Texts that are declared to have a character at least."""
+
+
+_NOWHERE = Surroundings()
+
+
+@dataclass(slots=True)
+class Environment:
+    around: Surroundings = _NOWHERE
+    state: Callable[[str], Type] = _nothing_known
+    """The type of a field at this place; undefined among it where nothing may have written it."""
+    names: Mapping[str, Type] = field(default_factory=dict)
+    """`item` and its kin, and the earlier keys of the same `updates`."""
+    given: Sequence[Given] = ()
+    """Conditions that hold here."""
+
+    def bare(self) -> Environment:
+        """The same without the conditions."""
+        return Environment(self.around, self.state, self.names)

@@ -32,13 +32,25 @@ class Inference:
         self.locals: dict[str, Type] = {}
         """What `set` and `for` have bound."""
         self.facts: Mapping[Path, Type] = {}
-        self.held: tuple[Held, ...] = environment.held
+        self.held: tuple[Held, ...] = ()
         self.seen: dict[Path, Type] = {}
         """The type of each path that was read, before tests made it narrower."""
         self.picked: set[int] = set()
         """Nodes of which only some items are taken."""
         self.place: tuple[int, int] = (0, 0)
         """Where the filter at work stands."""
+        if environment.given:
+            self._take_for_granted()
+
+    def _take_for_granted(self) -> None:
+        """What the conditions on the way here have shown."""
+        bare = self.environment.bare()
+        for given in self.environment.given:
+            other = Inference(given.template, bare)
+            other.facts = self.facts
+            test = other.test(given.node, asked=False)
+            self.assume(test.true if given.outcome else test.false)
+            self.held += (Held(given.node, given.outcome),)
 
     def infer(self) -> Type:
         """The type of what the template gives."""

@@ -9,7 +9,7 @@ from wfc.core.types import ANY, INT, NULL, TEXT, Fixed, ListType, MapType, Prope
 from wfc.infer.results import item_of
 from wfc.infer.terms import DATE, MOMENT, NOTHING, UNDEFINED, join, kind_of, options
 
-FAILED_CHILD = Record("", (Property("error", ANY),), open=False)
+FAILED_CHILD = Record("FailedChild", (Property("error", ANY),), open=False)
 """What stands in a foreach's list in the place of a child that failed."""
 
 LOOP = Record(

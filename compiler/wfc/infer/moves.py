@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from wfc.core.state_use import state_use
-from wfc.core.values import Text
 from wfc.flow import Flow, FlowEdge
 from wfc.infer.conditions import Clause, clauses_of_edge
 from wfc.infer.definitions import Definitions
+from wfc.infer.texts import Place
 from wfc.ir import Region
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
@@ -64,16 +64,17 @@ class Clauses:
 class Moves:
     """The move of every edge of a flow."""
 
-    def __init__(self, flow: Flow, definitions: Definitions, texts: dict[str, list[Text]]) -> None:
+    def __init__(self, flow: Flow, definitions: Definitions, texts: dict[str, list[Place]]) -> None:
         self._flow = flow
         self._definitions = definitions
         self._texts = texts
         self.clauses = Clauses()
-        self.learned: dict[FlowEdge, tuple[Clause, ...]] = {}
+        self.learned: dict[int, tuple[Clause, ...]] = {}
+        """By the identity of the edge, whose hash would take in all of its guard's text."""
         for edge in flow.edges:
             found = clauses_of_edge(edge, flow.out[edge.source])
             if found:
-                self.learned[edge] = found
+                self.learned[id(edge)] = found
                 for clause in found:
                     self.clauses.bit(clause)
         self._asserted = {node: self._assertions(found) for node, found in texts.items()}
@@ -82,14 +83,17 @@ class Moves:
             for state in flow.states.values()
             for region in state.regions
         }
-        self.of: dict[FlowEdge, Move] = {edge: self._move(edge) for edge in flow.edges}
+        self._of = {id(edge): self._move(edge) for edge in flow.edges}
 
-    def _assertions(self, texts: list[Text]) -> tuple[frozenset[str], frozenset[str]]:
-        """Fields that are read without a guard: where the flow goes on they were there; and those read into."""
+    def of(self, edge: FlowEdge) -> Move:
+        return self._of[id(edge)]
+
+    def _assertions(self, texts: list[Place]) -> tuple[frozenset[str], frozenset[str]]:
+        """Fields read without a guard: where the flow goes on, they were there. And those read into."""
         there: set[str] = set()
         deep: set[str] = set()
-        for text in texts:
-            for field, reads in state_use(text.template).fields.items():
+        for place in texts:
+            for field, reads in state_use(place.text.template).fields.items():
                 if field not in self._definitions.masks:
                     continue
                 plain = [read for read in reads if not read.guarded]
@@ -110,7 +114,7 @@ class Moves:
                 self._assert(move, edge.source)
             if state.kind == state.step.kind:
                 self._write(move, state.step, edge.event)
-        for clause in self.learned.get(edge, ()):
+        for clause in self.learned.get(id(edge), ()):
             move.learn |= self.clauses.bit(clause)
         return move
 

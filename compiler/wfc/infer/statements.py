@@ -112,6 +112,8 @@ def _either(before: set[str] | None, after: set[str] | None) -> set[str] | None:
 
 
 def _for(walk: Inference, node: nodes.For) -> None:
+    if node.test is not None:
+        walk.picked.add(id(node.iter))
     kind = walk.type_of(node.iter)
     check_walkable(walk, node.iter, kind)
     outer, facts = dict(walk.locals), (walk.facts, walk.held)

@@ -1,7 +1,7 @@
 """Which definitions of a field, and which conditions, hold at each node of a scope's flow.
 
-Reaching definitions (what may have written a field last) and clauses that must hold, each a bit of one integer
-per node, by a worklist in the order of the flow: nearly linear in the number of steps.
+Reaching definitions (what may have written a field last) and clauses that must hold, each a bit of one
+integer per node, by a worklist in the order of the flow: nearly linear in the number of steps.
 """
 
 from __future__ import annotations
@@ -9,38 +9,29 @@ from __future__ import annotations
 from heapq import heappop, heappush
 
 from wfc.core.types import ANY, Type
-from wfc.core.values import Text
 from wfc.flow import Flow, FlowEdge
 from wfc.infer.conditions import Clause
 from wfc.infer.definitions import Definitions
 from wfc.infer.moves import Moves
 from wfc.infer.terms import present
-from wfc.infer.texts import places_of_texts
+from wfc.infer.texts import Place, StepTexts
+from wfc.steps.base import Step
 
 _MOST_CLAUSES = 32
 
 
 class StateFlow:
-    def __init__(self, flow: Flow, definitions: Definitions) -> None:
+    def __init__(self, flow: Flow, definitions: Definitions, texts: dict[Step, StepTexts]) -> None:
         self.flow = flow
         self.definitions = definitions
-        self.places = places_of_texts(flow)
-        self.moves = Moves(flow, definitions, self._texts_at_nodes())
+        self.moves = Moves(flow, definitions, _at_nodes(texts))
         self.reach: dict[str, int] = {}
         """The definitions that may hold at a node; a node that is not here is never come to."""
         self.held: dict[str, int] = {}
         """The clauses that hold at a node, whatever the way to it."""
-        self._types: dict[tuple[str, int], Type] = {}
+        self._types: dict[int, Type] = {}
+        self._known_at = 0
         self._solve()
-
-    def _texts_at_nodes(self) -> dict[str, list[Text]]:
-        found: dict[str, list[Text]] = {}
-        steps = dict.fromkeys(state.step for state in self.flow.states.values() if state.step is not None)
-        for step in steps:
-            for text in step.texts():
-                if not text.template.is_literal:
-                    found.setdefault(self.places[step, text.node], []).append(text)
-        return found
 
     # -- solving ---------------------------------------------------------------
 
@@ -84,7 +75,7 @@ class StateFlow:
         return reach, held
 
     def _after(self, edge: FlowEdge) -> tuple[int, int]:
-        move = self.moves.of[edge]
+        move = self.moves.of(edge)
         reach = self.reach[edge.source] & ~move.kill | move.gen
         return reach, self.held[edge.source] & ~move.forget | move.learn
 
@@ -121,24 +112,23 @@ class StateFlow:
     def type_at(self, node: str, field: str) -> Type:
         """What a field can be when a node is come to."""
         mask = self.mask_at(node, field)
-        kind = self._type(field, mask) if mask else ANY
+        kind = self._type(mask) if mask else ANY
         return present(kind) if self.held[node] & self.moves.clauses.present(field) else kind
 
-    def _type(self, field: str, mask: int) -> Type:
-        if (field, mask) not in self._types:
-            self._types[field, mask] = self.definitions.type_of(mask)
-        return self._types[field, mask]
+    def _type(self, mask: int) -> Type:
+        if self._known_at != self.definitions.moment:
+            self._known_at = self.definitions.moment
+            self._types.clear()
+        if mask not in self._types:
+            self._types[mask] = self.definitions.type_of(mask)
+        return self._types[mask]
 
     def overall(self, field: str) -> Type:
         """What a field can be, anywhere."""
         mask = self.definitions.masks.get(field)
-        return self._type(field, mask) if mask else ANY
+        return self._type(mask) if mask else ANY
 
-    def forget_types(self) -> None:
-        """Some definition is known better now."""
-        self._types.clear()
-
-    def clauses_at(self, node: str, names: set[str]) -> list[Clause]:
+    def clauses_at(self, node: str, names: frozenset[str]) -> list[Clause]:
         """The conditions that hold at a node and look at one of these names."""
         clauses = self.moves.clauses
         wanted = 0
@@ -146,6 +136,14 @@ class StateFlow:
             wanted |= clauses.of_name.get(name, 0)
         found = list(clauses.of_mask(self.held.get(node, 0) & wanted)) if wanted else []
         return found[:_MOST_CLAUSES]
+
+
+def _at_nodes(texts: dict[Step, StepTexts]) -> dict[str, list[Place]]:
+    found: dict[str, list[Place]] = {}
+    for places in texts.values():
+        for place in places.all:
+            found.setdefault(place.node, []).append(place)
+    return found
 
 
 def _order(flow: Flow) -> list[str]:

@@ -90,7 +90,7 @@ def base_of(option: Type) -> Type:
 def join(*kinds: Type) -> Type:
     """One type that covers them all. Unlike a plain union it remembers null and undefined beside any."""
     first = kinds[0] if kinds else NOTHING
-    if all(kind == first for kind in kinds):
+    if len(kinds) < 2 or all(kind is first or kind == first for kind in kinds[1:]):
         return first
     flat = dict.fromkeys(option for kind in kinds for option in options(kind))
     flat.pop(NOTHING, None)
@@ -117,9 +117,30 @@ def _merged(found: list[Type]) -> Iterable[Type]:
         plain = [option for option in plain if option not in rows]
         plain.append(ListType(join(*(item_of_list(row) for row in rows))))
     records = [option for option in plain if isinstance(option, Record)]
-    if len(records) > _MOST_RECORDS:
-        plain = [OBJECT, *(option for option in plain if not isinstance(option, Record | MapType))]
+    if len(records) > 1:
+        others = [option for option in plain if not isinstance(option, Record)]
+        alike = _merged_records(records)
+        plain = [*others, *alike] if len(alike) <= _MOST_RECORDS else [OBJECT, *others]
     return [*plain, *(value for value in values if kind_of(value) not in covered)]
+
+
+def _merged_records(records: list[Record]) -> list[Record]:
+    """Objects with the same properties made one."""
+    groups: dict[object, list[Record]] = {}
+    for record in records:
+        names = frozenset(prop.name for prop in record.properties)
+        groups.setdefault((record.name, record.open, names), []).append(record)
+    return [same[0] if len(same) == 1 else _merged_record(same) for same in groups.values()]
+
+
+def _merged_record(records: list[Record]) -> Record:
+    first, *others = records
+    properties = []
+    for prop in first.properties:
+        parts = [prop, *(found for record in others if (found := record.get(prop.name)))]
+        needed = all(part.required for part in parts)
+        properties.append(Property(prop.name, join(*(part.type for part in parts)), needed))
+    return Record(first.name, tuple(properties), first.open)
 
 
 def item_of_list(row: ListType | Fixed) -> Type:

@@ -26,6 +26,6 @@ def tree_type(node: Node, text_type: Callable[[Scalar], Type]) -> Type:
 
 
 def literal_type(node: Node, *, exactly: bool) -> Type:
-    """The type of a value without templates. A field that nobody writes is a setting: its value may be edited."""
+    """The type of a value without templates. A field that nobody writes is a setting: it may be edited."""
     kind = tree_type(node, lambda scalar: exact(scalar.text))
     return kind if isinstance(node, Scalar) and exactly else widened(kind)

@@ -42,12 +42,12 @@ def state_fields(scope: Scope) -> list[FieldInfo]:
         for field, (_, kind) in step.writes().items():
             found.setdefault(field, []).append(kind)
     return [
-        FieldInfo(field, _merge(kinds), field in initial, initial.get(field))
+        FieldInfo(field, merged(kinds), field in initial, initial.get(field))
         for field, kinds in found.items()
     ]
 
 
-def _merge(kinds: list[Type]) -> Type:
+def merged(kinds: list[Type]) -> Type:
     """One type for all that is written. What is empty at the start says nothing beside what comes later."""
     first, *later = kinds
     if any(types.covers_empty(kind, first) for kind in later):

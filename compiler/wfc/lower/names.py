@@ -25,7 +25,7 @@ def identifier(name: str) -> str:
 class Names:
     """The names of one chart's states: each step's own first, then those of its parts, none of them twice.
 
-    Two steps whose names become the same one are an error (WF110), but other checks look at the IR all the same.
+    Two steps whose names become the same are an error (WF110), but other checks look at the IR all the same.
     """
 
     def __init__(self, steps: Iterable[Step]) -> None:

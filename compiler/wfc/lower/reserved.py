@@ -1,7 +1,7 @@
 """Names that a generated module has already given away.
 
-The compiler does not import the state machine library, which takes 0.1 s, so the library's names stand here in
-words; a test compares them with the real thing.
+The compiler does not import the state machine library, which takes 0.1 s, so the library's names are written
+down here; a test holds them against the real thing.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ def _words(text: str) -> frozenset[str]:
 
 MACHINE_NAMES = _words("""
     TransitionNotAllowed activate_initial_state active_listeners add_listener addressed
-    allow_event_without_transition allowed_events atomic_configuration_update bind_events_to can_recover
+    allow_event_without_transition allowed_events atomic_configuration_update bind_events_to
     cancel_event catch_errors_as_events configuration configuration_values current_state current_state_value
     enable_self_transition_entries enabled_events events fields final_states history_values id initial
     initial_state inputs is_terminated model name on_enter_state on_exit_state prepare raise_ send
@@ -35,13 +35,13 @@ CHART_NAMES = _words("""
 """What stands in every chart: its events and endings, and the names that its edges are written with."""
 
 CALLBACK_NAMES = _words("after_transition before_transition on_transition prepare_event state")
-"""Names that the library takes for callbacks. `state` is one: it would be entered by `on_enter_state` twice."""
+"""Names that the library takes for callbacks: `on_enter_state` would be called twice for `state`."""
 
 RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 """What a state may not be called."""
 
 CLASS_NAMES = _words("""
-    Annotated Any Ask Assign Begin ChoiceAnswer ConfirmAnswer Delay DelegateResult Field Fields InfoAnswer
+    Annotated Any Ask Assign Begin ChoiceAnswer ConfirmAnswer Delay DelegateResult FailedChild Field Fields InfoAnswer
     Inputs Literal Machine NotRequired Retry Return ShellResult Spawn State TextAnswer TypedDict WORKFLOW
     WaitResult Workflow WorkflowInputs WorkflowObject WorkflowState
 """)

@@ -11,6 +11,7 @@ from wfc.source.core_schema import resolve
 _PLAIN_NAME = re.compile(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
 _QUOTABLE = re.compile(r"[ !#-&(-\[\]-~]*")
 """Text that reads the same in either kind of quotes."""
+_COLON = re.compile(r"\s*:")
 _ANCHOR = re.compile(r"(?<![^\s\[{,:-])&([\w-]+)")
 
 
@@ -27,12 +28,13 @@ def rename(scalar: Scalar, name: str, description: str, *, safe: bool = False) -
 
 def remove_entry(mapping: Mapping, entry: Entry, description: str, *, safe: bool = False) -> Fix | None:
     """Take an entry out of a mapping that has others, by whole lines where it has them to itself."""
-    if len(mapping.entries) == 1 or not _is_inside(entry.value.span, mapping.span, after=entry.key.span):
+    value = _value_of(entry)
+    if len(mapping.entries) == 1 or not _is_inside(value, mapping.span, after=entry.key.span):
         return None
-    later = [other.key.span for other in mapping.entries if other.key.span.start > entry.value.span.end]
-    span = whole_lines(entry.key.span, entry.value.span)
+    later = [other.key.span for other in mapping.entries if other.key.span.start > value.end]
+    span = whole_lines(entry.key.span, value)
     if span is None:
-        span = _part_of_line(entry.key.span, entry.value.span, min(later, key=_start, default=None))
+        span = _part_of_line(entry.key.span, value, min(later, key=_start, default=None))
     return None if span is None or _holds_anchor(span) else Fix(description, (Edit(span, ""),), safe)
 
 
@@ -67,11 +69,13 @@ def remove_run(first: Span, last: Span, description: str, *, safe: bool = False)
 
 def add_entry(mapping: Mapping, after: Entry, text: str) -> Edit | None:
     """Put `key: value` behind an entry: on a line of its own, or behind a comma inside braces."""
-    value = after.value.span
+    value = _value_of(after)
     if not _is_inside(value, mapping.span, after=after.key.span):
         return None
     source = value.source
     if mapping.span.text.startswith("{"):
+        if source.text[value.end - 1] == ":":  # `{a:, ...}` would be one key
+            return None
         return Edit(source.span(value.end, value.end), f", {text}")
     column = mapping.entries[0].key.span.column
     if after.key.span.column != column:
@@ -119,6 +123,13 @@ def _item_lines(item: Span) -> Span | None:
     if source.text[dash : dash + 1] != "-":
         return None
     return whole_lines(source.span(dash, item.end), item)
+
+
+def _value_of(entry: Entry) -> Span:
+    """Where the value stands. One that is left out (`{a: , b: 1}`) stands behind its colon."""
+    key, value = entry.key.span, entry.value.span
+    colon = _COLON.match(key.source.text, key.end) if value.start == value.end == key.end else None
+    return key.source.span(colon.end(), colon.end()) if colon else value
 
 
 def _is_inside(value: Span, mapping: Span, after: Span) -> bool:

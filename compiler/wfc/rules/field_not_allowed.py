@@ -46,7 +46,7 @@ _INSTEAD = {
 @rule("WF009", "field-not-allowed", fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
     for step in unit.steps:
-        for entry in step.node.entries:
+        for entry in step.node.entries if not isinstance(step, UnknownStep) else ():
             if belongs_elsewhere(step, entry.key.text):
                 yield _finding(step, entry)
 
@@ -66,7 +66,7 @@ def _finding(step: Step, entry: Entry) -> Finding:
 
 def belongs_elsewhere(shape: Shape, key: str) -> bool:
     """Whether a key that this step does not take is one that other steps do."""
-    if not isinstance(shape, Step) or isinstance(shape, UnknownStep) or key in shape.FIELDS:
+    if not isinstance(shape, Step) or key in shape.FIELDS:
         return False
     return any(key in kind.FIELDS for kind in STEP_TYPES.values())
 

@@ -62,7 +62,7 @@ def check(unit: Unit) -> Iterator[Finding]:
 
 
 def _copes(site: Site, read: Read) -> bool:
-    """A task may be run both ways, and say `previous | default([])`. A later key of `updates` is WF202's."""
+    """A task may be run both ways, and say `previous | default([])`. A later key of `updates` is WF212's."""
     both_ways = read.guarded and read.root == PREVIOUS and isinstance(site.scope, Task)
     return both_ways or site.names.comes_later(read.root)
 

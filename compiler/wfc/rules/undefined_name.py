@@ -52,14 +52,12 @@ def check(unit: Unit) -> Iterator[Finding]:
 
 
 def _is_ours(site: Site, name: str) -> bool:
-    """`item` and its kin are WF205's, which knows where they would be right."""
-    return name not in CHILD_IN_TURN or site.names.comes_later(name)
+    """`item` and its kin are WF205's, which knows where they would be right; later keys are WF212's."""
+    return name not in CHILD_IN_TURN and not site.names.comes_later(name)
 
 
 def _finding(site: Site, name: str, reads: list[Read]) -> Finding:
     span = site.text.at(reads[0].start, reads[0].start + len(name))
-    if site.names.comes_later(name):
-        return Finding(span, *_later(site, name), step=site.step.name)
     instead, help_ = _instead(site, name, names_of(site.scope))
     places = [(read.start, read.start + len(name)) for read in reads]
     return Finding(
@@ -68,16 +66,6 @@ def _finding(site: Site, name: str, reads: list[Read]) -> Finding:
         help=help_,
         fix=replace_in_text(site.text, places, name, instead) if instead else None,
         step=site.step.name,
-    )
-
-
-def _later(site: Site, name: str) -> tuple[str, str]:
-    own = site.names.key
-    if name == own:
-        return f"`{name}` is read by the expression that computes it", f"its value so far is `state.{name}`"
-    return (
-        f"`{name}` is not there yet: in these `updates` it comes after `{own}`",
-        f"move `{name}` above `{own}`; its value from before this step is `state.{name}`",
     )
 
 

@@ -28,6 +28,7 @@ from wfc.core.shape import Shape
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import rename
 from wfc.rules.field_not_allowed import belongs_elsewhere
+from wfc.rules.wording import label_of
 from wfc.source import Entry
 from wfc.source.wording import excerpt
 from wfc.steps.base import Step, UnknownStep
@@ -73,8 +74,10 @@ _OTHER_NAMES = {(name, field) for field, names in _SAME.items() for name in name
 @rule("WF004", "unknown-field", fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
     for shape in unit.shapes:
-        if not isinstance(shape, UnknownStep):
-            yield from (_finding(shape, entry, near) for entry, near in meant_fields(shape))
+        for entry, near in meant_fields(shape):
+            # Nobody knows which fields a step of an unknown type has, but `tpye` is no field of any.
+            if near or not isinstance(shape, UnknownStep):
+                yield _finding(shape, entry, near)
 
 
 def meant_fields(shape: Shape) -> Iterator[tuple[Entry, str | None]]:
@@ -84,7 +87,8 @@ def meant_fields(shape: Shape) -> Iterator[tuple[Entry, str | None]]:
         for entry in shape.node.entries
         if entry.key.text not in shape.FIELDS and not belongs_elsewhere(shape, entry.key.text)
     ]
-    free = [name for name in shape.FIELDS if shape.node.entry(name) is None] if unknown else []
+    known = ("id", "type") if isinstance(shape, UnknownStep) else shape.FIELDS
+    free = [name for name in known if shape.node.entry(name) is None] if unknown else []
     for number, entry in enumerate(unknown):
         near = _same_thing(entry.key.text, free) if number < _SUGGESTIONS else None
         yield entry, near
@@ -101,7 +105,7 @@ def _finding(shape: Shape, entry: Entry, near: str | None) -> Finding:
     key = entry.key.text
     return Finding(
         entry.key.span,
-        f"{shape.label} has no field `{excerpt(key)}`",
+        f"{label_of(shape)} has no field `{excerpt(key)}`",
         help=f"did you mean `{near}`?" if near else did_you_mean("", shape.FIELDS),
         fix=rename(entry.key, near, f"rename it to {near}") if near else None,
         step=shape.name if isinstance(shape, Step) else None,

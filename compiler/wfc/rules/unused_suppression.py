@@ -5,7 +5,9 @@ or, alone on a line, on the next. When the finding has gone the comment should g
 hide the next one that comes up. A code that no check has, and a comment for wfc that can't be read, hide
 nothing at all.
 
-In a file with errors in its structure nothing is said: a comment that seems unused may hide what can't be
+Errors in the structure of a file and in its references (WF0xx, WF1xx), of template syntax (WF201) and of
+loop bounds (WF402) can't be hidden: there is no machine to be made of such a workflow. In a file with
+errors in its structure nothing else is said of its comments: one that seems unused may hide what can't be
 seen yet. The same goes for codes in `ignore` of [tool.wfc].
 
 Bad:
@@ -43,7 +45,7 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.edits import whole_lines
 from wfc.source import Span
 from wfc.source.wording import excerpt
-from wfc.suppress import Comment, Suppression
+from wfc.suppress import Comment, Suppression, can_be_hidden
 from wfc.unit import Unit
 
 CODE = "WF704"
@@ -53,12 +55,11 @@ _STRUCTURE = (unknown_field, missing_field, wrong_type, unknown_step_type, field
 @rule(CODE, "unused-suppression", Severity.WARNING, fix="safe")
 def check(unit: Unit) -> Iterator[Finding]:
     comments = unit.suppressions.comments
-    if not comments or not _is_whole(unit):
-        return
+    is_whole = bool(comments) and _is_whole(unit)
     for comment in comments:
-        if comment.codes is None or not comment.items:
+        if not comment.items:
             yield _unreadable(comment)
-        unused = [item for item in comment.items if _is_unused(item, unit)]
+        unused = [item for item in comment.items if _is_unused(item, unit) and (is_whole or _is_firm(item))]
         for item in unused:
             yield _finding(item, _removal(comment, unused))
 
@@ -74,6 +75,13 @@ def _is_unused(item: Suppression, unit: Unit) -> bool:
     return not item.used and item.code != CODE and item.code not in unit.config.ignore
 
 
+def _is_firm(item: Suppression) -> bool:
+    """Whether no comment could hide what it names."""
+    from wfc.rules import BY_CODE
+
+    return item.code in BY_CODE and not can_be_hidden(item.code, BY_CODE[item.code].severity)
+
+
 def _unreadable(comment: Comment) -> Finding:
     return Finding(
         comment.span,
@@ -86,6 +94,9 @@ def _finding(item: Suppression, fix: Fix) -> Finding:
     from wfc.rules import BY_CODE
 
     code = excerpt(item.span.text)
+    if _is_firm(item):
+        message = f"an error {item.code} can't be hidden: a workflow with it can't be compiled"
+        return Finding(item.span, message, help="mend the error, and remove this", fix=fix)
     if item.code in BY_CODE:
         return Finding(item.span, f"there is no {item.code} here to hide", help="remove it", fix=fix)
     named = [rule.code for rule in BY_CODE.values() if rule.name == item.code.lower()]

@@ -73,7 +73,7 @@ class Prompt(Answered):
 def _text_rules(validation: Validation) -> list[tuple[str, Any]]:
     found: list[tuple[str, Any]] = []
     if validation.pattern:
-        found.append(("pattern", f"^(?:{validation.pattern.text})$"))
+        found.append(("pattern", validation.pattern.text))
     if validation.min_length:
         found.append(("minLength", validation.min_length.value))
     if validation.max_length:

@@ -3,8 +3,9 @@
 from pydantic import Field
 from statemachine import State
 
+from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.chart import Machine, WorkflowInputs, WorkflowObject, WorkflowState
-from wfc_runtime.machine.effects import Ask, Assign, Begin, Delay, Effect, Retry, Return
+from wfc_runtime.machine.effects import Assign, Begin, Delay, Effect, Retry, Return
 from wfc_runtime.machine.guards import at_most, ok, otherwise, when
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.validators import one_of, with_keys

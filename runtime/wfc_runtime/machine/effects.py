@@ -1,28 +1,23 @@
-"""What a state does when it is entered, answered or due. A handful of effects serve every step type of every dialect.
+"""What a state does when it is entered, answered or due. A handful of effects serve every step type.
 
-Effects are data: the generated module writes them down, `Run` gives them the means. `enter` is called once per
-visit; a `StepError` from it becomes a retry, a recovery or the end of the run.
+Effects are data: the generated module writes them down, `Run` gives them the means. `enter` is called once
+per visit; a `StepError` from it becomes a retry, a recovery or the end of the run.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from math import ceil
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import RefusedError, StepError
-from wfc_runtime.machine import schema, validation
-from wfc_runtime.machine.plain import NotPlainError, check_plain, size_of, to_text
+from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.snapshot import Pending
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run
-
-ResultType = type[Any] | Mapping[str, Json] | None
-"""What a result must look like: a TypedDict of the contract, a JSON Schema, or None for anything."""
 
 
 @dataclass(frozen=True)
@@ -68,108 +63,12 @@ class Effect:
         raise NotImplementedError(type(self).__name__)
 
     def answer(self, run: Run, visit: str, result: Json) -> None:
-        """The agent has submitted a result for a visit. Raises `RefusedError`, changing nothing, where none is wanted."""
+        """The agent has submitted a result for a visit. Raises `RefusedError` where none is wanted."""
         raise NotImplementedError(type(self).__name__)
 
     def due(self, run: Run, visit: str) -> None:
         """The moment that a visit waited for has come, or its deadline has passed."""
         raise NotImplementedError(type(self).__name__)
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ask(Effect):
-    """Suspend until the agent (or the person behind it) has answered."""
-
-    kind: str
-    instruction: str
-    parameters: Mapping[str, Json] = field(default_factory=dict)
-    result: ResultType = None
-    where: Mapping[str, Json] = field(default_factory=dict)
-    """Narrows properties of the result's schema; rendered like the parameters."""
-    timeout: float | None = None
-    wait_seconds: float | None = None
-    """The step ends by itself after so long; nobody answers it."""
-
-    def enter(self, run: Run, state: str) -> None:
-        at = run.event.at
-        parameters = run.evaluate(dict(self.parameters), self.reads)
-        pending = Pending(
-            state=state,
-            parameters=parameters,
-            where=run.evaluate(dict(self.where), self.reads) if self.where else {},
-            deadline=None if self.timeout is None else at + self.timeout + run.limits.grace_seconds,
-            resume_at=None if self.wait_seconds is None else at + self.wait_seconds,
-        )
-        run.suspend(pending, size_of(parameters) + size_of(pending.where))
-
-    def action(self, pending: Pending) -> Action:
-        timing: dict[str, Json] = {}
-        if pending.resume_at is not None:
-            timing = {"duration_seconds": self.wait_seconds, "resume_at": moment(pending.resume_at)}
-        elif self.timeout is not None:
-            timing = {"timeout": self.timeout}
-        return Action(self.kind, {**pending.parameters, **timing}, self.instruction, self.schema(pending))
-
-    def schema(self, pending: Pending) -> Json:
-        return schema.narrowed(schema.of(self.result), pending.where)
-
-    def answer(self, run: Run, visit: str, result: Json) -> None:
-        pending = run.snapshot.pending[visit]
-        if pending.resume_at is not None:
-            refuse_early(run, visit, pending.resume_at)
-            self.due(run, visit)
-            return
-        try:
-            check_plain(result, run.limits.result_bytes, run.limits.nesting)
-        except NotPlainError as error:
-            raise RefusedError(
-                "result_unfit",
-                f"the result {error}",
-                "Write what is large to a file and submit its path, or shorten it.",
-            ) from None
-        reported = _reported_error(result)
-        if reported is not None:
-            run.fail(pending.state, StepError("agent_error", reported))
-        elif isinstance(result, dict) and result.get("timed_out") is True:
-            run.fail(pending.state, StepError("timeout", "the agent reported that the step timed out"))
-        else:
-            self._accept(run, visit, result)
-
-    def _accept(self, run: Run, visit: str, result: Json) -> None:
-        pending = run.snapshot.pending[visit]
-        problems = self._problems(pending, result)
-        if not problems:
-            run.complete(visit, result, "submit")
-            return
-        pending.misfits += 1
-        told = "; ".join(problems)
-        allowed = self.retry.max_attempts if self.retry else run.limits.misfits
-        if pending.misfits < allowed:
-            left = allowed - pending.misfits
-            run.outcome.refusal = RefusedError(
-                "result_misfit",
-                f"the result of `{visit}` does not fit: {told}",
-                f"Submit one that fits result_schema; {left} more {'try' if left == 1 else 'tries'} before the step fails.",
-            )
-        else:
-            run.fail(pending.state, StepError("result_misfit", f"no result fitted: {told}"), retry=False)
-
-    def _problems(self, pending: Pending, result: Json) -> list[str]:
-        try:
-            return validation.problems(result, self.schema(pending))
-        except validation.PatternError as error:
-            return [str(error)]
-
-    def due(self, run: Run, visit: str) -> None:
-        if self.wait_seconds is not None:
-            run.complete(visit, {"resumed": True, "duration_seconds": self.wait_seconds}, "due")
-            return
-        error = StepError(
-            "timeout",
-            f"no result came within {self.timeout:g} seconds and {run.limits.grace_seconds:g} more",
-            "Raise the step's timeout, or give it a retry.",
-        )
-        run.fail(run.snapshot.pending[visit].state, error)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -258,11 +157,3 @@ def refuse_early(run: Run, visit: str, resume_at: float) -> None:
 def moment(at: float) -> str:
     """A time as replies show it: the next whole second, so that asking then is not too early."""
     return datetime.fromtimestamp(ceil(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
-
-
-def _reported_error(result: Json) -> str | None:
-    """The agent says that it could not do it: {"error": ...} and nothing else."""
-    if isinstance(result, dict) and set(result) == {"error"} and result["error"]:
-        error = result["error"]
-        return (error if isinstance(error, str) else to_text(error))[:2000]
-    return None

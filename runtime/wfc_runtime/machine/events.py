@@ -1,4 +1,4 @@
-"""What can happen to a machine, and what comes of it. Time and ids come in with the event; `step` has neither."""
+"""What can happen to a machine, and what comes of it. Time and ids come in with the event."""
 
 from __future__ import annotations
 
@@ -77,4 +77,4 @@ class Outcome:
     notes: list[dict[str, Json]] = field(default_factory=list)
     """Failures that were retried or recovered from."""
     refusal: RefusedError | None = None
-    """The result did not fit. All that changed is how often that has happened, so the snapshot is to be kept."""
+    """The result did not fit. The snapshot counts that, so it is to be kept."""

@@ -1,7 +1,7 @@
 """The conditions on a chart's edges.
 
-A guard is asked while edges are selected, possibly twice, so guards change nothing; one that fails reports the
-failure once and holds back every edge of its state until that failure is dealt with.
+A guard is asked while edges are selected, possibly twice, so guards change nothing; one that fails reports
+the failure once and holds back every edge of its state until that failure is dealt with.
 """
 
 from __future__ import annotations

@@ -39,7 +39,8 @@ def check_inputs(machine: type[Machine[Any, Any]], given: Json, limits: Limits) 
 def bind_item(machine: type[Machine[Any, Any]], item: Json) -> dict[str, Json]:
     """A foreach item as a task's inputs, where the step does not say `with`.
 
-    One input gets the item itself, unless that is an object with a key of that name. An object fills several by name.
+    One input gets the item itself, unless that is an object with a key of that name. An object fills several
+    by name.
     """
     declared = _declared(machine.inputs)
     if not declared:
@@ -94,7 +95,7 @@ def _problem(error: ErrorDetails, model: type[WorkflowInputs]) -> str:
 
 
 def _place(location: tuple[int | str, ...], model: type[WorkflowInputs]) -> str:
-    """The way to a value. Beside keys and positions a location has the names of a union's members: left out."""
+    """The way to a value, without the names of a union's members that pydantic puts in between."""
     first, *rest = location
     parts = [
         part for part in rest if part not in ("int", "float") and not str(part).startswith(("list[", "dict["))

@@ -1,4 +1,4 @@
-"""Whether a snapshot is one that its machine can have left behind. The library would go on from any set of states."""
+"""Whether a snapshot is one that its machine can have left behind."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from wfc_runtime.machine.structure import Structure
 
 
 class Legality:
-    """The rules of one machine: every active compound state has one active child, every parallel state all of them,
-    and every step that is active waits for something."""
+    """The rules of one machine: every active frame has one active child, every active group of branches all
+    of them, and every step that is active waits for something."""
 
     def __init__(self, structure: Structure) -> None:
         self._states = structure.nodes

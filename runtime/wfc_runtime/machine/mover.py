@@ -1,7 +1,7 @@
 """Moving through a statechart: SCXML's algorithm for the part of it that generated machines use.
 
-The state machine library could drive a machine too, and tests hold the two against each other. This one keeps nothing
-between two events, so that threads can share it, and takes a tenth of the time.
+The state machine library could drive a machine too, and tests hold the two against each other. This one keeps
+nothing between two events, so that threads can share it, and takes a tenth of the time.
 """
 
 from __future__ import annotations
@@ -87,7 +87,7 @@ class Mover:
         return None
 
     def _without_conflicts(self, edges: list[Edge]) -> list[Edge]:
-        """Of two edges that leave the same state, the one from further inside; else the first in the document."""
+        """Of two edges that leave the same state, the one from further inside; else the earlier one."""
         kept: list[Edge] = []
         for edge in edges:
             leaves = self._left_by(edge)
@@ -134,7 +134,7 @@ class Mover:
 
 
 def _entered_by(edge: Edge) -> dict[str, Node]:
-    """The target with what is entered by default inside it, and what lies between it and the edge's domain."""
+    """The target, what is entered by default inside it, and what lies between it and the edge's domain."""
     entered = _with_defaults(edge.target)
     for node in edge.target.ancestors:
         if node is edge.domain:

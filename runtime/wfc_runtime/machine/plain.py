@@ -18,13 +18,17 @@ def to_text(value: Json) -> str:
     return _ENCODER.encode(value)
 
 
+def from_text(text: str) -> Json:
+    return json.loads(text)
+
+
 def size_of(value: Json) -> int:
     text = to_text(value)
     return len(text) if text.isascii() else len(text.encode())
 
 
 def check_plain(value: Json, most_bytes: int, most_depth: int) -> int:
-    """The size in bytes of a value that came from outside. Raises `NotPlainError` for what JSON or the limits forbid."""
+    """The size in bytes of a value from outside. What JSON or the limits forbid is a `NotPlainError`."""
     _check_depth(value, most_depth)
     try:
         size = size_of(value)

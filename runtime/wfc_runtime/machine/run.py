@@ -135,6 +135,7 @@ class Run:
             self.fail(pending.state, error)
             return
         del self.snapshot.pending[visit]
+        self.snapshot.attempts.pop(pending.state, None)
         self.go_on(event, pending.state)
 
     def go_on(self, event: str, state: str) -> None:
@@ -144,10 +145,11 @@ class Run:
         """Wait no longer in a state; nobody wants the results of its children now."""
         pending = self.snapshot.pending
         for visit in [visit for visit, one in pending.items() if one.state == state]:
-            dropped = pending.pop(visit)
-            outcome = self.outcome
+            dropped, outcome = pending.pop(visit), self.outcome
+            at_work = [str(child["run"]) for child in dropped.children if child and "run" in child]
+            unborn = [child.id for child in outcome.started if child.visit == visit]
             outcome.started = [child for child in outcome.started if child.visit != visit]
-            outcome.stopped += [str(child["run"]) for child in dropped.children if child and "run" in child]
+            outcome.stopped += [child for child in at_work if child not in unborn]
 
     # -- failures --------------------------------------------------------------
 

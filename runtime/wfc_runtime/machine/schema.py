@@ -6,9 +6,9 @@ import types
 import typing
 from collections.abc import Mapping
 from functools import cache
-from typing import Any, Union
+from typing import Any, NotRequired, Union
 
-from typing_extensions import NotRequired, get_type_hints, is_typeddict
+from typing_extensions import get_type_hints, is_typeddict
 
 from wfc_runtime.contract import Json
 

@@ -107,26 +107,26 @@ class Snapshot:
             self.error,
         )
 
-    def to_json(self) -> str:
-        data: dict[str, Json] = {"format": FORMAT, "status": self.status}
+    def to_json(self, with_state: bool = True) -> str:
+        """The state may be left out by whoever keeps it field by field."""
+        data: dict[str, Json] = {"format": FORMAT, "status": self.status, "size": self.size}
         for name in _SNAPSHOT_FIELDS:
             value = getattr(self, name)
-            if value:
+            if value and (with_state or name != "state"):
                 data[name] = value
-        data["size"] = self.size
         if self.pending:
             data["pending"] = {visit: pending.to_data() for visit, pending in self.pending.items()}
-        # An empty result is a result.
-        if self.result is not None:
+        # A run that ends without a return gives its state: that is not written twice.
+        if self.status == "completed" and self.result is not self.state:
             data["result"] = self.result
         return to_text(data)
 
     @classmethod
-    def from_json(cls, text: str) -> Self:
+    def from_json(cls, text: str, state: dict[str, Json] | None = None) -> Self:
         try:
             data: dict[str, Any] = json.loads(text)
             written = data.pop("format", None)
-        except (ValueError, AttributeError, RecursionError) as error:
+        except (ValueError, TypeError, AttributeError, RecursionError) as error:
             raise SnapshotError("snapshot_damaged", f"the snapshot can't be read: {error}") from None
         if written != FORMAT:
             raise SnapshotError(
@@ -135,12 +135,16 @@ class Snapshot:
                 "Use the version of wfc that wrote it.",
             )
         try:
-            pending = {visit: Pending(**one) for visit, one in data.pop("pending", {}).items()}
-            return cls(**data, pending=pending)
+            data["pending"] = {visit: Pending(**one) for visit, one in data.get("pending", {}).items()}
+            snapshot = cls(**data)
         except (TypeError, AttributeError) as error:
-            raise SnapshotError(
-                "snapshot_damaged", f"the snapshot does not hold what it should: {error}"
-            ) from None
+            message = f"the snapshot does not hold what it should: {error}"
+            raise SnapshotError("snapshot_damaged", message) from None
+        if state is not None:
+            snapshot.state = state
+        if snapshot.status == "completed" and "result" not in data:
+            snapshot.result = snapshot.state
+        return snapshot
 
 
 _SNAPSHOT_FIELDS = ("configuration", "inputs", "state", "scope", "visits", "loops", "attempts", "error")

@@ -114,7 +114,7 @@ class Spawn(Effect):
         return True
 
     def _prepared(self, run: Run, pending: Pending, index: int) -> dict[str, Json] | None:
-        """A child's inputs. An item for which they can't be computed is a child that failed; the others go on."""
+        """A child's inputs. An item for which there are none is a child that failed; the others go on."""
         try:
             found: dict[str, Json] = run.evaluate(
                 dict(self.inputs or {}), self.reads, self._scope(pending, index)
@@ -199,7 +199,7 @@ def at_work(pending: Pending) -> int:
 
 def _result(child: dict[str, Json] | None) -> Json:
     assert child is not None
-    return child["value"] if "value" in child else child
+    return child.get("value", child)
 
 
 def _child_id(event_id: str, visit: str, index: int) -> str:

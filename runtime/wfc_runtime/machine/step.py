@@ -1,4 +1,4 @@
-"""`step`: a snapshot and an event in, the next snapshot and what to do about it out. Pure and deterministic."""
+"""`step`: a snapshot and an event in, the next snapshot and what to do about it out. Pure."""
 
 from __future__ import annotations
 

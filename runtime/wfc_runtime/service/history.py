@@ -24,8 +24,8 @@ _KINDS: dict[type[Event], str] = {
     Cancel: "cancelled",
 }
 _WHOLE = 256
-"""Values up to so many bytes are kept with the event that wrote them. Longer ones are in the state, or come out of a
-replay: a list that grows by one item per turn must not be kept whole each time."""
+"""Values up to so many bytes are kept with the event that wrote them. Longer ones are in the state, or come
+out of a replay: a list that grows by one item per turn must not be kept whole each time."""
 _COMPRESSED = 512
 
 
@@ -49,6 +49,10 @@ def event_data(event: Event, outcome: Outcome, more: Mapping[str, Json]) -> str:
     ):
         if value:
             data[name] = value
+    if outcome.snapshot.status != "running":
+        data["status"] = outcome.snapshot.status
+        if outcome.snapshot.status == "failed":
+            data["error"] = outcome.snapshot.error
     return to_text(data)
 
 
@@ -82,8 +86,11 @@ def action_digest(action: Action) -> str:
 
 
 def same_result(one: Json, other: Json) -> bool:
-    """Whether two results are the same JSON, whatever the order of their keys. 1, 1.0 and true are not the same."""
-    return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    """Whether two results are the same JSON, whatever the order of keys. 1, 1.0 and true are not the same."""
+    try:
+        return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+    except (TypeError, ValueError, RecursionError):
+        return False
 
 
 def pack_told(shown: dict[str, Json]) -> bytes:
@@ -101,11 +108,14 @@ def unpack_told(told: bytes) -> dict[str, Pending]:
     return {visit: Pending(**one) for visit, one in data.items()}
 
 
+def timestamp(at: float) -> str:
+    return datetime.fromtimestamp(at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
+
+
 def shown_event(row: HistoryRow) -> dict[str, Any]:
     """An event as the history is read."""
     data = json.loads(row.data)
-    at = datetime.fromtimestamp(row.at, UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-    event: dict[str, Any] = {"seq": row.seq, "at": at, "event": row.kind}
+    event: dict[str, Any] = {"seq": row.seq, "at": timestamp(row.at), "event": row.kind}
     if row.visit is not None:
         event["step_id"] = row.visit
     if row.actor is not None:

@@ -12,7 +12,7 @@ Reply = dict[str, Any]
 
 
 class Service(Protocol):
-    """Runs, driven from outside. Each method raises `WfcError` and nothing else; what it answers is durable."""
+    """Runs, driven from outside. What a method answers is durable; it raises `WfcError` and nothing else."""
 
     def start(self, workflow: str, inputs: Json = None, *, actor: str | None = None) -> Reply:
         """Start a run of the current version of a workflow, up to its first action or its end."""
@@ -30,7 +30,7 @@ class Service(Protocol):
         """The named fields; without names, which fields there are and how large."""
 
     def runs(self, status: str | None = None, *, limit: int = 50, before: str | None = None) -> Reply:
-        """Runs, the newest first: those under way, or those of a status, or "all". Children are not listed."""
+        """Runs, the newest first: those under way, those of a status, or "all". Children are not listed."""
 
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
         """End a run and everything that works for it."""

@@ -6,11 +6,10 @@ from collections.abc import Sequence
 from difflib import get_close_matches
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import RequestError, NotFoundError
-from wfc_runtime.machine.effects import moment
+from wfc_runtime.errors import NotFoundError, RequestError
 from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.snapshot import Snapshot
-from wfc_runtime.service.history import shown_event
+from wfc_runtime.service.history import shown_event, timestamp
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.store import HistoryRow, RunRow
 
@@ -41,8 +40,8 @@ def listed_run(row: RunRow) -> dict[str, Json]:
         "workflow_id": row.id,
         "workflow": row.workflow,
         "status": "pending_action" if row.status == "running" else row.status,
-        "started": moment(row.created),
-        "updated": moment(row.updated),
+        "started": timestamp(row.created),
+        "updated": timestamp(row.updated),
     }
     return {**shown, "pending": row.pending.split()} if row.pending else shown
 
@@ -53,8 +52,8 @@ def with_progress(reply: Reply, row: RunRow, snapshot: Snapshot) -> Reply:
     progress = {
         "events": row.version,
         "steps_entered": sum(snapshot.visits.values()),
-        "started": moment(row.created),
-        "updated": moment(row.updated),
+        "started": timestamp(row.created),
+        "updated": timestamp(row.updated),
     }
     name = {"workflow": row.workflow, **({"task": row.task} if row.task else {})}
     return {**reply, **name, "progress": progress, "next": following}

@@ -1,4 +1,4 @@
-"""Replies: one shape for every call that advances a run or asks about it, with the exact next call at the end."""
+"""Replies: one shape for every call that moves a run or asks about it, with the next call at the end."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.machine.chart import Machine
 from wfc_runtime.machine.effects import Action
 from wfc_runtime.machine.snapshot import Pending, Snapshot
+from wfc_runtime.machine.step import NO_REASON
 from wfc_runtime.service import texts
 from wfc_runtime.service.interface import Reply
 
@@ -49,8 +50,18 @@ def ended_reply(subject: Subject, snapshot: Snapshot) -> Reply:
     elif snapshot.status == "failed":
         reply["error"] = {**error, "hint": _failure_hint(error, subject)}
     else:
-        reply["reason"] = error.get("message", "")
+        return cancelled_reply(subject, error.get("message", ""))
     return {**reply, "next": _after_end(subject, snapshot.status)}
+
+
+def cancelled_reply(subject: Subject, reason: str) -> Reply:
+    following = _after_end(subject, "cancelled")
+    return {
+        "workflow_id": subject.id,
+        "status": "cancelled",
+        "reason": reason or NO_REASON,
+        "next": following,
+    }
 
 
 def reply_of(subject: Subject, machine: AnyMachine, snapshot: Snapshot, at: float) -> Reply:
@@ -66,7 +77,7 @@ def shown_pending(pending: Mapping[str, Pending]) -> dict[str, Json]:
 
 def _shown(pending: Pending) -> Pending:
     shown = pending.copy()
-    shown.misfits, shown.inputs = 0, None
+    shown.misfits, shown.inputs, shown.deadline = 0, None, None
     if pending.items is not None:
         live = [child is not None and "run" in child for child in pending.children]
         shown.items = [item if alive else None for item, alive in zip(pending.items, live, strict=True)]

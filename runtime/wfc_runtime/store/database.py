@@ -18,7 +18,7 @@ RESTORE = "Keep a copy and restore a backup, or name another file with --state o
 
 
 def prepare_file(path: Path) -> None:
-    """Make the folder and an empty file that only its owner can read. SQLite gives its -wal and -shm the same mode."""
+    """Make the folder, and an empty file that only its owner can read: -wal and -shm get the same mode."""
     folder = path.parent
     try:
         if not folder.exists():

@@ -21,8 +21,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )
         """,
         # `version` counts the events that the run has seen: whoever writes says which one was read.
-        # `snapshot` stands last, so that lists and the clock do not have to read past it. SQLite does not notice a
-        # flipped bit in a text: the checksum does.
+        # `snapshot` stands last, so that lists and the clock do not have to read past it. SQLite does not
+        # notice a flipped bit in a text: the checksum does.
         """
         CREATE TABLE runs (
             key INTEGER PRIMARY KEY,
@@ -50,6 +50,17 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX runs_clocked ON runs(root) WHERE due IS NOT NULL",
         "CREATE INDEX runs_of_parent ON runs(parent) WHERE parent IS NOT NULL",
         "CREATE INDEX runs_of_module ON runs(digest)",
+        # The state, one row per field: a step writes what it changes, however large the rest is. By rowid,
+        # fields stand in the order in which they were first written.
+        """
+        CREATE TABLE fields (
+            run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,
+            name TEXT NOT NULL,
+            checksum INTEGER NOT NULL,
+            value TEXT NOT NULL
+        )
+        """,
+        "CREATE UNIQUE INDEX fields_of_run ON fields(run, name)",
         """
         CREATE TABLE history (
             run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import sqlite3
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -13,9 +14,10 @@ from wfc_runtime.store.database import RESTORE, translated
 from wfc_runtime.store.records import HistoryRow, RunRow, checksum
 
 _RUN = (
-    "key, id, root, parent, visit, position, depth, workflow, task, agent, digest, version, status, due, pending, "
-    "created, updated"
+    "key, id, root, parent, visit, position, depth, workflow, task, agent, digest, version, status, due, "
+    "pending, created, updated"
 )
+_COLUMNS = _RUN.split(", ")
 _EVENT = "seq, at, kind, data, visit, actor, told, checksum"
 
 
@@ -28,18 +30,38 @@ class Queries:
         self._lock = Lock()
 
     def run(self, run_id: str) -> RunRow | None:
-        return self._one_run("id = ?", run_id)
+        """A run's row alone."""
+        return self._bare("id = ?", run_id)
 
     def run_of_key(self, key: int) -> RunRow | None:
-        return self._one_run("key = ?", key)
+        return self._bare("key = ?", key)
 
-    def _one_run(self, where: str, value: object) -> RunRow | None:
-        rows = self._fetch(f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE {where}", value)
-        return self._run(rows[0]) if rows else None
+    def _bare(self, where: str, value: object) -> RunRow | None:
+        with self._reading():
+            rows = self._fetch(f"SELECT {_RUN} FROM runs WHERE {where}", value)
+        return _row(rows[0]) if rows else None
+
+    def whole(self, key: int) -> tuple[RunRow, dict[str, str]] | None:
+        """A run with its snapshot, and the fields of its state, all of the same moment."""
+        with self._reading(at_once=True):
+            rows = self._fetch(f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE key = ?", key)
+            fields = self._fetch("SELECT name, value, checksum FROM fields WHERE run = ? ORDER BY rowid", key)
+        if not rows:
+            return None
+        *values, snapshot, written = rows[0]
+        row = _row(values)
+        row.snapshot = snapshot
+        texts = [(snapshot, written), *((value, check) for _, value, check in fields)]
+        if any(checksum(text) != check for text, check in texts):
+            raise self._damaged(f"run {row.id}")
+        return row, {name: value for name, value, _ in fields}
 
     def due(self, root: int, now: float) -> list[int]:
         """The runs of a family whose clock has something to do, the longest due first."""
-        rows = self._fetch("SELECT key FROM runs WHERE root = ? AND due <= ? ORDER BY due, key", root, now)
+        with self._reading():
+            rows = self._fetch(
+                "SELECT key FROM runs WHERE root = ? AND due <= ? ORDER BY due, key", root, now
+            )
         return [key for (key,) in rows]
 
     def listed(self, statuses: tuple[str, ...], limit: int, before: int | None) -> list[RunRow]:
@@ -52,40 +74,34 @@ class Queries:
             for _ in statuses
         )
         values = [value for status in statuses for value in (status, newest, limit)]
-        return [_row((*row, "")) for row in self._fetch(f"{parts} ORDER BY key DESC LIMIT ?", *values, limit)]
+        return self._rows(f"{parts} ORDER BY key DESC LIMIT ?", *values, limit)
 
     def open_runs_of(self, workflow: str) -> list[RunRow]:
-        """Runs under way of a workflow, children included, with their snapshots."""
-        sql = f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE workflow = ? AND status = 'running' ORDER BY key"
-        return [self._run(row) for row in self._fetch(sql, workflow)]
+        """Runs under way of a workflow, children included."""
+        return self._rows(
+            f"SELECT {_RUN} FROM runs WHERE workflow = ? AND status = 'running' ORDER BY key", workflow
+        )
 
     def children(self, key: int) -> list[RunRow]:
-        return [
-            self._run(row)
-            for row in self._fetch(
-                f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE parent = ? ORDER BY key", key
-            )
-        ]
+        return self._rows(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY key", key)
 
     def answer(self, key: int, visit: str) -> HistoryRow | None:
         """The event that answered a visit, if one has."""
         sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND visit = ? AND kind = 'submitted'"
-        rows = self._fetch(sql, key, visit)
+        with self._reading():
+            rows = self._fetch(sql, key, visit)
         return self._event(rows[0]) if rows else None
 
     def history(self, key: int, after: int, limit: int) -> list[HistoryRow]:
         sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
-        return [self._event(row) for row in self._fetch(sql, key, after, limit)]
+        with self._reading():
+            rows = self._fetch(sql, key, after, limit)
+        return [self._event(row) for row in rows]
 
     def module(self, digest: str) -> str | None:
-        rows = self._fetch("SELECT text FROM modules WHERE digest = ?", digest)
+        with self._reading():
+            rows = self._fetch("SELECT text FROM modules WHERE digest = ?", digest)
         return str(rows[0][0]) if rows else None
-
-    def _run(self, row: tuple[Any, ...]) -> RunRow:
-        *values, written = row
-        if checksum(values[-1]) != written:
-            raise self._damaged(f"run {values[1]}")
-        return _row(values)
 
     def _event(self, row: tuple[Any, ...]) -> HistoryRow:
         *values, written = row
@@ -99,31 +115,26 @@ class Queries:
             "store_damaged", f"{self._path} is damaged: {what} is not what was written", RESTORE
         )
 
-    def _fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+    def _rows(self, sql: str, *values: object) -> list[RunRow]:
+        with self._reading():
+            return [_row(row) for row in self._fetch(sql, *values)]
+
+    @contextmanager
+    def _reading(self, at_once: bool = False) -> Iterator[None]:
+        """One thread at a time; with `at_once`, all statements see the same commit."""
         with self._lock, translated(self._path):
-            return self._connection.execute(sql, values).fetchall()
+            begin = at_once and not self._connection.in_transaction
+            if begin:
+                self._connection.execute("BEGIN")
+            try:
+                yield
+            finally:
+                if begin:
+                    self._connection.execute("COMMIT")
+
+    def _fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        return self._connection.execute(sql, values).fetchall()
 
 
 def _row(row: Sequence[Any]) -> RunRow:
-    key, run_id, root, parent, visit, position, depth, workflow, task, agent, digest, *rest = row
-    version, status, due, pending, created, updated, snapshot = rest
-    return RunRow(
-        id=run_id,
-        workflow=workflow,
-        digest=digest,
-        depth=depth,
-        key=key,
-        root=root,
-        parent=parent,
-        visit=visit,
-        position=position,
-        task=task,
-        agent=agent,
-        version=version,
-        status=status,
-        due=due,
-        pending=pending,
-        created=created,
-        updated=updated,
-        snapshot=snapshot,
-    )
+    return RunRow(**dict(zip(_COLUMNS, row, strict=True)))

@@ -31,6 +31,9 @@ class RunRow:
     created: float = 0
     updated: float = 0
     snapshot: str = ""
+    """As JSON, without the state. Empty where only the row itself was asked for."""
+    fields: dict[str, str] = field(default_factory=dict)
+    """Fields of the state that are to be written, as JSON."""
     parent_row: RunRow | None = None
     """The parent of a run that has not been written yet."""
 
@@ -61,8 +64,8 @@ class Changes:
     updated: dict[int, tuple[RunRow, int]] = field(default_factory=dict)
     """By key: the row as it is to be, and the version that was read."""
     history: list[tuple[RunRow, HistoryRow]] = field(default_factory=list)
-    modules: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """By digest: workflow and text."""
+    modules: dict[str, tuple[str, str, float]] = field(default_factory=dict)
+    """By digest: workflow, text, and the time."""
 
     def __bool__(self) -> bool:
         return bool(self.created or self.updated or self.history)

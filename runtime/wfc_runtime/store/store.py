@@ -10,21 +10,32 @@ from typing import TypeVar
 from wfc_runtime.errors import NotFoundError
 from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS, connect, prepare_file
 from wfc_runtime.store.queries import Queries
-from wfc_runtime.store.records import Changes, ConflictError, RunRow, checksum
+from wfc_runtime.store.records import Changes, ConflictError, HistoryRow, RunRow, checksum
 from wfc_runtime.store.writer import Hook, Writer, no_hook
 
 T = TypeVar("T")
 
-_INSERT_RUN = (
-    "INSERT INTO runs (id, root, parent, visit, position, depth, workflow, task, agent, digest, version, status, due, "
-    "pending, created, updated, checksum, snapshot) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+
+def _insert(table: str, columns: str) -> str:
+    marks = ", ".join("?" for _ in columns.split(", "))
+    return f"INSERT INTO {table} ({columns}) VALUES ({marks})"
+
+
+_MODULE = _insert("modules", "digest, workflow, text, created") + " ON CONFLICT DO NOTHING"
+_RUN = _insert(
+    "runs",
+    "id, root, parent, visit, position, depth, workflow, task, agent, created, "
+    "version, status, due, pending, updated, digest, checksum, snapshot",
 )
-_UPDATE_RUN = (
-    "UPDATE runs SET version = ?, status = ?, due = ?, pending = ?, updated = ?, digest = ?, checksum = ?, snapshot = ? "
-    "WHERE key = ? AND version = ?"
+_RUN_MOVED = (
+    "UPDATE runs SET version = ?, status = ?, due = ?, pending = ?, updated = ?, digest = ?, checksum = ?, "
+    "snapshot = ? WHERE key = ? AND version = ?"
 )
-_INSERT_EVENT = "INSERT INTO history (run, seq, at, kind, visit, actor, checksum, data, told) VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_INSERT_MODULE = "INSERT OR IGNORE INTO modules (digest, workflow, text, created) VALUES (?, ?, ?, ?)"
+_FIELD = (
+    _insert("fields", "run, name, checksum, value")
+    + " ON CONFLICT DO UPDATE SET checksum = excluded.checksum, value = excluded.value"
+)
+_EVENT = _insert("history", "run, seq, at, kind, visit, actor, checksum, data, told")
 
 
 class Store:
@@ -45,7 +56,7 @@ class Store:
         self._write_connection.close()
 
     def commit(self, changes: Changes) -> None:
-        """Write all of it. Raises `ConflictError`, writing nothing, when a run has moved since it was read."""
+        """Write all of it, or raise `ConflictError` when a run has moved since it was read."""
         self._writer.run(lambda connection: self._write(connection, changes))
 
     def exclusively(self, work: Callable[[Queries], tuple[Changes, T]]) -> T:
@@ -59,12 +70,11 @@ class Store:
         return self._writer.run(job)
 
     def erase(self, run_id: str) -> int:
-        """Forget a run that is nobody's child, with its children and their history. How many runs went."""
+        """Forget a run that is nobody's child, its children and all their history; how many runs went."""
 
         def job(connection: sqlite3.Connection) -> int:
-            found = connection.execute(
-                "SELECT key FROM runs WHERE id = ? AND parent IS NULL", (run_id,)
-            ).fetchone()
+            sql = "SELECT key FROM runs WHERE id = ? AND parent IS NULL"
+            found = connection.execute(sql, (run_id,)).fetchone()
             if found is None:
                 raise NotFoundError("unknown_run", f"there is no run `{run_id}` to erase")
             (count,) = connection.execute("SELECT count(*) FROM runs WHERE root = ?", found).fetchone()
@@ -73,44 +83,50 @@ class Store:
 
         return self._writer.run(job)
 
+    # -- writing ---------------------------------------------------------------
+
     def _write(self, connection: sqlite3.Connection, changes: Changes) -> None:
-        for digest, (workflow, text) in changes.modules.items():
-            created = changes.created[0].created if changes.created else 0.0
-            connection.execute(_INSERT_MODULE, (digest, workflow, text, created))
+        for digest, (workflow, text, created) in changes.modules.items():
+            connection.execute(_MODULE, (digest, workflow, text, created))
         for row in changes.created:
-            self._insert(connection, row)
+            self._create(connection, row)
         for row, read_version in changes.updated.values():
-            values = (
-                row.version, row.status, row.due, row.pending, row.updated, row.digest, checksum(row.snapshot),
-                row.snapshot, row.key, read_version,
-            )  # fmt: skip
-            if connection.execute(_UPDATE_RUN, values).rowcount != 1:
+            if connection.execute(_RUN_MOVED, (*_moving(row), row.key, read_version)).rowcount != 1:
                 raise ConflictError(row.id)
             self._hook("run")
+            self._write_fields(connection, row)
         for row, event in changes.history:
-            connection.execute(
-                _INSERT_EVENT,
-                (
-                    row.key, event.seq, event.at, event.kind, event.visit, event.actor,
-                    checksum(event.data, event.told), event.data, event.told,
-                ),
-            )  # fmt: skip
+            connection.execute(_EVENT, (row.key, *_event(event)))
             self._hook("event")
 
-    def _insert(self, connection: sqlite3.Connection, row: RunRow) -> None:
+    def _create(self, connection: sqlite3.Connection, row: RunRow) -> None:
         if row.parent_row is not None:
             row.parent, row.root = row.parent_row.key, row.parent_row.root
-        cursor = connection.execute(
-            _INSERT_RUN,
-            (
-                row.id, row.root, row.parent, row.visit, row.position, row.depth, row.workflow, row.task, row.agent,
-                row.digest, row.version, row.status, row.due, row.pending, row.created, row.updated,
-                checksum(row.snapshot), row.snapshot,
-            ),
-        )  # fmt: skip
+        cursor = connection.execute(_RUN, (*_fixed(row), *_moving(row)))
         assert cursor.lastrowid is not None
         row.key = cursor.lastrowid
         if row.parent is None:
             row.root = row.key
             connection.execute("UPDATE runs SET root = key WHERE key = ?", (row.key,))
         self._hook("run")
+        self._write_fields(connection, row)
+
+    def _write_fields(self, connection: sqlite3.Connection, row: RunRow) -> None:
+        for name, value in row.fields.items():
+            connection.execute(_FIELD, (row.key, name, checksum(value), value))
+            self._hook("field")
+
+
+def _fixed(row: RunRow) -> tuple[object, ...]:
+    place = (row.id, row.root, row.parent, row.visit, row.position, row.depth)
+    return (*place, row.workflow, row.task, row.agent, row.created)
+
+
+def _moving(row: RunRow) -> tuple[object, ...]:
+    facts = (row.version, row.status, row.due, row.pending, row.updated, row.digest)
+    return (*facts, checksum(row.snapshot), row.snapshot)
+
+
+def _event(event: HistoryRow) -> tuple[object, ...]:
+    facts = (event.seq, event.at, event.kind, event.visit, event.actor)
+    return (*facts, checksum(event.data, event.told), event.data, event.told)

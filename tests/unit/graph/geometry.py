@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from wfc.graph.drawing import Box, Drawing, Point, Wire
 from wfc.graph.figures import width_of
@@ -96,7 +96,8 @@ def loose_ends(drawing: Drawing) -> list[tuple[str, str]]:
     return [
         (wire.source, wire.target)
         for wire in drawing.wires
-        if not _touches(wire.points[0], boxes[wire.source]) or not _touches(wire.points[-1], boxes[wire.target])
+        if not _touches(wire.points[0], boxes[wire.source])
+        or not _touches(wire.points[-1], boxes[wire.target])
     ]
 
 
@@ -117,7 +118,7 @@ def slanted(drawing: Drawing) -> list[tuple[str, str]]:
 
 
 def wires_on_wires(drawing: Drawing) -> list[tuple[str, str]]:
-    """Stretches where links from and to different nodes lie on each other, so that nobody could tell them apart."""
+    """Stretches where links between different nodes lie on each other: nobody could tell them apart."""
     rails: dict[tuple[bool, float], list[tuple[float, float, Wire]]] = {}
     for wire in drawing.wires:
         for (x1, y1), (x2, y2) in _segments(wire):
@@ -154,14 +155,56 @@ def outside(drawing: Drawing, margin: float = 1.0) -> list[str]:
     return found
 
 
+def _label_boxes(drawing: Drawing) -> Iterator[tuple[str, float, float, float, float]]:
+    """Left, top, right and bottom of each label, and the words."""
+    for wire in drawing.wires:
+        for text in wire.label:
+            width = width_of(text.text, text.style)
+            left = text.x if text.anchor == "start" else text.x - width
+            yield text.text, left, text.y - 8, left + width, text.y + 2
+
+
+def covered_labels(drawing: Drawing) -> list[tuple[str, str]]:
+    """Labels that lie on a node or on another label."""
+    found: list[tuple[str, str]] = []
+    labels = sorted(_label_boxes(drawing), key=lambda item: item[2])
+    for number, (words, left, top, right, bottom) in enumerate(labels):
+        for other, left2, top2, right2, _ in labels[number + 1 :]:
+            if top2 >= bottom:
+                break
+            if left < right2 and left2 < right:
+                found.append((words, other))
+        for box in drawing.boxes:
+            if box.node.shape is Shape.PARALLEL or box.top >= bottom or box.bottom <= top:
+                continue
+            half = _half_width(box, min(max(box.y, top), bottom))
+            if left < box.x + half and right > box.x - half:
+                found.append((words, box.node.id))
+    return found
+
+
+def overflowing_text(drawing: Drawing) -> list[str]:
+    """Lines that are wider than their node is at that height."""
+    found: list[str] = []
+    for box in drawing.boxes:
+        for text in box.texts:
+            if text.anchor == "middle" and box.node.shape is not Shape.PARALLEL:
+                half = min(_half_width(box, text.y - 8), _half_width(box, text.y + 1))
+                if width_of(text.text, text.style) / 2 > half:
+                    found.append(text.text)
+    return found
+
+
 def faults(drawing: Drawing) -> dict[str, list[object]]:
     """Everything that is wrong with a drawing, by what it is."""
-    found = {
+    found: dict[str, Sequence[object]] = {
         "boxes overlap": overlapping_boxes(drawing),
         "wires run through boxes": wires_through_boxes(drawing),
         "ends are loose": loose_ends(drawing),
         "wires are slanted": slanted(drawing),
         "wires lie on each other": wires_on_wires(drawing),
         "things stick out": outside(drawing),
+        "labels are covered": covered_labels(drawing),
+        "text overflows": overflowing_text(drawing),
     }
     return {what: list(where) for what, where in found.items() if where}

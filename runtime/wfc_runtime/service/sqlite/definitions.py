@@ -5,55 +5,58 @@ from __future__ import annotations
 from typing import Any
 
 from wfc_runtime.errors import DefinitionError, SnapshotError, WfcError
+from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.chart import Machine
-from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.legality import Legality
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of
+from wfc_runtime.service.sqlite.cache import SnapshotCache
 from wfc_runtime.store import Queries, RunRow
 
 AnyMachine = type[Machine[Any, Any]]
 
 
-def pinned_module(registry: Registry, queries: Queries, row: RunRow) -> Module:
-    """The version that a run is pinned to. Raises `DefinitionError`, with the way out, where it can't be had."""
+def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow) -> Module:
+    """The version that a run is pinned to. A `DefinitionError` says the way out where it can't be had."""
     known = registry.of_digest(row.digest)
     if known is not None:
         return known
     text = queries.module(row.digest)
     if text is None:
-        raise _stranded(registry, row, "it is not in the store")
+        raise _stranded(registry, cache.load(queries, row)[1], row, "it is not in the store")
     try:
         return registry.pin(row.digest, text)
     except DefinitionError as error:
-        raise _stranded(registry, row, error.message) from error
+        raise _stranded(registry, cache.load(queries, row)[1], row, error.message) from error
 
 
 def pinned_machine(module: Module, row: RunRow) -> AnyMachine:
     return machine_of(module, row.task, row.agent)
 
 
-def _stranded(registry: Registry, row: RunRow, why: str) -> DefinitionError:
-    ways = f'`wfc runs migrate {row.id}` moves it to the current version, cancel_workflow(workflow_id="{row.id}") ends it.'
+def _stranded(registry: Registry, snapshot: Snapshot, row: RunRow, why: str) -> DefinitionError:
+    move = f"`wfc runs migrate {row.id}` moves it to the current version"
+    end = f'cancel_workflow(workflow_id="{row.id}") ends it'
     try:
-        gone = steps_gone(registry.find(row.workflow), row)
+        gone = steps_gone(registry.find(row.workflow), row, snapshot)
+        hint = f"{move}; {end}."
+        if gone:
+            names = ", ".join(f"`{name}`" for name in gone)
+            hint = f"It can't move to the current version, which has no step {names}; {end}."
     except WfcError as error:
-        gone, ways = [], f"The current version can't be used either: {error.message}. {ways}"
-    if gone:
-        names = ", ".join(f"`{name}`" for name in gone)
-        ways = f"The current version has no step {names}, so the run can't move to it. {ways.partition(', ')[2].capitalize()}"
+        hint = f"The current version can't be used either: {error.message}; {end}."
     return DefinitionError(
         "definition_missing",
-        f"the version of `{row.workflow}` that run {row.id} started with ({row.digest[:12]}) can't be used: {why}",
-        ways,
+        f"the version of `{row.workflow}` that run {row.id} started with ({row.digest[:12]}) "
+        f"can't be used: {why}",
+        hint,
     )
 
 
-def steps_gone(current: Module, row: RunRow) -> list[str]:
+def steps_gone(current: Module, row: RunRow, snapshot: Snapshot) -> list[str]:
     """The steps that a run waits in and that the current version does not have, or has as something else."""
-    snapshot = Snapshot.from_json(row.snapshot)
     waiting = {one.state: visit.partition("@")[0] for visit, one in snapshot.pending.items()}
     if row.task is not None and row.task not in current.workflow.tasks:
         return list(waiting.values())

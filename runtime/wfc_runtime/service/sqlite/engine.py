@@ -5,25 +5,26 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TypeVar
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import NotFoundError, RefusedError, WfcError
-from wfc_runtime.machine.events import Start
+from wfc_runtime.errors import NotFoundError, RefusedError, StoreError, WfcError
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Snapshot
-from wfc_runtime.registry import Registry
+from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import check_actor, check_name, check_run_id, check_step_id, new_id
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.reading import history_reply, listed_run, state_reply, statuses_of, with_progress
-from wfc_runtime.service.replies import Subject, ended_reply
-from wfc_runtime.service.sqlite.migration import migrate_run
+from wfc_runtime.service.replies import Subject, cancelled_reply
+from wfc_runtime.service.sqlite.cache import SnapshotCache
+from wfc_runtime.service.sqlite.definitions import AnyMachine, pinned_machine, pinned_module
+from wfc_runtime.service.sqlite.ledger import Active, Ledger
+from wfc_runtime.service.sqlite.migration import migrate_run, stranded_runs
 from wfc_runtime.service.sqlite.submitting import reply_to, submit
-from wfc_runtime.service.sqlite.work import Active, Work
+from wfc_runtime.service.sqlite.work import Work
 from wfc_runtime.store import Changes, ConflictError, Queries, RunRow, Store
 
-T = TypeVar("T")
+Job = Callable[[Work], Reply | WfcError]
 _TRIES = 8
 """How often a call gives way to quicker ones before it takes the file for itself."""
 _MOST_LISTED = 500
@@ -45,6 +46,7 @@ class SqliteService:
         self.limits = limits or Limits()
         self._clock = clock
         self._make_id = make_id
+        self._cache = SnapshotCache()
         self._kept: set[str] = set()
         """Digests of modules that are known to be in the store."""
 
@@ -58,25 +60,21 @@ class SqliteService:
     # -- calls that move a run -------------------------------------------------
 
     def start(self, workflow: str, inputs: Json = None, *, actor: str | None = None) -> Reply:
-        module = self.registry.find(check_name(workflow))
+        return self.start_module(self.registry.find(check_name(workflow)), inputs, actor=actor)
+
+    def start_module(self, module: Module, inputs: Json = None, *, actor: str | None = None) -> Reply:
+        """Start a run of a module that need not be in the folder: the store keeps what the run needs."""
         values = check_inputs(module.workflow.machine, {} if inputs is None else inputs, self.limits)
 
-        def work(job: Work) -> Reply:
+        def job(work: Work) -> Reply:
             row = RunRow(id=self._make_id(), workflow=module.workflow.name, digest=module.digest)
-            active = job.create(row, module)
-            event = Start(at=job.at, id=job.event_id(active), inputs=values)
-            job.apply(active, event, more={"version": module.workflow.version, "module": module.digest})
-            return reply_to(active, job.at)
+            return reply_to(work.start(row, module, values), work.at)
 
-        return self._work(work, actor)
+        return self._work(job, actor)
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
-
-        def work(job: Work) -> Reply | WfcError:
-            return submit(job, job.load(_row(job.queries, run)), step_id, result, self.limits)
-
-        return self._work(work, actor)
+        return self._work(lambda work: submit(work, self._load(work, run), step_id, result), actor)
 
     def next_step(self, run: str) -> Reply:
         return self._look(run, reply_to)
@@ -88,31 +86,31 @@ class SqliteService:
         run = check_run_id(run)
         said = "".join(char if char.isprintable() else " " for char in str(reason))[:500]
 
-        def work(job: Work) -> Reply:
-            row = _row(job.queries, run)
+        def job(work: Work) -> Reply:
+            row = _row(work.queries, run)
             if row.status in ("completed", "failed"):
-                raise RefusedError("finished", f"the run is {row.status} already", "Nothing is left to cancel.")
-            job.stop(run, said)
-            job.settle()
-            ended = job.now(run) or Snapshot.from_json(row.snapshot)
-            return ended_reply(Subject(run, row.agent, row.parent is not None), ended)
+                raise RefusedError("finished", f"the run is {row.status} already: nothing is left to cancel")
+            if row.ended:
+                return reply_to(work.ledger.load(row), work.at)
+            work.cancel(run, said)
+            return cancelled_reply(Subject(run, row.agent, row.parent is not None), said)
 
-        return self._work(work, actor)
+        return self._work(job, actor)
 
     def migrate(self, run: str, *, actor: str | None = None) -> Reply:
         run, at = check_run_id(run), self._clock()
-
-        def work(queries: Queries) -> tuple[Changes, None]:
-            return migrate_run(self.registry, queries, _row(queries, run), at, check_actor(actor)), None
-
-        self._commit(work)
-        return self.status(run)
+        for _ in range(_TRIES):
+            queries = self.store.queries
+            row = _row(queries, run)
+            if self._commit(migrate_run(self.registry, queries, self._cache, row, at, check_actor(actor))):
+                return self.status(run)
+        raise StoreError("store_busy", f"run {run} keeps moving", "Try again.")
 
     # -- calls that only read --------------------------------------------------
 
     def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
         row = _row(self.store.queries, check_run_id(run))
-        return state_reply(row, Snapshot.from_json(row.snapshot), fields)
+        return state_reply(*self._cache.load(self.store.queries, row), fields)
 
     def runs(self, status: str | None = None, *, limit: int = 50, before: str | None = None) -> Reply:
         statuses = statuses_of(status)
@@ -129,59 +127,82 @@ class SqliteService:
         count = min(max(int(limit), 1), _MOST_LISTED)
         return history_reply(row, self.store.queries.history(row.key, int(after), count), int(after))
 
+    def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
+        """The version that a run goes by, the machine in it that the run is, and where it stands."""
+        row = _row(self.store.queries, check_run_id(run))
+        module = pinned_module(self.registry, self.store.queries, self._cache, row)
+        return module, pinned_machine(module, row), self._cache.load(self.store.queries, row)[1]
+
+    def stranded(self, workflow: str) -> dict[str, list[str]]:
+        """Runs under way that could not move to the current version, and the steps in the way."""
+        return stranded_runs(self.registry, self.store.queries, self._cache, check_name(workflow))
+
     # -- how a call is worked --------------------------------------------------
+
+    def _load(self, work: Work, run: str) -> Active:
+        return work.ledger.load(_row(work.queries, run))
 
     def _look(self, run: str, view: Callable[[Active, float], Reply]) -> Reply:
         run = check_run_id(run)
 
-        def work(job: Work) -> Reply:
-            row = _row(job.queries, run)
-            job.catch_up(row.root)
-            return view(job.load(row), job.at)
+        def job(work: Work) -> Reply:
+            active = self._load(work, run)
+            work.catch_up(active)
+            return view(active, work.at)
 
-        return self._work(work, None)
+        return self._work(job, None)
 
-    def _work(self, work: Callable[[Work], Reply | WfcError], actor: str | None) -> Reply:
-        """Work in memory and commit. What time alone has changed is kept even if the call itself is refused."""
+    def _work(self, job: Job, actor: str | None) -> Reply:
+        """Work in memory, commit, and start over if somebody else was quicker."""
         at, who = self._clock(), check_actor(actor)
-
-        def attempt(queries: Queries) -> tuple[Changes, Reply | WfcError]:
-            job = Work(queries, self.registry, self.limits, at, who)
-            try:
-                reply: Reply | WfcError = work(job)
-            except RefusedError as refused:
-                if not job.caught_up:
-                    raise
-                job, reply = self._only_catch_up(job), refused
-            return job.finish(), reply
-
-        outcome = self._commit(attempt)
-        if isinstance(outcome, WfcError):
-            raise outcome
-        return outcome
-
-    def _only_catch_up(self, job: Work) -> Work:
-        fresh = Work(job.queries, self.registry, self.limits, job.at, None)
-        fresh.catch_up(job.root)
-        return fresh
-
-    def _commit(self, work: Callable[[Queries], tuple[Changes, T]]) -> T:
         for _ in range(_TRIES):
-            changes, outcome = work(self.store.queries)
-            if not changes:
-                return outcome
-            changes.modules = {key: value for key, value in changes.modules.items() if key not in self._kept}
-            try:
+            work = Work(Ledger(self.store.queries, self.registry, self._cache, at, who), self.limits)
+            work, reply = _attempt(work, job)
+            if self._commit(work.ledger.finish()):
+                work.ledger.remember()
+                return _answered(reply)
+        return _answered(self.store.exclusively(lambda queries: self._alone(queries, job, at, who)))
+
+    def _alone(
+        self, queries: Queries, job: Job, at: float, who: str | None
+    ) -> tuple[Changes, Reply | WfcError]:
+        # What is read inside a transaction may yet be rolled back: a cache of its own.
+        work = Work(Ledger(queries, self.registry, SnapshotCache(), at, who), self.limits)
+        work, reply = _attempt(work, job)
+        return work.ledger.finish(), reply
+
+    def _commit(self, changes: Changes) -> bool:
+        """False: a run has moved since it was read."""
+        changes.modules = {key: value for key, value in changes.modules.items() if key not in self._kept}
+        try:
+            if changes:
                 self.store.commit(changes)
-            except ConflictError:
-                continue
-            self._kept.update(changes.modules)
-            return outcome
-        return self.store.exclusively(work)
+        except ConflictError:
+            return False
+        self._kept.update(changes.modules)
+        return True
+
+
+def _attempt(work: Work, job: Job) -> tuple[Work, Reply | WfcError]:
+    """What time alone has changed is kept even if the call itself is refused."""
+    try:
+        return work, job(work)
+    except RefusedError as refused:
+        if not work.caught_up:
+            raise
+        return work.only_catch_up(), refused
+
+
+def _answered(reply: Reply | WfcError) -> Reply:
+    if isinstance(reply, WfcError):
+        raise reply
+    return reply
 
 
 def _row(queries: Queries, run: str) -> RunRow:
     row = queries.run(run)
     if row is None:
-        raise NotFoundError("unknown_run", f"there is no run `{run}`", "list_runs() shows the runs that are open.")
+        raise NotFoundError(
+            "unknown_run", f"there is no run `{run}`", "list_runs() shows the runs that are open."
+        )
     return row

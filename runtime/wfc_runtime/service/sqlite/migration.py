@@ -1,27 +1,37 @@
-"""Moving runs to the current version of their workflow: all of a family that started together, or none."""
+"""Moving a run, and the tasks that work for it, to the current version of their workflow."""
 
 from __future__ import annotations
+
+from collections import Counter
 
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.plain import to_text
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.sqlite.cache import SnapshotCache
 from wfc_runtime.service.sqlite.definitions import steps_gone
 from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
 
 
-def migrate_run(registry: Registry, queries: Queries, row: RunRow, at: float, actor: str | None) -> Changes:
+def migrate_run(
+    registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow, at: float, actor: str | None
+) -> Changes:
     """Raises `RefusedError` with the steps that are in the way."""
-    current = registry.find(row.workflow)
-    changes = Changes(modules={current.digest: (current.workflow.name, current.text)})
     if row.ended:
         raise RefusedError("finished", f"run {row.id} is {row.status}: there is nothing to move")
-    gone = [name for one in _family(queries, row) for name in _move(changes, current, one, at, actor)]
+    current = registry.find(row.workflow)
+    changes = Changes(modules={current.digest: (current.workflow.name, current.text, at)})
+    gone: Counter[str] = Counter()
+    for one in _family(queries, row):
+        if one.digest != current.digest:
+            found, snapshot = cache.load(queries, one)
+            gone.update(steps_gone(current, found, snapshot))
+            found.snapshot = snapshot.to_json(with_state=False)
+            _move(changes, current, found, at, actor)
     if gone:
-        names = ", ".join(f"`{name}`" for name in dict.fromkeys(gone))
         raise RefusedError(
             "definition_changed",
-            f"run {row.id} waits in {names}, which the current version of `{row.workflow}` does not have or has as "
-            "something else",
+            f"run {row.id} waits in {', '.join(f'`{name}`' for name in gone)}, which the current version of "
+            f"`{row.workflow}` does not have, or has as something else",
             "Let the run end with its own version, or cancel it.",
         )
     return changes
@@ -31,28 +41,25 @@ def _family(queries: Queries, row: RunRow) -> list[RunRow]:
     """A run and the tasks that work for it: they are of the same module."""
     found = [row]
     for one in found:
-        found += [
-            child for child in queries.children(one.key) if not child.ended and child.workflow == row.workflow
-        ]
+        children = queries.children(one.key)
+        found += [child for child in children if not child.ended and child.workflow == row.workflow]
     return found
 
 
-def _move(changes: Changes, current: Module, row: RunRow, at: float, actor: str | None) -> list[str]:
-    if row.digest == current.digest:
-        return []
-    gone = steps_gone(current, row)
+def _move(changes: Changes, current: Module, row: RunRow, at: float, actor: str | None) -> None:
     data = to_text({"from": row.digest, "to": current.digest, "version": current.workflow.version})
-    read_version, row.digest = row.version, current.digest
+    changes.updated[row.key] = (row, row.version)
     row.version += 1
+    row.digest = current.digest
     row.updated = at
-    changes.updated[row.key] = (row, read_version)
     changes.history.append((row, HistoryRow(row.version, at, "migrated", data, None, actor)))
-    return gone
 
 
-def stranded_runs(registry: Registry, queries: Queries, workflow: str) -> dict[str, list[str]]:
+def stranded_runs(
+    registry: Registry, queries: Queries, cache: SnapshotCache, workflow: str
+) -> dict[str, list[str]]:
     """Runs under way that could not move to the current version: their ids, and the steps in the way."""
     current = registry.find(workflow)
     rows = [row for row in queries.open_runs_of(workflow) if row.digest != current.digest]
-    found = {row.id: steps_gone(current, row) for row in rows}
+    found = {row.id: steps_gone(current, row, cache.load(queries, row)[1]) for row in rows}
     return {run: steps for run, steps in found.items() if steps}

@@ -1,4 +1,4 @@
-"""Answers to pending visits: taken once, told again when they are sent again, refused with the way on otherwise."""
+"""Answers to pending visits: taken once, told again when sent again, else refused with the way on."""
 
 from __future__ import annotations
 
@@ -6,48 +6,47 @@ import json
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, WfcError
+from wfc_runtime.machine.effects import Action
 from wfc_runtime.machine.events import Submit
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.plain import NotPlainError, check_plain
+from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.service.history import action_digest, pack_told, same_result, unpack_told
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import Subject, ended_reply, pending_reply, reply_of, shown_pending
-from wfc_runtime.service.sqlite.work import Active, Work
+from wfc_runtime.service.sqlite.ledger import Active
+from wfc_runtime.service.sqlite.work import Work
 from wfc_runtime.store import HistoryRow
 
 
-def submit(job: Work, active: Active, step_id: str, result: Json, limits: Limits) -> Reply | WfcError:
-    """A reply; or, to be raised once what it changed is committed, the refusal of a result that does not fit."""
+def submit(work: Work, active: Active, step_id: str, result: Json) -> Reply | WfcError:
+    """A reply; or a refusal that has changed something, to be raised once that is committed."""
     try:
-        check_plain(result, limits.result_bytes, limits.nesting)
-        answered = job.queries.answer(active.row.key, step_id)
-        if answered is not None:
-            return _again(active, answered, result)
-        entry = _answer(job, active, step_id, result)
-    except NotPlainError as error:
-        hint = "Write what is large to a file and submit its path, or shorten it."
-        raise _with_way_on(active, RefusedError("result_unfit", f"the result {error}", hint), job.at) from None
+        # What is pending has not been answered: only other visits have to be looked up.
+        if step_id not in active.now.pending:
+            answered = work.queries.answer(active.row.key, step_id)
+            if answered is not None:
+                return _again(active, answered, result)
+        entry = _answer(work, active, step_id, result)
     except RefusedError as refused:
-        raise _with_way_on(active, refused, job.at) from None
-    if job.refusal is not None:
-        return _with_way_on(active, job.refusal, job.at)
+        raise _with_way_on(active, refused, work.at) from None
+    if work.refusal is not None:
+        return _with_way_on(active, work.refusal, work.at)
     entry.told = pack_told(shown_pending(active.now.pending))
-    return reply_to(active, job.at)
+    return reply_to(active, work.at)
 
 
-def _answer(job: Work, active: Active, step_id: str, result: Json) -> HistoryRow:
+def _answer(work: Work, active: Active, step_id: str, result: Json) -> HistoryRow:
     pending = active.now.pending.get(step_id)
     # A wait that is over is ended by whoever asks, and so by this submit.
-    if pending is None or pending.resume_at is None or pending.resume_at > job.at:
-        job.catch_up(active.row.root)
+    if pending is None or pending.resume_at is None or pending.resume_at > work.at:
+        work.catch_up(active)
         pending = active.now.pending.get(step_id)
-    shown = (
-        {}
-        if pending is None
-        else {"shown": action_digest(active.machine.steps[pending.state].action(pending))}
-    )
-    event = Submit(at=job.at, id=job.event_id(active), visit=step_id, result=result)
-    return job.apply(active, event, step_id, shown)
+    shown = {} if pending is None else {"shown": action_digest(_action(active, pending))}
+    event = Submit(at=work.at, id=active.next_event_id, visit=step_id, result=result)
+    return work.apply(active, event, step_id, shown)
+
+
+def _action(active: Active, pending: Pending) -> Action:
+    return active.machine.steps[pending.state].action(pending)
 
 
 def _again(active: Active, answered: HistoryRow, result: Json) -> Reply:

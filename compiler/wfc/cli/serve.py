@@ -1,0 +1,94 @@
+"""`wfc serve`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wfc.config import load_config
+from wfc_runtime.errors import WfcError
+from wfc_runtime.server.options import TOOLSETS, Options
+
+_DEFAULT_PORT = 8722
+
+
+@click.command("serve", short_help="Serve the compiled workflows to agents over MCP.")
+@click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="WFC_STATE",
+    help="The file that keeps the runs; by default .wfc/state.db in the project. Also WFC_STATE.",
+)
+@click.option(
+    "--generated",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="The folder of the compiled workflows; by default the project's generated folder.",
+)
+@click.option(
+    "--toolsets",
+    default="core",
+    show_default=True,
+    help=f"Which tools to offer, with commas between: {', '.join(TOOLSETS)}.",
+)
+@click.option(
+    "--typed-tools", is_flag=True, help="Offer each workflow as a tool of its own, start_<workflow>."
+)
+@click.option(
+    "--elicit/--no-elicit",
+    default=None,
+    help="Ask the person directly where a prompt step waits and the client can show a form.",
+)
+@click.option(
+    "--http", is_flag=True, help="Serve over HTTP on 127.0.0.1, with a bearer token, instead of stdio."
+)
+@click.option(
+    "--port", type=click.IntRange(0, 65535), help=f"The port for --http; by default {_DEFAULT_PORT}."
+)
+def command(
+    state: Path | None,
+    generated: Path | None,
+    toolsets: str,
+    typed_tools: bool,
+    elicit: bool | None,
+    http: bool,
+    port: int | None,
+) -> int:
+    """Serve the compiled workflows to agents over MCP, on stdin and stdout.
+
+    Runs are kept in one file: any number of servers may use it at once, and each can be killed at any moment.
+    With --http the token is made once and kept beside that file, or comes from WFC_TOKEN.
+    """
+    if port is not None and not http:
+        raise click.UsageError("--port goes with --http")
+    config = load_config(Path("."))
+    options = Options(
+        state=state or config.root / ".wfc" / "state.db",
+        generated=generated or config.generated_dir,
+        toolsets=_chosen(toolsets),
+        typed_tools=typed_tools,
+        elicit=config.elicit if elicit is None else elicit,
+        limits=config.run_limits,
+    )
+    try:
+        if http:
+            from wfc_runtime.server.http import serve_http
+
+            serve_http(options, _DEFAULT_PORT if port is None else port)
+        else:
+            from wfc_runtime.server.stdio import serve_stdio
+
+            serve_stdio(options)
+    except WfcError as error:
+        raise click.ClickException(str(error)) from error
+    return 0
+
+
+def _chosen(toolsets: str) -> tuple[str, ...]:
+    names = tuple(dict.fromkeys(name.strip() for name in toolsets.split(",") if name.strip()))
+    for name in names:
+        if name not in TOOLSETS:
+            raise click.UsageError(f"there is no toolset `{name}`; there is {', '.join(TOOLSETS)}")
+    if not names:
+        raise click.UsageError("--toolsets needs at least one of " + ", ".join(TOOLSETS))
+    return names

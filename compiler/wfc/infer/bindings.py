@@ -1,0 +1,170 @@
+"""Values where a certain type is wanted: for the inputs of a child, for a loop to go over, as plain text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wfc.core.fields import TEXT as TEXT_FIELD
+from wfc.core.inputs import InputDecl
+from wfc.core.types import NULL, Type
+from wfc.core.values import Text, Tree
+from wfc.infer.children import Children
+from wfc.infer.constant import values_of
+from wfc.infer.problems import Kind
+from wfc.infer.results import item_of
+from wfc.infer.scope import TextTypes, type_of_tree
+from wfc.infer.terms import describe, is_known, kinds_of, options, without
+from wfc.source import Node, Scalar, Span
+from wfc.steps.base import Step
+from wfc.steps.call import Call
+from wfc.steps.foreach import Foreach
+from wfc.template import parse_template
+
+
+@dataclass(frozen=True, slots=True)
+class Misfit:
+    """A value of the file that does not fit the place where it stands."""
+
+    kind: Kind
+    span: Span
+    message: str
+    help: str = ""
+    node: Scalar | None = None
+    field: str | None = None
+
+
+def misfits(step: Step, texts: TextTypes, children: Children) -> Iterator[Misfit]:
+    if isinstance(step, Foreach) and step.items is not None:
+        yield from _items(step, step.items, texts, children)
+    if isinstance(step, Foreach | Call):
+        yield from _inputs(step, texts, children)
+    for name, field in step.FIELDS.items():
+        value = step.values.get(name)
+        if field.type is TEXT_FIELD and isinstance(value, Text) and value.template.lone:
+            yield from _text(step, name, value, texts)
+
+
+def _items(step: Foreach, items: Tree, texts: TextTypes, children: Children) -> Iterator[Misfit]:
+    kind = type_of_tree(items.node, texts)
+    if is_known(kind) and "list" not in kinds_of(kind) and kind != NULL:
+        yield Misfit(Kind.NOT_A_LIST, _place(items.node), *_not_a_list(items.node, kind))
+    elif NULL in options(kind):
+        shown = _quoted(items.node)
+        words = f"{shown} {'is' if kind == NULL else 'may be'} null here, and `items` takes a list"
+        yield Misfit(
+            Kind.NULLABLE,
+            _place(items.node),
+            words,
+            "say what then with `| default([], true)`",
+            field=_field(items.node),
+        )
+    elif step.with_ is None:
+        yield from _item_fills_input(step, items.node, item_of(without(kind, NULL)), children)
+
+
+def _not_a_list(node: Node, kind: Type) -> tuple[str, str]:
+    message = f"{_quoted(node)} is {describe(kind)}: `items` takes a list"
+    if not isinstance(node, Scalar):
+        return message, ""
+    template = parse_template(node.text)
+    inner = node.text.strip().removeprefix("{{").removesuffix("}}").strip()
+    if template.is_literal:
+        return (
+            message,
+            f'an expression stands in braces: `"{{{{ state.{inner} }}}}"`' if inner.isidentifier() else "",
+        )
+    if not template.lone:
+        return message, "text around or between `{{ }}` makes it text; use one expression"
+    if kinds_of(kind) == {"text"}:
+        return message, f"split it first: `{inner}.splitlines()`"
+    return message, f"go over its pairs: `{inner} | items`" if kinds_of(kind) == {"object"} else ""
+
+
+def _item_fills_input(step: Foreach, node: Node, item: Type, children: Children) -> Iterator[Misfit]:
+    """A task with one input gets the item there."""
+    child = children.child(step)
+    inputs = child.declared_inputs if child else {}
+    if len(inputs) != 1 or "object" in kinds_of(item):
+        return
+    (name, decl), *_ = inputs.items()
+    if _is_misfit(item, decl):
+        message = f"each item is {describe(item)}, but the input `{name}` takes {_wanted(decl)}"
+        yield Misfit(Kind.MISMATCH, _place(node), message)
+
+
+def _inputs(step: Foreach | Call, texts: TextTypes, children: Children) -> Iterator[Misfit]:
+    child = children.child(step) if step.with_ else None
+    for name, tree in (step.with_ or {}).items():
+        decl = child.declared_inputs.get(name) if child else None
+        kind = type_of_tree(tree.node, texts)
+        if decl is not None and _is_misfit(kind, decl):
+            shown = f"{_quoted(tree.node)} is {describe(kind)}"
+            hint = _conversion(tree.node, kind, decl)
+            yield Misfit(
+                Kind.MISMATCH, _place(tree.node), f"{shown}, but `{name}` takes {_wanted(decl)}", hint
+            )
+
+
+def _is_misfit(kind: Type, decl: InputDecl) -> bool:
+    wanted = decl.value_type
+    value = without(kind, NULL)
+    if not is_known(value) or not is_known(wanted):
+        return False
+    if not kinds_of(value) & kinds_of(wanted):
+        return True
+    given, allowed = values_of(value), values_of(wanted)
+    return bool(given and allowed and not set(given) & set(allowed))
+
+
+def _wanted(decl: InputDecl) -> str:
+    allowed = values_of(decl.value_type)
+    return " or ".join(f"`{value}`" for value in allowed[:6]) if allowed else describe(decl.value_type)
+
+
+def _conversion(node: Node, kind: Type, decl: InputDecl) -> str:
+    if not isinstance(node, Scalar) or kinds_of(kind) != {"text"}:
+        return ""
+    filters = {"number": "int", "boolean": "bool"}
+    if decl.kind in filters:
+        inner = node.text.strip()
+        if parse_template(node.text).is_literal:
+            return f"write `{inner}` without quotes" if inner.isalnum() else ""
+        return f"make it one with `| {filters[decl.kind]}`"
+    return ""
+
+
+def _text(step: Step, name: str, text: Text, texts: TextTypes) -> Iterator[Misfit]:
+    kind = texts.get(text.node)
+    if kind is not None and is_known(kind) and kinds_of(kind) <= {"list", "object"}:
+        shown = f"{_quoted(text.node)} is {describe(kind)}"
+        yield Misfit(
+            Kind.MISMATCH,
+            _place(text.node),
+            f"{shown}: `{name}` takes text",
+            "make it text with `| tojson`, or use one of its parts",
+        )
+
+
+def _place(node: Node) -> Span:
+    """The expression itself, where the value is just one."""
+    expression = (
+        parse_template(node.text).expression if isinstance(node, Scalar) and "{" in node.text else None
+    )
+    if expression is None or not isinstance(node, Scalar):
+        return node.span
+    return node.at(*parse_template(node.text).span(expression))
+
+
+def _quoted(node: Node) -> str:
+    if not isinstance(node, Scalar):
+        return "this"
+    text = " ".join(node.text.strip().removeprefix("{{").removesuffix("}}").split())
+    return f"`{text}`" if len(text) <= 60 else "this"
+
+
+def _field(node: Node) -> str | None:
+    template = parse_template(node.text) if isinstance(node, Scalar) else None
+    reads = template.reads if template is not None else []
+    name = reads[0].names if len(reads) == 1 and reads[0].root == "state" else ()
+    return str(name[0]) if len(name) == 1 else None

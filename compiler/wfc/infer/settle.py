@@ -1,0 +1,91 @@
+"""Types taken round the loops of a scope until they come to rest."""
+
+from __future__ import annotations
+
+from wfc.core.types import ANY, Choice, ListType, Property, Record, Type
+from wfc.core.values import Text, Tree
+from wfc.infer.children import Children, with_failures
+from wfc.infer.definitions import Definition
+from wfc.infer.scope import ScopeInference, TextTypes, type_of_tree
+from wfc.infer.terms import join, stored
+from wfc.steps.action import Answered
+from wfc.steps.base import Step
+from wfc.steps.call import Call
+from wfc.steps.condition import Condition
+from wfc.steps.foreach import Foreach
+from wfc.steps.set_state import SetState
+
+_ROUNDS = 4
+"""How often types are taken round. What has not come to rest by then is any."""
+
+
+def settle(inference: ScopeInference, children: Children) -> None:
+    """Give every definition its type."""
+    definitions = inference.definitions
+    for step, written in definitions.by_step.items():
+        for definition in written:
+            kind = _fixed_type(step, definition, children)
+            if kind is not None:
+                definitions.types[definition.number] = kind
+    computing = [step for step in definitions.by_step if isinstance(step, SetState | Condition)]
+    for number in range(2 * _ROUNDS):
+        before = definitions.moment
+        for step in computing:
+            _compute(inference, step, give_up=number >= _ROUNDS)
+        if definitions.moment == before:
+            break
+    inference.settled = True
+
+
+def _fixed_type(step: Step, definition: Definition, children: Children) -> Type | None:
+    """The type of what does not depend on the state: answers, and what children return."""
+    if isinstance(step, Foreach):
+        child = children.returned(step)
+        return ListType(stored(with_failures(child) if definition.after_failure else child))
+    if isinstance(step, Call) and not definition.after_failure:
+        return stored(children.returned(step))
+    return _narrowed(step) if isinstance(step, Answered) else None
+
+
+def _narrowed(step: Answered) -> Type:
+    """The result of an action, with the choices that it offers."""
+    kind = step.result_type()
+    if not isinstance(kind, Record):
+        return kind
+    choices = {name: _choice(rules.get("enum")) for name, rules in step.narrowing().items()}
+    properties = (
+        Property(prop.name, choices.get(prop.name) or prop.type, prop.required) for prop in kind.properties
+    )
+    return Record(kind.name, tuple(properties), kind.open)
+
+
+def _choice(enum: object) -> Type | None:
+    values = enum.data if isinstance(enum, Tree) else enum
+    if not isinstance(values, list) or not values:
+        return None
+    texts = [value.data if isinstance(value, Text) else value for value in values]
+    literal = not any(isinstance(value, Text) and not value.template.is_literal for value in values)
+    return Choice(tuple(texts)) if literal and all(isinstance(text, str) for text in texts) else None
+
+
+def _compute(inference: ScopeInference, step: Step, give_up: bool) -> None:
+    """Infer what a step writes, and remember it where that is more than was known before."""
+    definitions = inference.definitions
+    texts = inference.visit(step).types
+    for definition in definitions.by_step[step]:
+        before = definitions.types[definition.number]
+        after = join(before, _written(step, definition.field, texts))
+        if after != before:
+            definitions.learn(definition, ANY if give_up else after)
+
+
+def _written(step: Step, field: str, texts: TextTypes) -> Type:
+    if isinstance(step, SetState):
+        updates = {name: type_of_tree(tree.node, texts) for name, tree in (step.updates or {}).items()}
+        if field in updates and (not step.output_to or step.output_to.text != field):
+            return stored(updates[field])
+        kinds = tuple(Property(name, stored(kind)) for name, kind in updates.items())
+        return Record("", kinds, open=False)
+    if isinstance(step, Condition) and step.if_ is not None:
+        return stored(type_of_tree(step.if_.node, texts))
+    return ANY

@@ -1,0 +1,144 @@
+"""The way on which a definition comes to a node: whether there is one, and which turning explains it."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wfc.flow import Flow, FlowEdge
+from wfc.infer.states import StateFlow
+from wfc.source import Span
+from wfc.steps.base import Step
+
+_VISITS = 3
+"""How often a node is looked at with different clauses before it counts as done."""
+_LONGEST = 60
+
+
+@dataclass(frozen=True, slots=True)
+class Turning:
+    """The edge that decided it, in words: "where `gate` is false"."""
+
+    words: str
+    span: Span | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    node: str
+    clauses: int
+    edge: FlowEdge | None = None
+    after: _Place | None = None
+
+
+class Ways:
+    """Searches backward, one field at a time. All searches of a scope share a budget: they stay linear."""
+
+    def __init__(self, states: StateFlow) -> None:
+        self._states = states
+        self._flow: Flow = states.flow
+        self._budget = 2_000 + 40 * len(states.flow.edges)
+
+    def find(self, node: str, field: str, mask: int) -> list[FlowEdge] | None:
+        """Edges by which one of these definitions comes to a node; None where conditions rule that out."""
+        todo = deque([_Place(node, self._states.held[node])])
+        seen: dict[str, list[int]] = {node: [todo[0].clauses]}
+        while todo:
+            place = todo.popleft()
+            if place.node == self._flow.initial and mask & self._states.definitions.start:
+                return list(_edges(place))
+            for edge in self._flow.into.get(place.node, ()):
+                self._budget -= 1
+                if self._budget < 0:
+                    return None
+                before = self._step_back(place, edge, field, mask)
+                if before is None:
+                    continue
+                if self._states.moves.of(edge).gen & mask:
+                    return list(_edges(before))
+                visits = seen.setdefault(before.node, [])
+                if before.clauses not in visits and len(visits) < _VISITS:
+                    visits.append(before.clauses)
+                    todo.append(before)
+        return None
+
+    def _step_back(self, place: _Place, edge: FlowEdge, field: str, mask: int) -> _Place | None:
+        states = self._states
+        move = states.moves.of(edge)
+        if not states.reach.get(edge.source, 0) & mask and not move.gen & mask:
+            return None
+        if move.kill & mask and not move.gen & mask:
+            return None
+        if edge.join is not None and not self._goes_through(edge, field):
+            return None
+        for clause in states.moves.learned.get(id(edge), ()):
+            if place.clauses & states.moves.clauses.opposite(clause):
+                return None
+        return _Place(edge.source, place.clauses & ~move.forget, edge, place)
+
+    def _goes_through(self, edge: FlowEdge, field: str) -> bool:
+        """Out of parallel branches a field comes from the one that writes it."""
+        fields = self._states.moves.region_fields
+        ends = self._flow.branch_ends[edge.join or ""]
+        return field in fields[edge.source] or not any(field in fields[end] for end in ends)
+
+    # -- what explains it ------------------------------------------------------
+
+    def explain(self, node: str, field: str, way: list[FlowEdge]) -> Turning | None:
+        """The last turning after which nothing could write the field any more."""
+        writing = self._can_still_write(node, field)
+        for edge in reversed(way):
+            if edge.target not in writing and edge.source in writing:
+                turning = self._describe(edge)
+                if turning is not None:
+                    return turning
+        return next((found for edge in reversed(way) if (found := self._describe(edge))), None)
+
+    def _can_still_write(self, node: str, field: str) -> set[str]:
+        """The nodes from which a step that writes the field can be come to before this node is."""
+        steps = {found.step for found in self._states.definitions.by_field[field] if found.step is not None}
+        found = {state.id for state in self._flow.states.values() if state.step in steps} - {node}
+        todo = list(found)
+        while todo and self._budget > 0:
+            for edge in self._flow.into.get(todo.pop(), ()):
+                self._budget -= 1
+                if edge.source not in found and edge.source != node:
+                    found.add(edge.source)
+                    todo.append(edge.source)
+        return found
+
+    def _describe(self, edge: FlowEdge) -> Turning | None:
+        step = self._flow.step(edge.source)
+        if step is None:
+            return None
+        if edge.event == "recover":
+            return Turning(f"where `{step.name}` fails", step.span)
+        guard = edge.guard
+        if guard is None or guard.name not in ("when", "otherwise"):
+            return None
+        texts = [
+            other.guard.text
+            for other in self._flow.out[edge.source]
+            if other.guard and other.guard.name == "when"
+        ]
+        outcome = "true" if guard.name == "when" else "false"
+        return _condition(step, texts[0] if texts else None, outcome)
+
+
+def _condition(step: Step, text: object, outcome: str) -> Turning | None:
+    """A condition in the words of the file, or by the step's name where it is long."""
+    for name in ("when", "if"):
+        value = step.values.get(name)
+        if value is not None and value.data == text and isinstance(text, str):
+            inner = " ".join(text.strip().removeprefix("{{").removesuffix("}}").split())
+            shown = f"`{inner}`" if len(inner) <= _LONGEST else f"the `{name}` of `{step.name}`"
+            return Turning(f"where {shown} is {outcome}", value.span)
+    return Turning(f"where the condition of `{step.name}` is {outcome}", step.span)
+
+
+def _edges(place: _Place) -> Iterator[FlowEdge]:
+    at: _Place | None = place
+    while at is not None and at.edge is not None:
+        yield at.edge
+        at = at.after

@@ -1,0 +1,150 @@
+"""A condition that is text, and hence always true.
+
+A condition is one expression in one pair of braces. With text around or between the braces, or with no braces
+at all, it is text, and any text that is not empty is true, whatever it says.
+
+Bad:
+
+```yaml
+- id: ship
+  type: shell
+  needs_state: [tests, lint]
+  when: "{{ state.tests.exit_code == 0 }} and {{ state.lint.exit_code == 0 }}"
+  command: make ship
+```
+
+Good:
+
+```yaml
+- id: ship
+  type: shell
+  needs_state: [tests, lint]
+  when: "{{ state.tests.exit_code == 0 and state.lint.exit_code == 0 }}"
+  command: make ship
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from jinja2 import nodes
+
+from wfc.diagnostics import Edit, Fix
+from wfc.rules.base import Finding, rule
+from wfc.rules.builtins import builtin_names
+from wfc.rules.condition_fields import ConditionField, condition_fields
+from wfc.template import Template, parse_template
+from wfc.unit import Unit
+
+_KNOWN_ROOTS = frozenset({"state", "inputs", "item", "index", "previous"})
+_LOOSE = (nodes.And, nodes.Or, nodes.Not, nodes.CondExpr, nodes.Compare, nodes.Test)
+"""Expressions that need parentheses when more is put beside them."""
+
+
+@rule("WF209", "always-true", fix="safe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for found in condition_fields(unit):
+        template = found.text.template
+        if not found.text.is_text or template.error is not None or template.lone:
+            continue
+        if not template.text.strip() or not _is_never_empty(template):
+            continue
+        merged = _merged(template)
+        yield Finding(
+            found.text.span,
+            f"this `{found.name}` is text, and text is always true",
+            help=f"write `{merged}`" if merged and len(merged) <= 100 else "put it all in one pair of braces",
+            fix=_fix(found, merged) if merged else None,
+            step=found.step.name,
+        )
+
+
+def _is_never_empty(template: Template) -> bool:
+    return template.is_literal or (template.ast is not None and _writes_something(template.ast.body))
+
+
+def _writes_something(body: Sequence[nodes.Node]) -> bool:
+    """Whether some character comes out whatever the values are."""
+    for node in body:
+        if isinstance(node, nodes.Output):
+            if any(isinstance(part, nodes.TemplateData) and part.data.strip() for part in node.nodes):
+                return True
+            if any(isinstance(part, nodes.Compare | nodes.Not | nodes.Test) for part in node.nodes):
+                return True
+        elif isinstance(node, nodes.If) and node.else_:
+            branches = [node.body, *(branch.body for branch in node.elif_), node.else_]
+            if all(_writes_something(branch) for branch in branches):
+                return True
+    return False
+
+
+def _merged(template: Template) -> str | None:
+    """The condition as one expression, if that can be told from the text."""
+    if template.is_literal:
+        inner: str | None = template.text
+    else:
+        body = template.ast.body if template.ast else []
+        inner = _joined(template, body) if len(body) == 1 and isinstance(body[0], nodes.Output) else None
+        inner = inner or _tested(template, body)
+    if inner is None:
+        return None
+    text = "{{ " + " ".join(inner.split()) + " }}"
+    return text if _is_sound(parse_template(text)) else None
+
+
+def _joined(template: Template, body: Sequence[nodes.Node]) -> str:
+    """The text with its braces taken out."""
+    assert isinstance(body[0], nodes.Output)
+    parts: list[str] = []
+    for part in body[0].nodes:
+        if isinstance(part, nodes.TemplateData):
+            parts.append(part.data)
+        else:
+            start, end = template.span(part)
+            inner = template.text[start:end]
+            parts.append(f"({inner})" if isinstance(part, _LOOSE) and not inner.startswith("(") else inner)
+    return "".join(parts)
+
+
+def _tested(template: Template, body: Sequence[nodes.Node]) -> str | None:
+    """`{% if x %}true{% else %}false{% endif %}` is just x."""
+    node = body[0] if len(body) == 1 else None
+    if not isinstance(node, nodes.If) or node.elif_:
+        return None
+    words = [_word(node.body), _word(node.else_)]
+    start, end = template.span(node.test)
+    return template.text[start:end] if words == ["true", "false"] else None
+
+
+def _word(body: Sequence[nodes.Node]) -> str:
+    parts = [part for node in body if isinstance(node, nodes.Output) for part in node.nodes]
+    return (
+        "".join(part.data if isinstance(part, nodes.TemplateData) else "?" for part in parts).strip().lower()
+    )
+
+
+def _is_sound(template: Template) -> bool:
+    """Whether it is one expression over names that there are, and not just words."""
+    if template.error is not None or not template.lone or not template.reads:
+        return False
+    roots = all(
+        read.root in _KNOWN_ROOTS and (read.path or read.root not in ("state", "inputs"))
+        for read in template.reads
+    )
+    return roots and not any(use for names in builtin_names() for use in names.wrong(template))
+
+
+def _fix(found: ConditionField, merged: str) -> Fix | None:
+    """One expression in quotes: the ones that are there, or double ones."""
+    node = found.text.node
+    if node.style in ("|", ">"):
+        text = node.text
+        start = len(text) - len(text.lstrip())
+        edit = Edit(node.at(start, len(text.rstrip())), merged)
+    elif node.style == "'":
+        edit = Edit(node.span, "'" + merged.replace("'", "''") + "'")
+    else:
+        escaped = merged.replace("\\", "\\\\").replace('"', '\\"')
+        edit = Edit(node.span, f'"{escaped}"')
+    return Fix("make it one expression", (edit,), safe=True)

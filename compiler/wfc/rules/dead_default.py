@@ -1,0 +1,39 @@
+"""A `default` that is never used.
+
+`default` is for a value that is not there. A length, a comparison, a property that a result always has: these
+are always there, and so is null, which `default` leaves as it is unless its second argument is `true`.
+
+Bad:
+
+```yaml
+- id: report
+  type: return
+  needs_state: [results]
+  value: "{{ state.results | length | default(0) }}"
+```
+
+Good:
+
+```yaml
+- id: report
+  type: return
+  needs_state: [results]
+  value: "{{ state.results | length }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Severity
+from wfc.infer.problems import Kind
+from wfc.rules.base import Finding, rule
+from wfc.rules.typed import finding, problems
+from wfc.unit import Unit
+
+
+@rule("WF211", "dead-default", Severity.WARNING, fix="safe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for _, found in problems(unit, Kind.DEAD_DEFAULT):
+        yield finding(found)

@@ -1,0 +1,45 @@
+"""A loop goes over something that is not a list.
+
+`items` of a foreach takes a list; anything else fails the step. A `{% for %}` and filters such as `join` and
+`map` would go through a text character by character, which nobody means.
+
+Bad:
+
+```yaml
+- {id: list-files, type: shell, command: ls, output_to: listing}
+- id: check-files
+  type: foreach
+  needs_state: [listing]
+  items: "{{ state.listing.stdout }}"
+  task: check_file
+```
+
+Good:
+
+```yaml
+- {id: list-files, type: shell, command: ls, output_to: listing}
+- id: check-files
+  type: foreach
+  needs_state: [listing]
+  items: "{{ state.listing.stdout.splitlines() }}"
+  max_items: 100
+  task: check_file
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.infer.problems import Kind
+from wfc.rules.base import Finding, rule
+from wfc.rules.typed import finding, misfit_finding, misfits, problems
+from wfc.unit import Unit
+
+
+@rule("WF208", "items-not-a-list")
+def check(unit: Unit) -> Iterator[Finding]:
+    for _, found in problems(unit, Kind.NOT_A_LIST):
+        yield finding(found)
+    for _, step, misfit in misfits(unit, Kind.NOT_A_LIST):
+        yield misfit_finding(step, misfit)

@@ -1,0 +1,77 @@
+"""A step reads a state field that is not there on every path.
+
+A step under `when` or in a branch writes the field; on the other path nothing does, and reading it fails the
+run. A step that is read under the very condition under which it was written is not meant.
+
+Bad:
+
+```yaml
+- id: audit
+  type: delegate
+  when: "{{ inputs.audit }}"
+  instructions: Audit the change.
+  output_to: audit
+- id: report
+  type: return
+  needs_state: [audit]
+  value: "{{ state.audit.response }}"
+```
+
+Good:
+
+```yaml
+- id: audit
+  type: delegate
+  when: "{{ inputs.audit }}"
+  instructions: Audit the change.
+  output_to: audit
+- id: report
+  type: return
+  needs_state: [audit]
+  value: "{{ state.audit.response | default('not audited') }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Note, Severity
+from wfc.infer.problems import Kind
+from wfc.infer.workflow import Located, ScopeTypes
+from wfc.rules.base import Finding, rule
+from wfc.rules.typed import finding, problems
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+
+@rule("WF305", "maybe-unset", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    seen: set[tuple[Step, str | None]] = set()
+    for scope, found in problems(unit, Kind.UNSET):
+        key = (found.step, found.problem.field)
+        if not found.problem.sure and key not in seen:
+            seen.add(key)
+            yield from _findings(scope, found)
+
+
+def _findings(scope: ScopeTypes, found: Located) -> Iterator[Finding]:
+    field, node = found.problem.field, found.node
+    if field is None:
+        return
+    definitions = scope.inference.definitions
+    edges = scope.ways.find(node, field, definitions.unset(field))
+    if edges is None:
+        return
+    turning = scope.ways.explain(node, field, edges)
+    writers = [way for way in definitions.of_mask(scope.states.mask_at(node, field)) if way.step is not None]
+    notes = [Note(f"`{field}` is written here", way.span) for way in writers[:1]]
+    if turning is not None:
+        notes.insert(0, Note("this decides it", turning.span))
+    path = f"on the path {turning.words}" if turning else "on some path"
+    yield finding(
+        found,
+        f"{path}, nothing has written `{field}`",
+        tuple(notes),
+        help=f"give `{field}` a value in `initial_state`, or say what then with `| default(...)`",
+    )

@@ -1,0 +1,80 @@
+"""A value that may be null or missing is used as if it were there.
+
+A field that starts as null and is written on some paths only, an input that nobody has to give, a property
+that a result need not have: reading into it fails the step when it is not there.
+
+Bad:
+
+```yaml
+initial_state: {review: null}
+steps:
+  - id: review
+    type: delegate
+    when: "{{ inputs.careful }}"
+    instructions: Review the change.
+    output_to: review
+  - id: report
+    type: return
+    needs_state: [review]
+    value: "{{ state.review.response }}"
+```
+
+Good:
+
+```yaml
+initial_state: {review: null}
+steps:
+  - id: review
+    type: delegate
+    when: "{{ inputs.careful }}"
+    instructions: Review the change.
+    output_to: review
+  - id: report
+    type: return
+    needs_state: [review]
+    value: "{{ state.review.response if state.review is not none else 'not reviewed' }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.types import NULL
+from wfc.diagnostics import Note, Severity
+from wfc.infer.problems import Kind
+from wfc.infer.terms import options
+from wfc.infer.workflow import Located, ScopeTypes
+from wfc.rules.base import Finding, rule
+from wfc.rules.typed import finding, misfit_finding, misfits, problems
+from wfc.unit import Unit
+
+
+@rule("WF217", "nullable-access", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    for scope, found in problems(unit, Kind.NULLABLE):
+        notes = _reason(scope, found)
+        if notes is not None:
+            yield finding(found, notes=notes)
+    for _, step, misfit in misfits(unit, Kind.NULLABLE):
+        yield misfit_finding(step, misfit)
+
+
+def _reason(scope: ScopeTypes, found: Located) -> tuple[Note, ...] | None:
+    """The path on which it is null; None where the conditions on the way rule that path out."""
+    field, node = found.problem.field, found.node
+    if field is None:
+        return ()
+    definitions = scope.inference.definitions
+    null = 0
+    for way in definitions.of_mask(scope.states.mask_at(node, field)):
+        kind = definitions.types[way.number]
+        if kind == NULL:
+            null |= way.bit
+        elif NULL in options(kind):
+            return ()
+    edges = scope.ways.find(node, field, null) if null else []
+    if edges is None:
+        return None
+    turning = scope.ways.explain(node, field, edges)
+    return (Note(f"it is null on the path {turning.words}", turning.span),) if turning else ()

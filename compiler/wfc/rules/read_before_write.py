@@ -1,0 +1,71 @@
+"""A step reads a state field that nothing has written yet.
+
+No way to this step passes one that writes the field, so the step fails in every run. The same goes for a
+field that starts as null and is read into before anything else was written to it.
+
+Bad:
+
+```yaml
+- id: report
+  type: prompt
+  prompt_type: info
+  needs_state: [build]
+  message: "Built: {{ state.build.stdout }}"
+- {id: build, type: shell, command: make, output_to: build}
+```
+
+Good:
+
+```yaml
+- {id: build, type: shell, command: make, output_to: build}
+- id: report
+  type: prompt
+  prompt_type: info
+  needs_state: [build]
+  message: "Built: {{ state.build.stdout }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Note
+from wfc.infer.problems import Kind
+from wfc.infer.workflow import Located, ScopeTypes
+from wfc.rules.base import Finding, rule
+from wfc.rules.typed import finding, problems
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+
+@rule("WF304", "read-before-write")
+def check(unit: Unit) -> Iterator[Finding]:
+    seen: set[tuple[Step, str | None]] = set()
+    for scope, found in problems(unit, Kind.UNSET):
+        key = (found.step, found.problem.field)
+        if found.problem.sure and key not in seen:
+            seen.add(key)
+            yield _finding(scope, found)
+
+
+def _finding(scope: ScopeTypes, found: Located) -> Finding:
+    field = found.problem.field or ""
+    ways = scope.inference.definitions.by_field.get(field, [])
+    writers = [way for way in ways if way.step is not None]
+    first = ways[0] if ways else None
+    notes = [Note("it is written here", way.span) for way in writers[:2]]
+    if first is not None and first.step is None and first.span is not None:
+        notes.insert(0, Note("it starts as null", first.span))
+        message = f"`state.{field}` is always null here: nothing has written it yet"
+    else:
+        message = f"nothing has written `{field}` before `{found.step.name}` reads it"
+    return finding(found, message, tuple(notes), help=_help(found.step, writers[0].step if writers else None))
+
+
+def _help(step: Step, writer: Step | None) -> str:
+    if writer is None:
+        return "write it first, or give it a value in `initial_state`"
+    if writer is step:
+        return "the step writes it only when it has ended; give it a value in `initial_state`"
+    return f"move `{writer.name}` before `{step.name}`, or give it a value in `initial_state`"

@@ -1,0 +1,41 @@
+"""An empty text is split, and the list that comes out is not empty.
+
+`''.split(',')` is `['']`: one item, the empty text. A command that printed nothing becomes one task with an
+empty name. `.splitlines()` makes `[]` of it; for other separators, test the text first.
+
+Bad:
+
+```yaml
+- id: pick-files
+  type: set_state
+  needs_state: [listing]
+  updates:
+    files: "{{ state.listing.stdout.strip().split('\\n') }}"
+```
+
+Good:
+
+```yaml
+- id: pick-files
+  type: set_state
+  needs_state: [listing]
+  updates:
+    files: "{{ state.listing.stdout.splitlines() }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Severity
+from wfc.infer.problems import Kind
+from wfc.rules.base import Finding, rule
+from wfc.rules.typed import finding, problems
+from wfc.unit import Unit
+
+
+@rule("WF216", "split-of-empty", Severity.WARNING, fix="safe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for _, found in problems(unit, Kind.EMPTY_SPLIT):
+        yield finding(found)

@@ -1,0 +1,60 @@
+"""A boolean was made text, and the text is tested.
+
+Any text that is not empty is true, and so is `'false'`. A value keeps its type only where it is one
+`{{ expression }}` and nothing else; with text or `{% if %}` around it, it becomes text.
+
+Bad:
+
+```yaml
+- id: judge
+  type: set_state
+  needs_state: [tests]
+  updates:
+    passed: "{% if state.tests.exit_code == 0 %}true{% else %}false{% endif %}"
+- id: ship
+  type: shell
+  needs_state: [passed]
+  when: "{{ state.passed }}"
+  command: make ship
+```
+
+Good:
+
+```yaml
+- id: judge
+  type: set_state
+  needs_state: [tests]
+  updates:
+    passed: "{{ state.tests.exit_code == 0 }}"
+- id: ship
+  type: shell
+  needs_state: [passed]
+  when: "{{ state.passed }}"
+  command: make ship
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Note, Severity
+from wfc.infer.problems import Kind
+from wfc.infer.workflow import Located, ScopeTypes
+from wfc.rules.base import Finding, rule
+from wfc.rules.typed import finding, problems
+from wfc.unit import Unit
+
+
+@rule("WF213", "stringified-value", Severity.WARNING, fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for scope, found in problems(unit, Kind.STRINGIFIED):
+        yield finding(found, notes=_writer(scope, found))
+
+
+def _writer(scope: ScopeTypes, found: Located) -> tuple[Note, ...]:
+    """Where the text was made."""
+    field = found.problem.field
+    ways = scope.inference.definitions.by_field.get(field, []) if field else []
+    written = [way.span for way in ways if way.step is not None and way.span is not None]
+    return (Note("it is made text here", written[0]),) if written else ()

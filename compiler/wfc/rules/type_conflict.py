@@ -1,0 +1,81 @@
+"""A state field holds one kind of value here and another there.
+
+Text at the start, a list after the first step: whoever reads the field has to know where the run has been.
+Null beside something else is no conflict, nor is an empty list beside a full one.
+
+Bad:
+
+```yaml
+initial_state: {files: ""}
+steps:
+  - id: pick
+    type: set_state
+    needs_state: [listing]
+    updates:
+      files: "{{ state.listing.stdout.splitlines() }}"
+```
+
+Good:
+
+```yaml
+initial_state: {files: []}
+steps:
+  - id: pick
+    type: set_state
+    needs_state: [listing]
+    updates:
+      files: "{{ state.listing.stdout.splitlines() }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.types import Type
+from wfc.diagnostics import Note, Severity
+from wfc.infer.definitions import Definition
+from wfc.infer.terms import describe, join, kind_of, options
+from wfc.infer.unit_types import types_of
+from wfc.infer.workflow import ScopeTypes
+from wfc.rules.base import Finding, rule
+from wfc.unit import Unit
+
+_KINDS = frozenset({"text", "number", "bool", "list", "object"})
+
+
+@rule("WF311", "type-conflict", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    types = types_of(unit)
+    for scope in types.scopes if types else ():
+        for field, ways in scope.inference.definitions.by_field.items():
+            yield from _conflict(scope, field, ways)
+
+
+def _conflict(scope: ScopeTypes, field: str, ways: list[Definition]) -> Iterator[Finding]:
+    first: tuple[Definition, Type] | None = None
+    for way in ways:
+        kind = _solid(scope.inference.definitions.types[way.number])
+        if kind is None or way.span is None:
+            continue
+        if first is None:
+            first = way, kind
+        elif not _kinds(kind) & _kinds(first[1]):
+            yield Finding(
+                way.span,
+                f"`{field}` is {describe(kind)} here and {describe(first[1])} elsewhere",
+                help="give one of them a field of its own, or make both alike",
+                notes=(Note(f"here it is {describe(first[1])}", first[0].span),),
+                step=way.step.name if way.step else None,
+            )
+            return
+
+
+def _solid(kind: Type) -> Type | None:
+    """What is certainly written, null left out; None where that is not known."""
+    found = [option for option in options(kind) if kind_of(option) != "null"]
+    return join(*found) if found and all(kind_of(option) in _KINDS for option in found) else None
+
+
+def _kinds(kind: Type) -> set[str]:
+    return {kind_of(option) for option in options(kind)}

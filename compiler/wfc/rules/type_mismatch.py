@@ -1,0 +1,47 @@
+"""Values are used in a way that their types do not allow.
+
+Text can't be put in order with a number, a boolean has no size, a number is never equal to a text, and a
+filter for text does not work on an object. The types come from the steps' results, from `result_schema`, the
+declared inputs and `initial_state`; where nothing is known nothing is said.
+
+Bad:
+
+```yaml
+- {id: count, type: shell, command: ls | wc -l, output_to: count}
+- id: warn
+  type: prompt
+  prompt_type: info
+  needs_state: [count]
+  when: "{{ state.count.stdout > 100 }}"
+  message: That is a lot.
+```
+
+Good:
+
+```yaml
+- {id: count, type: shell, command: ls | wc -l, output_to: count}
+- id: warn
+  type: prompt
+  prompt_type: info
+  needs_state: [count]
+  when: "{{ state.count.stdout | int > 100 }}"
+  message: That is a lot.
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.infer.problems import Kind
+from wfc.rules.base import Finding, rule
+from wfc.rules.typed import finding, misfit_finding, misfits, problems
+from wfc.unit import Unit
+
+
+@rule("WF207", "type-mismatch")
+def check(unit: Unit) -> Iterator[Finding]:
+    for _, found in problems(unit, Kind.MISMATCH):
+        yield finding(found)
+    for _, step, misfit in misfits(unit, Kind.MISMATCH):
+        yield misfit_finding(step, misfit)

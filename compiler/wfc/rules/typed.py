@@ -1,0 +1,82 @@
+"""What the inference found wrong, as findings: each rule about types takes the problems of its own kind."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.values import Text
+from wfc.diagnostics import Edit, Fix, Note, Severity
+from wfc.infer.bindings import Misfit
+from wfc.infer.problems import Change, Kind
+from wfc.infer.unit_types import types_of
+from wfc.infer.workflow import Located, ScopeTypes
+from wfc.rules.base import Finding
+from wfc.source import Span
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+
+def problems(unit: Unit, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Located]]:
+    """The problems of these kinds in a file's templates, in source order."""
+    types = types_of(unit)
+    for scope in types.scopes if types else ():
+        yield from ((scope, found) for found in scope.problems if found.problem.kind in kinds)
+
+
+def misfits(unit: Unit, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Step, Misfit]]:
+    """Values that do not fit where they stand."""
+    types = types_of(unit)
+    for scope in types.scopes if types else ():
+        yield from ((scope, step, found) for step, found in scope.misfits if found.kind in kinds)
+
+
+def finding(
+    found: Located,
+    message: str = "",
+    notes: tuple[Note, ...] = (),
+    severity: Severity | None = None,
+    help: str = "",
+) -> Finding:
+    """A problem as a finding, with its fix if it has one."""
+    problem = found.problem
+    return Finding(
+        found.span,
+        message or problem.message,
+        help=help or problem.help,
+        notes=notes,
+        fix=_fix(found),
+        severity=severity,
+        step=found.step.name,
+    )
+
+
+def misfit_finding(step: Step, found: Misfit) -> Finding:
+    return Finding(found.span, found.message, help=found.help, step=step.name)
+
+
+def _fix(found: Located) -> Fix | None:
+    problem = found.problem
+    edits = [edit_in(found.text, change) for change in problem.changes]
+    sure = tuple(edit for edit in edits if edit is not None)
+    return Fix(problem.fix, sure, problem.safe) if sure and len(sure) == len(edits) else None
+
+
+def edit_in(text: Text, change: Change) -> Edit | None:
+    """A change of a template as an edit of the file. None where the file spells the place differently."""
+    span = text.at(change.start, change.end)
+    if not _is_verbatim(text, span, change):
+        return None
+    written = change.text
+    if text.node.style == "'":
+        written = written.replace("'", "''")
+    elif text.node.style == '"':
+        written = written.replace("\\", "\\\\").replace('"', '\\"')
+    return Edit(span, written)
+
+
+def _is_verbatim(text: Text, span: Span, change: Change) -> bool:
+    """Whether what is to go stands in the file as it is in the template, blanks and escapes aside."""
+    if change.start == change.end:
+        return span.start == span.end
+    there = "".join(span.text.split()).replace("\\", "").replace("''", "'")
+    return there == "".join(text.node.text[change.start : change.end].split()).replace("\\", "")

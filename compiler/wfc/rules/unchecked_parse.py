@@ -1,0 +1,62 @@
+"""What an agent wrote is taken for JSON, and nothing is done if it is not.
+
+Agents add explanations, or forget a bracket. With `result_schema` on the step that asks, a misfit goes back to
+the agent with the reason, and the value needs no parsing at all. Otherwise say with `on_error` what to do.
+
+Bad:
+
+```yaml
+- {id: ask, type: delegate, instructions: List the risks as a JSON array., output_to: answer}
+- id: read
+  type: set_state
+  needs_state: [answer]
+  updates:
+    risks: "{{ state.answer.response | parse_json }}"
+```
+
+Good:
+
+```yaml
+- id: ask
+  type: delegate
+  instructions: List the risks.
+  result_schema: {type: array, items: {type: string}}
+  output_to: risks
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.diagnostics import Note, Severity
+from wfc.infer.problems import Kind
+from wfc.infer.workflow import Located, ScopeTypes
+from wfc.rules.base import Finding, rule
+from wfc.rules.typed import finding, problems
+from wfc.steps.base import Recovery, Step
+from wfc.unit import Unit
+
+
+@rule("WF218", "unchecked-parse", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    for scope, found in problems(unit, Kind.UNCHECKED_PARSE):
+        if not _copes(found.step):
+            yield finding(
+                found,
+                notes=_asked_by(scope, found),
+                help="give the step that asks a `result_schema` and read its result as it is, or say here with "
+                "`on_error` what to do",
+            )
+
+
+def _copes(step: Step) -> bool:
+    handler = step.values.get("on_error")
+    return isinstance(handler, Recovery) or (handler is not None and handler.text == "continue")
+
+
+def _asked_by(scope: ScopeTypes, found: Located) -> tuple[Note, ...]:
+    field = found.problem.field
+    ways = scope.inference.definitions.by_field.get(field, []) if field else []
+    asked = [way.step for way in ways if way.step is not None and way.step.kind == "delegate"]
+    return (Note("the agent is asked here, without a `result_schema`", asked[0].span),) if asked else ()

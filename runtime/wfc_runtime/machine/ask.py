@@ -1,0 +1,124 @@
+"""The effect that asks: whatever the agent, or the person behind it, has to do, is one of these."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RefusedError, StepError
+from wfc_runtime.machine import schema, validation
+from wfc_runtime.machine.effects import Action, Effect, moment, refuse_early
+from wfc_runtime.machine.plain import NotPlainError, check_plain, size_of, to_text
+from wfc_runtime.machine.snapshot import Pending
+
+if TYPE_CHECKING:
+    from wfc_runtime.machine.run import Run
+
+ResultType = type[Any] | Mapping[str, Json] | None
+"""What a result must look like: a TypedDict of the contract, a JSON Schema, or None for anything."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ask(Effect):
+    """Suspend until the agent (or the person behind it) has answered."""
+
+    kind: str
+    instruction: str
+    parameters: Mapping[str, Json] = field(default_factory=dict)
+    result: ResultType = None
+    where: Mapping[str, Json] = field(default_factory=dict)
+    """Narrows properties of the result's schema; rendered like the parameters."""
+    timeout: float | None = None
+    wait_seconds: float | None = None
+    """The step ends by itself after so long; nobody answers it."""
+
+    def enter(self, run: Run, state: str) -> None:
+        at = run.event.at
+        parameters = run.evaluate(dict(self.parameters), self.reads)
+        pending = Pending(
+            state=state,
+            parameters=parameters,
+            where=run.evaluate(dict(self.where), self.reads) if self.where else {},
+            deadline=None if self.timeout is None else at + self.timeout + run.limits.grace_seconds,
+            resume_at=None if self.wait_seconds is None else at + self.wait_seconds,
+        )
+        run.suspend(pending, size_of(parameters) + size_of(pending.where))
+
+    def action(self, pending: Pending) -> Action:
+        timing: dict[str, Json] = {}
+        if pending.resume_at is not None:
+            timing = {"duration_seconds": self.wait_seconds, "resume_at": moment(pending.resume_at)}
+        elif self.timeout is not None:
+            timing = {"timeout": self.timeout}
+        return Action(self.kind, {**pending.parameters, **timing}, self.instruction, self.schema(pending))
+
+    def schema(self, pending: Pending) -> Json:
+        return schema.narrowed(schema.of(self.result), pending.where)
+
+    def answer(self, run: Run, visit: str, result: Json) -> None:
+        pending = run.snapshot.pending[visit]
+        if pending.resume_at is not None:
+            refuse_early(run, visit, pending.resume_at)
+            self.due(run, visit)
+            return
+        try:
+            check_plain(result, run.limits.result_bytes, run.limits.nesting)
+        except NotPlainError as error:
+            raise RefusedError(
+                "result_unfit",
+                f"the result {error}",
+                "Write what is large to a file and submit its path, or shorten it.",
+            ) from None
+        reported = _reported_error(result)
+        if reported is not None:
+            run.fail(pending.state, StepError("agent_error", reported))
+        elif isinstance(result, dict) and result.get("timed_out") is True:
+            run.fail(pending.state, StepError("timeout", "the agent reported that the step timed out"))
+        else:
+            self._accept(run, visit, result)
+
+    def _accept(self, run: Run, visit: str, result: Json) -> None:
+        pending = run.snapshot.pending[visit]
+        problems = self._problems(pending, result)
+        if not problems:
+            run.complete(visit, result, "submit")
+            return
+        pending.misfits += 1
+        told = "; ".join(problems)
+        allowed = self.retry.max_attempts if self.retry else run.limits.misfits
+        if pending.misfits < allowed:
+            left = "one" if allowed - pending.misfits == 1 else str(allowed - pending.misfits)
+            run.outcome.refusal = RefusedError(
+                "result_misfit",
+                f"the result of `{visit}` does not fit: {told}",
+                f"Submit one that fits its result_schema: after {left} more that don't, the step fails.",
+            )
+        else:
+            run.fail(pending.state, StepError("result_misfit", f"no result fitted: {told}"), retry=False)
+
+    def _problems(self, pending: Pending, result: Json) -> list[str]:
+        try:
+            return validation.problems(result, self.schema(pending))
+        except validation.PatternError as error:
+            return [str(error)]
+
+    def due(self, run: Run, visit: str) -> None:
+        if self.wait_seconds is not None:
+            run.complete(visit, {"resumed": True, "duration_seconds": self.wait_seconds}, "due")
+            return
+        error = StepError(
+            "timeout",
+            f"no result came within {self.timeout:g} seconds and {run.limits.grace_seconds:g} more",
+            "Raise the step's timeout, or give it a retry.",
+        )
+        run.fail(run.snapshot.pending[visit].state, error)
+
+
+def _reported_error(result: Json) -> str | None:
+    """The agent says that it could not do it: {"error": ...} and nothing else."""
+    if isinstance(result, dict) and set(result) == {"error"} and result["error"]:
+        error = result["error"]
+        return (error if isinstance(error, str) else to_text(error))[:2000]
+    return None

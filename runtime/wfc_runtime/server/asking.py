@@ -1,0 +1,145 @@
+"""Asking the person while a call is under way, in both eras of the protocol.
+
+Up to 2025-11-25 the server sends a request of its own in the middle of the call. From 2026-07-28 on it ends
+the call with what it wants to know, and the client makes the call again with the answer and a sealed state.
+The run has moved on before the question, so that state names the run, and the call does nothing else again.
+
+Closing or declining a form is no answer: the step stays pending, and the agent is told to ask in the
+conversation.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    CallToolRequestParams,
+    ElicitRequest,
+    ElicitRequestFormParams,
+    ElicitResult,
+    InputRequiredResult,
+)
+from mcp_types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import ValidationError
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RefusedError
+from wfc_runtime.server.questions import Question, question_in
+from wfc_runtime.server.submitting import actions_of
+from wfc_runtime.server.threads import in_thread
+from wfc_runtime.server.tool import Call, Reply
+
+Context = ServerRequestContext[Any, Any]
+Outcome = Reply | InputRequiredResult
+
+_KEY = "answer"
+_MOST = 8
+"""Questions in one call. Clients give up after ten rounds."""
+_NO_ANSWER = {
+    "decline": "The person was shown a form and declined to answer",
+    "cancel": "The person was shown a form and closed it",
+    "accept": "The person's form came back empty",
+}
+
+
+def can_ask(ctx: Context) -> bool:
+    """Whether the client can show a form. `elicitation: {}` means forms; there were no other kinds once."""
+    capabilities = ctx.session.client_capabilities
+    offered = capabilities.elicitation if capabilities else None
+    return offered is not None and (offered.form is not None or offered.url is None)
+
+
+@dataclass
+class Asking:
+    """The questions of one call."""
+
+    ctx: Context
+    call: Call
+    asked: int = 0
+    answered: list[str] = field(default_factory=list)
+
+    async def resume(self, params: CallToolRequestParams) -> Outcome:
+        """Go on with the answer that the client brought to the question of the call before."""
+        state = json.loads(params.request_state or "")
+        self.asked, self.answered = state["asked"], state["answered"]
+        now = await in_thread(lambda: self.call.desk.service.next_step(state["run"]))
+        question = question_in(now, state["step_id"])
+        if question is None or question.digest != state["shown"]:
+            return await self.go_on(now)
+        answer = (params.input_responses or {}).get(_KEY)
+        return await self._settle(question, answer if isinstance(answer, ElicitResult) else None)
+
+    async def go_on(self, reply: Reply) -> Outcome:
+        """The reply, once the person has answered what can be asked of them."""
+        question = question_in(reply)
+        if question is None or self.asked >= _MOST:
+            return self._told(reply)
+        return await self._ask(question)
+
+    async def _ask(self, question: Question) -> Outcome:
+        self.asked += 1
+        if self.ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
+            params = ElicitRequestFormParams(message=question.text, requested_schema=question.form)
+            return InputRequiredResult(
+                input_requests={_KEY: ElicitRequest(params=params)}, request_state=self._state(question)
+            )
+        try:
+            answer = await self.ctx.session.elicit_form(question.text, question.form, self.ctx.request_id)
+        except (MCPError, ValidationError):
+            return await self._settle(question, None)
+        return await self._settle(question, answer)
+
+    def _state(self, question: Question) -> str:
+        state = {"run": question.run, "step_id": question.step_id, "shown": question.digest}
+        return json.dumps({**state, "asked": self.asked, "answered": self.answered})
+
+    async def _settle(self, question: Question, answer: ElicitResult | None) -> Outcome:
+        """Take an answer that is one, ask again where it does not fit, else leave the step to the agent."""
+        if answer is None or answer.action != "accept" or answer.content is None:
+            return await self._leave(question, answer)
+        given = {name: answer.content[name] for name in question.form["properties"] if name in answer.content}
+        problems = await in_thread(lambda: _problems(given, question))
+        if not problems:
+            return await self.go_on(await in_thread(lambda: self._submit(question, given)))
+        if self.asked < _MOST:
+            return await self._ask(replace(question, problem="; ".join(problems)))
+        return await self._leave(question, None)
+
+    async def _leave(self, question: Question, answer: ElicitResult | None) -> Outcome:
+        why = _NO_ANSWER[answer.action] if answer else "The person could not be asked with a form"
+        now = await in_thread(lambda: self.call.desk.service.next_step(question.run))
+        for action in actions_of(now):
+            if action["step_id"] == question.step_id:
+                said = f"{why}; that is no answer, and never a yes. Ask in the conversation."
+                action["instruction"] = f"{said} {action['instruction']}"
+        return self._told(now)
+
+    def _submit(self, question: Question, given: dict[str, Json]) -> Reply:
+        service = self.call.desk.service
+        try:
+            reply = service.submit(question.run, question.step_id, given, actor=f"person, {self.call.actor}")
+        except RefusedError:
+            # Somebody else was quicker.
+            return service.next_step(question.run)
+        self.answered.append(question.step_id)
+        return reply
+
+    def _told(self, reply: Reply) -> Reply:
+        if not self.answered:
+            return reply
+        following = reply.pop("next")
+        return {**reply, "answered_by_person": self.answered, "next": following}
+
+
+def _problems(given: dict[str, Json], question: Question) -> list[str]:
+    from wfc_runtime.machine.validation import problems
+
+    try:
+        return problems(given, question.result_schema)
+    except ValueError:
+        # A pattern that can't be used: the service says so.
+        return []

@@ -1,0 +1,48 @@
+"""Where the tools work: the service and the workflows, opened when the first call needs them.
+
+Loading them takes longer than all else of ours that stands between the start of the process and its first
+answer, so nothing is imported before somebody asks.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from threading import RLock
+from typing import TYPE_CHECKING
+
+from wfc_runtime.server.options import Options
+
+if TYPE_CHECKING:
+    from wfc_runtime.registry import Registry
+    from wfc_runtime.service.sqlite import SqliteService
+
+
+class Desk:
+    """One store and one folder of modules, shared by every call of the process."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+        self._lock = RLock()
+        self._service: SqliteService | None = None
+
+    @property
+    def service(self) -> SqliteService:
+        """Raises `StoreError` where the store can't be opened; the next call tries again."""
+        with self._lock:
+            if self._service is None:
+                from wfc_runtime.machine.limits import Limits
+                from wfc_runtime.service.sqlite import SqliteService
+
+                limits = replace(Limits(), **self.options.limits)  # type: ignore[arg-type]
+                self._service = SqliteService.open(self.options.state, self.options.generated, limits)
+            return self._service
+
+    @property
+    def registry(self) -> Registry:
+        return self.service.registry
+
+    def close(self) -> None:
+        with self._lock:
+            if self._service is not None:
+                self._service.close()
+                self._service = None

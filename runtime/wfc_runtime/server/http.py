@@ -1,0 +1,109 @@
+"""MCP over streamable HTTP: on the loopback interface only, for whoever has the token."""
+
+from __future__ import annotations
+
+import hmac
+import os
+import socket
+import sys
+
+import uvicorn
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.datastructures import Headers
+from starlette.responses import PlainTextResponse
+from starlette.types import ASGIApp, Receive, Scope, Send
+
+from wfc_runtime.errors import RequestError
+from wfc_runtime.server.app import build_server
+from wfc_runtime.server.desk import Desk
+from wfc_runtime.server.options import Options
+from wfc_runtime.server.secret_files import load_secret
+
+HOST = "127.0.0.1"
+DEFAULT_PORT = 8722
+TOKEN_VARIABLE = "WFC_TOKEN"
+_MOST_BYTES = 1024 * 1024
+"""Larger than every result that a run takes."""
+_SHORTEST_TOKEN = 16
+_STOP_SECONDS = 2
+
+
+class BearerToken:
+    """Lets through who has the token, and says nothing to anybody else."""
+
+    def __init__(self, app: ASGIApp, token: str) -> None:
+        self._app = app
+        self._token = token.encode()
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        if scope["type"] == "lifespan" or self._is_known(Headers(scope=scope)):
+            await self._app(scope, receive, send)
+            return
+        refusal = PlainTextResponse(
+            "This server wants its bearer token.", status_code=401, headers={"WWW-Authenticate": "Bearer"}
+        )
+        await refusal(scope, receive, send)
+
+    def _is_known(self, headers: Headers) -> bool:
+        scheme, _, given = headers.get("authorization", "").partition(" ")
+        # Compared in constant time: how long it takes tells nothing of the token.
+        return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token)
+
+
+def serve_http(options: Options, port: int) -> None:
+    token, origin = _token(options)
+    with _bound(port) as listener:
+        actual = listener.getsockname()[1]
+        desk = Desk(options)
+        app = BearerToken(_app(desk, options, actual), token)
+        config = uvicorn.Config(
+            app, log_config=None, access_log=False, timeout_graceful_shutdown=_STOP_SECONDS
+        )
+        print(
+            f"wfc: serving on http://{HOST}:{actual}/mcp; bearer token: {origin}", file=sys.stderr, flush=True
+        )
+        try:
+            uvicorn.Server(config).run(sockets=[listener])
+        finally:
+            desk.close()
+
+
+def _app(desk: Desk, options: Options, port: int) -> ASGIApp:
+    """Host and Origin are checked so that no web page can reach the server through the person's browser."""
+    security = TransportSecuritySettings(
+        enable_dns_rebinding_protection=True,
+        allowed_hosts=[f"{HOST}:{port}", f"localhost:{port}"],
+        allowed_origins=[f"http://{HOST}:*", "http://localhost:*"],
+    )
+    server = build_server(desk, options)
+    return server.streamable_http_app(
+        host=HOST, transport_security=security, max_request_body_size=_MOST_BYTES
+    )
+
+
+def _bound(port: int) -> socket.socket:
+    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
+    listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listener.bind((HOST, port))
+    except OSError as error:
+        listener.close()
+        raise RequestError(
+            "port", f"{HOST}:{port} can't be used: {error.strerror}", "Name another one with --port."
+        ) from None
+    return listener
+
+
+def _token(options: Options) -> tuple[str, str]:
+    """The token, and what the person at the terminal is told of it."""
+    given = os.environ.get(TOKEN_VARIABLE)
+    if given is None:
+        token = load_secret(options.state, "token")
+        return token, f"{token} (kept in {options.state}.token)"
+    if len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable():
+        raise RequestError(
+            "token",
+            f"{TOKEN_VARIABLE} must be {_SHORTEST_TOKEN} or more printable ASCII characters",
+            "Unset it for a new one.",
+        )
+    return given, f"the one in {TOKEN_VARIABLE}"

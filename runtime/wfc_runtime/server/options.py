@@ -1,0 +1,24 @@
+"""What `wfc serve` was told."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+TOOLSETS = ("core", "author", "debug")
+
+
+@dataclass(frozen=True)
+class Options:
+    state: Path
+    """The store's file. Keys and tokens stand beside it."""
+    generated: Path
+    """The folder of the compiled workflows."""
+    toolsets: tuple[str, ...] = ("core",)
+    typed_tools: bool = False
+    """Each workflow as a tool of its own, with its inputs as arguments."""
+    elicit: bool = False
+    """Ask the person directly where a prompt step waits and the client can show a form."""
+    limits: Mapping[str, float] = field(default_factory=dict)
+    """`wfc_runtime.machine.limits.Limits` that differ from the defaults."""

@@ -1,0 +1,147 @@
+"""Resources: a run's state, history, result, actions and chart, to be read when a reply only names them."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+from urllib.parse import unquote
+
+from mcp.server.context import ServerRequestContext
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    ListResourcesResult,
+    ListResourceTemplatesResult,
+    PaginatedRequestParams,
+    ReadResourceRequestParams,
+    ReadResourceResult,
+    Resource,
+    ResourceTemplate,
+    TextResourceContents,
+)
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import NotFoundError, WfcError
+from wfc_runtime.server.desk import Desk
+from wfc_runtime.server.submitting import actions_of
+from wfc_runtime.server.threads import in_thread
+
+Context = ServerRequestContext[Any, Any]
+_JSON, _MERMAID = "application/json", "text/vnd.mermaid"
+_MOST_EVENTS = 5_000
+_LISTED = 20
+_URI = re.compile(
+    r"wfc://runs/(?P<run>[^/]+)/(?P<what>state|history|result|actions|chart)(?:/(?P<name>[^/]+))?"
+)
+_NAMED = {"state": (False, True), "actions": (True,)}
+"""Whether a name may, or must, stand below."""
+_TEMPLATES = (
+    ("state", "state", "All state fields of a run.", _JSON),
+    ("field", "state/{field}", "One state field of a run.", _JSON),
+    ("history", "history", "What happened in a run, when, and who answered.", _JSON),
+    ("result", "result", "What a completed run returned.", _JSON),
+    ("action", "actions/{step_id}", "One pending action of a run, whole.", _JSON),
+    ("chart", "chart", "The statechart of a run in mermaid, with the states it is in.", _MERMAID),
+)
+
+
+class ResourceHandlers:
+    """resources/list, resources/templates/list and resources/read."""
+
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
+
+    async def list_templates(
+        self, ctx: Context, params: PaginatedRequestParams | None
+    ) -> ListResourceTemplatesResult:
+        found = [
+            ResourceTemplate(
+                name=name, uri_template=f"wfc://runs/{{id}}/{path}", description=about, mime_type=kind
+            )
+            for name, path, about, kind in _TEMPLATES
+        ]
+        return ListResourceTemplatesResult(resource_templates=found)
+
+    async def list_resources(
+        self, ctx: Context, params: PaginatedRequestParams | None
+    ) -> ListResourcesResult:
+        """Those of the open runs; all others can be read too."""
+        runs = (await in_thread(lambda: self._desk.service.runs(limit=_LISTED)))["runs"]
+        plain = [one for one in _TEMPLATES if "{" not in one[1] and one[0] != "result"]
+        found = [
+            Resource(
+                name=f"{run['workflow']} {name}",
+                uri=f"wfc://runs/{run['workflow_id']}/{path}",
+                description=about,
+                mime_type=kind,
+            )
+            for run in runs
+            for name, path, about, kind in plain
+        ]
+        return ListResourcesResult(resources=found)
+
+    async def read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+        uri = str(params.uri)
+        try:
+            text, kind = await in_thread(lambda: self._read(uri))
+        except WfcError as error:
+            raise MCPError(code=INVALID_PARAMS, message=str(error), data={"uri": uri}) from error
+        return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=kind)])
+
+    def _read(self, uri: str) -> tuple[str, str]:
+        found = _URI.fullmatch(uri)
+        if found is None or bool(found["name"]) not in _NAMED.get(found["what"], (False,)):
+            shapes = ", ".join(f"wfc://runs/{{id}}/{path}" for _, path, _, _ in _TEMPLATES)
+            raise NotFoundError(
+                "unknown_resource", f"there is no resource {uri[:200]!r}", f"There are {shapes}."
+            )
+        run, what, name = unquote(found["run"]), found["what"], unquote(found["name"] or "")
+        if what == "chart":
+            return self._chart(run), _MERMAID
+        return _to_text(self._value(run, what, name)), _JSON
+
+    def _value(self, run: str, what: str, name: str) -> Json:
+        service = self._desk.service
+        match what:
+            case "state":
+                names = [name] if name else list(service.state(run)["fields"])
+                state = service.state(run, names)["state"] if names else {}
+                return state[name] if name else state
+            case "history":
+                return self._history(run)
+            case "result":
+                reply = service.next_step(run)
+                if "result" not in reply:
+                    raise NotFoundError("no_result", f"run `{run}` is {reply['status']} and has no result")
+                return reply["result"]
+        for action in actions_of(service.next_step(run)):
+            if action["step_id"] == name:
+                return action
+        raise NotFoundError("not_pending", f"run `{run}` does not wait in `{name}`")
+
+    def _history(self, run: str) -> Json:
+        events: list[Json] = []
+        while len(events) < _MOST_EVENTS:
+            more = self._desk.service.history(run, after=events[-1]["seq"] if events else 0, limit=500)
+            events += more["events"]
+            if "next" not in more:
+                break
+        return {"workflow_id": run, "workflow": more["workflow"], "events": events}
+
+    def _chart(self, run: str) -> str:
+        """Of the version that the run goes by."""
+        from wfc_runtime.server.chart import render_chart
+
+        service, registry = self._desk.service, self._desk.registry
+        status = service.status(run)
+        started = service.history(run, limit=1)["events"][0]
+        module = registry.of_digest(started.get("module", "")) or registry.find(status["workflow"])
+        task = module.workflow.tasks.get(status.get("task", ""), module.workflow.machine)
+        waiting = [action["step_id"].partition("@")[0] for action in actions_of(status)]
+        return render_chart(task, waiting or [status["status"]])
+
+
+def _to_text(value: Json) -> str:
+    from wfc_runtime.machine.plain import to_text
+
+    return to_text(value)

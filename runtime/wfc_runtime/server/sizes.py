@@ -1,0 +1,65 @@
+"""Large values by reference: clients cut or refuse long replies, and a model that can't read one is stuck."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+from urllib.parse import quote
+
+from wfc_runtime.contract import Json
+from wfc_runtime.server.submitting import actions_of
+from wfc_runtime.server.tool import Reply
+from wfc_runtime.server.words import short_prompt
+
+_LONGEST_REPLY = 40_000
+_LONGEST_VALUE = 2_000
+_BEGINNING = 1_000
+_LONGEST_ITEM = 200
+
+
+def by_reference(reply: Reply) -> Reply:
+    """The reply, with its long values as resources to read if all of it would be too long."""
+    if _length(reply) <= _LONGEST_REPLY:
+        return reply
+    for action in actions_of(reply):
+        _shorten_children(action["parameters"].get("children"))
+    size = _length(reply)
+    for holder, key, uri in sorted(_holders(reply), key=lambda one: -_length(one[0][one[1]])):
+        length = _length(holder[key])
+        if size <= _LONGEST_REPLY or length <= _LONGEST_VALUE:
+            break
+        begins = holder[key] if isinstance(holder[key], str) else _text(holder[key])
+        holder[key] = {"resource": uri, "characters": length, "begins": begins[:_BEGINNING]}
+        size -= length - _BEGINNING
+    return reply
+
+
+def _shorten_children(children: list[dict[str, Json]] | None) -> None:
+    """A hundred children with a page of rules each: rules can be shorter, and a child has its whole item."""
+    for child in children or ():
+        if "prompt" in child:
+            child["prompt"] = short_prompt(child["workflow_id"])
+        if "item" in child and _length(child["item"]) > _LONGEST_ITEM:
+            child["item"] = f"{_text(child['item'])[:_LONGEST_ITEM]}..."
+
+
+def _holders(reply: Reply) -> Iterator[tuple[dict[str, Any], str, str]]:
+    """Where long values can stand: the object, the key, and the resource that has the value."""
+    base = f"wfc://runs/{reply.get('workflow_id', '')}"
+    if "result" in reply:
+        yield reply, "result", f"{base}/result"
+    for name in reply.get("state", ()):
+        yield reply["state"], name, f"{base}/state/{quote(name, safe='')}"
+    for action in actions_of(reply):
+        for name in action["parameters"]:
+            yield action["parameters"], name, f"{base}/actions/{quote(action['step_id'], safe='')}"
+
+
+def _length(value: Json) -> int:
+    return len(_text(value))
+
+
+def _text(value: Json) -> str:
+    from wfc_runtime.machine.plain import to_text
+
+    return to_text(value)

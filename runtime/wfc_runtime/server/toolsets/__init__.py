@@ -1,0 +1,14 @@
+"""The tools, by set. A module is imported when its set is offered."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from importlib import import_module
+
+from wfc_runtime.server.tool import Tool
+
+
+def load_tools(toolsets: Iterable[str]) -> dict[str, Tool]:
+    """The tools of some sets, by name."""
+    sets: list[tuple[Tool, ...]] = [import_module(f"{__name__}.{name}").TOOLS for name in toolsets]
+    return {tool.name: tool for tools in sets for tool in tools}

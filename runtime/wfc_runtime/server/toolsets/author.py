@@ -1,0 +1,71 @@
+"""Trying workflows that are only text so far. The one place where the runtime needs the compiler."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RequestError
+from wfc_runtime.server.tool import Call, Hints, Reply, Tool
+
+if TYPE_CHECKING:
+    from wfc.pipeline import Compilation
+
+_SHOWN = 20
+_NAME = "inline.yaml"
+
+
+def validate_workflow_yaml(call: Call, yaml: str) -> Reply:
+    """Check a workflow without saving or running it: every finding with its place and the way out."""
+    from wfc.render.json import to_json
+
+    found = _compile(yaml).findings
+    shown = [{key: value for key, value in to_json(one).items() if value is not None} for one in found]
+    errors = sum(one["severity"] == "error" for one in shown)
+    following = "mend it and check again" if errors else "execute_inline_workflow(yaml=..., inputs={...})"
+    return {"valid": errors == 0, "findings": shown[:_SHOWN], "errors": errors, "next": following}
+
+
+def execute_inline_workflow(call: Call, yaml: str, inputs: dict[str, Json] | None = None) -> Reply:
+    """Compile a workflow and start a run of it, without saving it. It goes on like any other run, in later
+    sessions too."""
+    compilation = _compile(yaml)
+    if not compilation.modules:
+        errors = [
+            f"{one.span.line}:{one.span.column} {one.code} {one.message}" for one in compilation.findings
+        ]
+        raise RequestError(
+            "invalid_workflow",
+            f"the workflow has errors: {'; '.join(errors[:_SHOWN])}",
+            "Next: validate_workflow_yaml(yaml=...)",
+        )
+    from wfc_runtime.header import read_header
+
+    text = compilation.modules[0].text
+    header = read_header(text)
+    assert header is not None
+    module = call.desk.registry.pin(header.body, text)
+    return call.desk.service.start_module(module, inputs, actor=call.actor)
+
+
+def _compile(yaml: str) -> Compilation:
+    """One workflow in memory. The project's others are read only if it calls one of them."""
+    from wfc.cli.files import Selection, load_project
+    from wfc.config import ConfigError, load_config
+    from wfc.pipeline import compile_project
+    from wfc.unit import load_unit
+
+    try:
+        config = load_config(Path("."))
+    except ConfigError as error:
+        raise RequestError("config", str(error), "Mend the project's settings first.") from None
+    project, _ = load_project(Selection(config, [], []))
+    unit = load_unit(_NAME, yaml.encode("utf-8", "surrogatepass"), config, project)
+    return compile_project(project, {unit: _NAME})
+
+
+TOOLS = (
+    Tool(validate_workflow_yaml, Hints(reads=True, idempotent=True)),
+    Tool(execute_inline_workflow, Hints(moves=True)),
+)

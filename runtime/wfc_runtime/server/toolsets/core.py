@@ -1,0 +1,84 @@
+"""What it takes to work through a workflow."""
+
+from __future__ import annotations
+
+from wfc_runtime.contract import Json
+from wfc_runtime.server.submitting import submit
+from wfc_runtime.server.tool import Call, Hints, Reply, Tool
+from wfc_runtime.service.ids import check_name
+
+
+def start_workflow(call: Call, workflow: str, inputs: dict[str, Json] | None = None) -> Reply:
+    """Start a run of a workflow. The reply has the run's workflow_id, the first action to do, and `next`: the
+    call to make once it is done. Go on like that until status is completed, failed or cancelled."""
+    return call.desk.service.start(workflow, inputs, actor=call.actor)
+
+
+def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
+    """Report what came of the pending action and get the next one. Sending the same result again is safe: it
+    gives the same reply. A result that does not fit is refused with the reason; the step stays pending."""
+    return submit(call, workflow_id, step_id, result)
+
+
+def get_workflow_status(call: Call, workflow_id: str) -> Reply:
+    """Where a run is and what it waits for. Call this after a lost connection, when a wait is over, and when
+    the sub-agents of a foreach have ended."""
+    return call.desk.service.status(workflow_id)
+
+
+def get_next_step(call: Call, workflow_id: str) -> Reply:
+    """For whoever works a child run (an item of a foreach, or a called workflow): its pending action. Do it,
+    then call submit_step_result."""
+    return call.desk.service.next_step(workflow_id)
+
+
+def submit_step_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
+    """For whoever works a child run: report what came of its pending action and get its next one. The child
+    is done when status is completed, failed or cancelled."""
+    return submit(call, workflow_id, step_id, result)
+
+
+def list_workflows(call: Call, query: str = "") -> Reply:
+    """The workflows that can be started, with what each is for, and those that can't, with the reason."""
+    from wfc_runtime.server.about import listed
+
+    return listed(call.desk.registry, query)
+
+
+def get_workflow_info(call: Call, workflow: str) -> Reply:
+    """One workflow: the schema of its inputs, its steps in order, and the tools and agents that they need."""
+    from wfc_runtime.server.about import info
+
+    return info(call.desk.registry.find(check_name(workflow)))
+
+
+def list_runs(call: Call, status: str = "open", before: str = "", limit: int = 20) -> Reply:
+    """Runs, the newest first. Without a status, those that are open: this is how a new session finds what to
+    go on with."""
+    reply = call.desk.service.runs(status, limit=limit, before=before or None)
+    runs = reply["runs"]
+    if "next" not in reply and runs and "pending" in runs[0]:
+        reply["next"] = (
+            f'get_workflow_status(workflow_id="{runs[0]["workflow_id"]}") shows what a run waits for'
+        )
+    return {**reply, "next": reply.get("next", "nothing: there are no more")}
+
+
+def cancel_workflow(call: Call, workflow_id: str, reason: str = "") -> Reply:
+    """End a run for good, with everything that works for it. Its history stays."""
+    return call.desk.service.cancel(workflow_id, reason, actor=call.actor)
+
+
+READS = Hints(reads=True, idempotent=True)
+
+TOOLS = (
+    Tool(start_workflow, Hints(first=True, moves=True)),
+    Tool(submit_result, Hints(idempotent=True, first=True, moves=True)),
+    Tool(get_workflow_status, Hints(reads=True, idempotent=True, first=True)),
+    Tool(get_next_step, READS),
+    Tool(submit_step_result, Hints(idempotent=True, moves=True)),
+    Tool(list_workflows, READS),
+    Tool(get_workflow_info, READS),
+    Tool(list_runs, READS),
+    Tool(cancel_workflow, Hints(destroys=True, idempotent=True)),
+)

@@ -1,0 +1,137 @@
+"""The runs that one call has in its hands, and all that it changes about them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from wfc_runtime.contract import Json
+from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.events import Clock, Event, Outcome
+from wfc_runtime.machine.plain import to_text
+from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.children import machine_of
+from wfc_runtime.service.history import event_data, event_kind
+from wfc_runtime.service.sqlite.cache import SnapshotCache
+from wfc_runtime.service.sqlite.definitions import pinned_machine, pinned_module
+from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
+
+_PENDING_SHOWN = 200
+_NEW = -1
+"""The version read of a run that is being created."""
+
+
+@dataclass(slots=True)
+class Active:
+    """A run in memory."""
+
+    row: RunRow
+    module: Module
+    machine: type[Machine[Any, Any]]
+    snapshot: Snapshot | None
+    read_version: int
+    parent: Active | None = None
+    written: set[str] = field(default_factory=set)
+    """The fields of the state that have changed."""
+
+    @property
+    def now(self) -> Snapshot:
+        assert self.snapshot is not None
+        return self.snapshot
+
+    @property
+    def next_event_id(self) -> str:
+        return f"{self.row.id}/{self.row.version + 1}"
+
+
+class Ledger:
+    """Reads each run once and keeps book. Nothing is written here: `finish` gives what is to be committed."""
+
+    def __init__(
+        self, queries: Queries, registry: Registry, cache: SnapshotCache, at: float, actor: str | None
+    ) -> None:
+        self.queries = queries
+        self.registry = registry
+        self.cache = cache
+        self.at = at
+        self.actor = actor
+        self._active: dict[str, Active] = {}
+        self._changes = Changes()
+
+    def known(self, run_id: str) -> Active | None:
+        return self._active.get(run_id)
+
+    def load(self, row: RunRow) -> Active:
+        """A stored run. Raises `DefinitionError` where its module can't be had."""
+        active = self._active.get(row.id)
+        if active is None:
+            module = pinned_module(self.registry, self.queries, self.cache, row)
+            row, snapshot = self.cache.load(self.queries, row)
+            active = Active(row, module, pinned_machine(module, row), snapshot, row.version)
+            self._active[row.id] = active
+        return active
+
+    def create(self, row: RunRow, module: Module, parent: Active | None = None) -> Active:
+        row.created = self.at
+        row.parent_row = parent.row if parent else None
+        row.depth = parent.row.depth + 1 if parent else 1
+        active = Active(row, module, machine_of(module, row.task, row.agent), None, _NEW, parent)
+        self._active[row.id] = active
+        self._changes.created.append(row)
+        self._changes.modules[module.digest] = (module.workflow.name, module.text, self.at)
+        return active
+
+    def record(
+        self, active: Active, event: Event, outcome: Outcome, visit: str | None, more: Mapping[str, Json]
+    ) -> HistoryRow:
+        """An event that a run has worked through."""
+        active.snapshot = outcome.snapshot
+        active.written.update(outcome.written)
+        kind, data = event_kind(event, outcome), event_data(event, outcome, more)
+        actor = None if isinstance(event, Clock) else self.actor
+        return self._enter(active.row, active.now, HistoryRow(0, self.at, kind, data, visit, actor))
+
+    def close_without_module(self, row: RunRow, error: dict[str, Json]) -> list[str]:
+        """Cancel a run with which nothing else can be done. Gives the ids of its children."""
+        row, known = self.cache.load(self.queries, row)
+        snapshot, read_version = known.copy(), row.version
+        children = [child for one in snapshot.pending.values() for child in one.children if child]
+        stopped = [str(child["run"]) for child in children if "run" in child]
+        snapshot.pending, snapshot.configuration, snapshot.status = {}, ["cancelled"], "cancelled"
+        snapshot.error = error
+        data = to_text({"reason": error["message"], "status": "cancelled"})
+        self._enter(row, snapshot, HistoryRow(0, self.at, "cancelled", data, None, self.actor))
+        row.snapshot = snapshot.to_json(with_state=False)
+        self._changes.updated[row.key] = (row, read_version)
+        return stopped
+
+    def _enter(self, row: RunRow, snapshot: Snapshot, entry: HistoryRow) -> HistoryRow:
+        row.version += 1
+        row.status = snapshot.status
+        row.due = snapshot.due
+        row.pending = " ".join(snapshot.pending)[:_PENDING_SHOWN]
+        row.updated = self.at
+        entry.seq = row.version
+        self._changes.history.append((row, entry))
+        return entry
+
+    def finish(self) -> Changes:
+        for active in self._moved():
+            row, snapshot = active.row, active.now
+            row.snapshot = snapshot.to_json(with_state=False)
+            # In the order of the state, which is that of first writing.
+            fields = snapshot.state if active.read_version == _NEW else active.written
+            row.fields = {name: to_text(value) for name, value in snapshot.state.items() if name in fields}
+            if active.read_version != _NEW:
+                self._changes.updated[row.key] = (row, active.read_version)
+        return self._changes
+
+    def remember(self) -> None:
+        """All of it is on disk: the next call need not read it."""
+        for active in self._moved():
+            self.cache.keep(active.row, active.now)
+
+    def _moved(self) -> list[Active]:
+        return [active for active in self._active.values() if active.row.version != active.read_version]

@@ -1,0 +1,78 @@
+"""The compiler: checking, comparing with what is on disk, growth with size, and what its modules cost to import."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from tests.bench.measure import Row, python, seconds_of
+from tests.bench.workloads import workflow, write_project
+from tests.property.survival import CONFIG
+from wfc.check import check_project
+from wfc.pipeline import compile_project
+from wfc.template.parse import parse_template
+from wfc.unit import Project, load_unit
+
+PARSE_ALL = """
+import glob, yaml
+for path in glob.glob("workflows/*.yaml"):
+    with open(path, encoding="utf-8") as file:
+        yaml.load(file.read(), yaml.CSafeLoader)
+"""
+
+
+def rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        yield from _a_hundred_workflows(Path(name))
+    yield from _growth()
+    with tempfile.TemporaryDirectory() as name:
+        yield from _import(Path(name))
+
+
+def _a_hundred_workflows(folder: Path) -> Iterator[Row]:
+    write_project(folder, workflows=100, steps=20)
+    floor = python("-c", PARSE_ALL, cwd=folder)
+    against = f"a bare C-loader parse of the same text takes {floor:.2f} s"
+    check = python("-m", "wfc", "check", cwd=folder)
+    yield Row("wfc check, 100 workflows of 20 steps, to a bare parse", check / floor, 12, detail=against)
+    yield Row("wfc check, 100 workflows of 20 steps", check, 1.0, "s", f"{check / floor:.1f}x a bare parse")
+    python("-m", "wfc", "compile", cwd=folder)
+    compare = python("-m", "wfc", "compile", "--check", cwd=folder)
+    yield Row("wfc compile --check, nothing changed, the same 100", compare, 0.5, "s", f"{compare / floor:.1f}x a bare parse")
+
+
+def _growth() -> Iterator[Row]:
+    small, large = workflow("small", 100), workflow("large", 1000)
+    for what, work in (("check", _check), ("compile", _compile)):
+        one, other = seconds_of(lambda: work(small)), seconds_of(lambda: work(large))
+        detail = f"{one * 1000:.0f} ms and {other * 1000:.0f} ms"
+        yield Row(f"{what}, 1,000 steps to 100 steps", other / one, 11, detail=detail)
+
+
+def _check(text: str) -> None:
+    check_project(_project(text))
+
+
+def _compile(text: str) -> None:
+    project = _project(text)
+    compile_project(project, {unit: unit.source.path for unit in project.units})
+
+
+def _project(text: str) -> Project:
+    parse_template.cache_clear()
+    project = Project(CONFIG)
+    load_unit("flow.yaml", text.encode(), CONFIG, project)
+    return project
+
+
+def _import(folder: Path) -> Iterator[Row]:
+    project = _project(workflow("large", 995))
+    [module] = compile_project(project, {unit: unit.source.path for unit in project.units}).modules
+    (folder / "large.py").write_text(module.text, encoding="utf-8")
+    nothing = python("-c", "pass", cwd=folder)
+    library = python("-c", "import statemachine", cwd=folder) - nothing
+    runtime = python("-c", "import wfc_runtime.machine", cwd=folder)
+    ours = python("-c", "import wfc_runtime.machine, large", cwd=folder) - runtime
+    detail = f"{ours / library:.1f}x importing python-statemachine itself ({library:.2f} s)"
+    yield Row("import of a 1,000-step module, beyond the runtime", ours, 0.25, "s", detail)

@@ -1,0 +1,126 @@
+"""The official client against a real `wfc serve` process, as plain functions: each call waits for its answer."""
+
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from anyio.from_thread import BlockingPortal
+from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.stdio import stdio_client
+from mcp_types import ElicitRequestParams, ElicitResult
+
+ERAS = {"2025-11-25": "legacy", "2026-07-28": "auto"}
+"""The protocol versions, and how the client is told to speak each."""
+SHELL_OK = {"stdout": "fine", "stderr": "", "exit_code": 0}
+_WAIT_SECONDS = 60
+# The process becomes the server, so the id that it leaves behind is the server's.
+_WITH_ID = 'echo $$ > "$0"; exec "$@"'
+
+Reply = dict[str, Any]
+OnForm = Callable[[Any, ElicitRequestParams], Awaitable[ElicitResult]]
+
+
+class ToolRefusedError(Exception):
+    """The text of a tool's error."""
+
+
+@dataclass(frozen=True)
+class Agent:
+    """One client of one server."""
+
+    client: Client
+    portal: BlockingPortal
+    pid_file: Path
+    log_file: Path
+
+    def call(self, tool: str, arguments: dict[str, Any] | None = None, **more: Any) -> Reply:
+        """A tool's reply. `meta` goes beside the arguments, as some clients do."""
+        meta = more.pop("meta", None)
+        given = {**(arguments or {}), **more}
+        result = self.portal.call(lambda: self.client.call_tool(tool, given, meta=meta))
+        if result.is_error:
+            [content] = result.content
+            raise ToolRefusedError(content.text)
+        assert result.content == []
+        assert isinstance(result.structured_content, dict)
+        return result.structured_content
+
+    def refusal(self, tool: str, **arguments: Any) -> str:
+        """The text of the error that a call must give."""
+        try:
+            reply = self.call(tool, **arguments)
+        except ToolRefusedError as refused:
+            return str(refused)
+        raise AssertionError(f"{tool} was not refused: {reply}")
+
+    def ask(self, method: str, *arguments: Any, **more: Any) -> Any:
+        """Any other request of the client's."""
+        return self.portal.call(lambda: getattr(self.client, method)(*arguments, **more))
+
+    def read(self, uri: str) -> str:
+        [content] = self.ask("read_resource", uri).contents
+        return str(content.text)
+
+    def unread(self, uri: str) -> str:
+        """The message of the error that reading a resource must give."""
+        try:
+            self.read(uri)
+        except MCPError as error:
+            return error.message
+        raise AssertionError(f"{uri} could be read")
+
+    @property
+    def pid(self) -> int:
+        return int(self.pid_file.read_text(encoding="ascii"))
+
+    @property
+    def log(self) -> str:
+        return self.log_file.read_text(encoding="utf-8")
+
+    def kill(self) -> None:
+        """As if the power failed, for this one process."""
+        os.kill(self.pid, signal.SIGKILL)
+
+
+@dataclass(frozen=True)
+class Place:
+    """A project folder, and how servers are started in it."""
+
+    folder: Path
+    portal: BlockingPortal
+
+    @property
+    def state(self) -> Path:
+        return self.folder / "runs" / "state.db"
+
+    @contextmanager
+    def server(
+        self,
+        *options: str,
+        mode: str = "auto",
+        on_form: OnForm | None = None,
+        env: dict[str, str] | None = None,
+    ) -> Iterator[Agent]:
+        """A server of its own, with a client connected to it."""
+        number = len(list(self.folder.glob("*.pid")))
+        pid_file, log_file = self.folder / f"{number}.pid", self.folder / f"{number}.log"
+        command = [sys.executable, "-m", "wfc", "serve", "--state", str(self.state), *options]
+        parameters = StdioServerParameters(
+            command="/bin/sh", args=["-c", _WITH_ID, str(pid_file), *command], cwd=self.folder, env=env
+        )
+        with log_file.open("w", encoding="utf-8") as log:
+            client = Client(
+                stdio_client(parameters, errlog=log),
+                mode=mode,
+                read_timeout_seconds=_WAIT_SECONDS,
+                elicitation_callback=on_form,
+            )
+            with self.portal.wrap_async_context_manager(client) as connected:
+                yield Agent(connected, self.portal, pid_file, log_file)

@@ -1,0 +1,121 @@
+"""Looking into runs, and workflows that are only text so far."""
+
+from __future__ import annotations
+
+import json
+
+from tests.server.driver import SHELL_OK, Agent
+
+ADD = """\
+name: add-up
+version: "1.0.0"
+inputs:
+  start: {type: number, required: true}
+steps:
+  - id: ask
+    type: mcp_call
+    tool: numbers.next
+    result_schema: {type: object, required: [value], properties: {value: {type: number}}}
+    output_to: given
+  - id: done
+    type: return
+    needs_state: [given]
+    value: "{{ inputs.start + state.given.value }}"
+"""
+CALLING = """\
+name: call-greet
+version: "1.0.0"
+steps:
+  - id: greet
+    type: call
+    workflow: greet
+    with: {name: root}
+"""
+
+
+def started(agent: Agent) -> str:
+    run = str(agent.call("start_workflow", workflow="greet", inputs={"name": "root"})["workflow_id"])
+    agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
+    return run
+
+
+def test_the_state_is_shown_field_by_field_and_never_more_than_was_asked_for(agent: Agent) -> None:
+    run = started(agent)
+    reply = agent.call("get_workflow_state", workflow_id=run)
+    assert list(reply["fields"]) == ["entry"]
+    assert "state" not in reply
+    reply = agent.call("get_workflow_state", workflow_id=run, fields=["entry"])
+    assert reply["state"] == {"entry": SHELL_OK}
+    assert "Did you mean `entry`?" in agent.refusal("get_workflow_state", workflow_id=run, fields=["enty"])
+
+
+def test_the_history_tells_what_happened_when_and_who_answered(agent: Agent) -> None:
+    meta = {"claudecode/toolUseId": "toolu_0123"}
+    reply = agent.call("start_workflow", workflow="greet", inputs={"name": "root"})
+    run = reply["workflow_id"]
+    agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK, meta=meta)
+    events = agent.call("get_workflow_history", workflow_id=run)["events"]
+    assert [event["event"] for event in events] == ["started", "submitted"]
+    assert events[0]["inputs"] == {"name": "root", "times": 1}
+    # Without a word from the client: its name, and which process it talked to.
+    assert events[0]["actor"].startswith("mcp:")
+    assert events[1]["actor"] == "toolu_0123"
+    assert events[1]["step_id"] == "look-up"
+    assert events[1]["written"] == {"entry": SHELL_OK}
+    assert (events[1]["left"], events[1]["entered"]) == (["look_up"], ["say_hello"])
+    assert events[1]["at"].endswith("Z")
+
+
+def test_a_long_history_comes_in_pages(agent: Agent) -> None:
+    run = started(agent)
+    first = agent.call("get_workflow_history", workflow_id=run, limit=1)
+    assert [event["seq"] for event in first["events"]] == [1]
+    assert first["next"] == f'get_workflow_history(workflow_id="{run}", after=1)'
+    rest = agent.call("get_workflow_history", workflow_id=run, after=1)
+    assert [event["seq"] for event in rest["events"]] == [2]
+
+
+def test_checking_a_workflow_gives_its_findings_with_their_places(agent: Agent) -> None:
+    assert agent.call("validate_workflow_yaml", yaml=ADD)["valid"] is True
+    wrong = ADD.replace("state.given.value", "state.gven.value")
+    reply = agent.call("validate_workflow_yaml", yaml=wrong)
+    assert reply["valid"] is False
+    [finding] = [one for one in reply["findings"] if one["severity"] == "error"]
+    assert finding["line"] == 13
+    assert "gven" in finding["message"]
+
+
+def test_yaml_that_is_none_is_a_finding_and_no_failure(agent: Agent) -> None:
+    reply = agent.call("validate_workflow_yaml", yaml="steps: [")
+    assert reply["valid"] is False
+    assert reply["findings"][0]["code"] == "WF001"
+
+
+def test_an_inline_workflow_runs_to_its_end_like_any_other(agent: Agent) -> None:
+    reply = agent.call("execute_inline_workflow", yaml=ADD, inputs={"start": 2})
+    run = reply["workflow_id"]
+    assert agent.call("get_workflow_status", workflow_id=run)["workflow"] == "add-up"
+    reply = agent.call("submit_result", workflow_id=run, step_id="ask", result={"value": 3})
+    assert reply["result"] == 5
+
+
+def test_an_inline_workflow_with_errors_is_not_started(agent: Agent) -> None:
+    told = agent.refusal("execute_inline_workflow", yaml=ADD.replace("needs_state: [given]", ""), inputs={"start": 2})
+    assert "WF301" in told
+    assert "Next: validate_workflow_yaml" in told
+    assert "`start` is required" in agent.refusal("execute_inline_workflow", yaml=ADD)
+
+
+def test_a_large_state_field_comes_as_a_resource_to_read(agent: Agent) -> None:
+    run = str(agent.call("start_workflow", workflow="keep")["workflow_id"])
+    text = "word " * 20_000
+    reply = agent.call("submit_result", workflow_id=run, step_id="fetch", result={"response": text})
+    shown = reply["action"]["parameters"]["instructions"]
+    assert shown["resource"] == f"wfc://runs/{run}/actions/show"
+    assert shown["begins"].startswith("Read this: word word")
+    assert json.loads(agent.read(shown["resource"]))["parameters"]["instructions"] == f"Read this: {text}"
+    field = agent.call("get_workflow_state", workflow_id=run, fields=["text"])["state"]["text"]
+    assert json.loads(agent.read(field["resource"])) == {"response": text}
+    ended = agent.call("submit_result", workflow_id=run, step_id="show", result={"response": "done"})
+    assert ended["status"] == "completed"
+    assert json.loads(agent.read(ended["result"]["resource"]))["text"] == {"response": text}

@@ -1,0 +1,101 @@
+"""Every error says what failed, why, and what to call next; and the server goes on answering."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.server.driver import SHELL_OK, Agent
+
+
+def start(agent: Agent, workflow: str = "greet", **inputs: object) -> str:
+    given = inputs or {"name": "root"}
+    return str(agent.call("start_workflow", workflow=workflow, inputs=given)["workflow_id"])
+
+
+def test_an_unknown_workflow_is_refused_with_the_nearest_name(agent: Agent) -> None:
+    told = agent.refusal("start_workflow", workflow="gret", inputs={})
+    assert told.startswith("start_workflow: there is no workflow `gret`.")
+    assert "Did you mean `greet`?" in told
+
+
+def test_wrong_inputs_are_refused_with_every_problem_at_once(agent: Agent) -> None:
+    told = agent.refusal("start_workflow", workflow="greet", inputs={"nme": "x", "times": 9})
+    assert "`name` is required" in told
+    assert "`times` must be at most 3" in told
+    assert "did you mean `name`?" in told
+
+
+def test_an_unknown_run_is_refused_with_how_to_find_the_open_ones(agent: Agent) -> None:
+    for tool in ("get_workflow_status", "get_next_step", "cancel_workflow", "get_workflow_history"):
+        told = agent.refusal(tool, workflow_id="nobodyknowsthisrun")
+        assert told == f"{tool}: there is no run `nobodyknowsthisrun`. list_runs() shows the runs that are open."
+
+
+@pytest.mark.parametrize("bad", ["../../etc/passwd", "a\0b", "", "x" * 200, "'; DROP TABLE runs; --"])
+def test_an_id_that_is_none_is_refused(agent: Agent, bad: str) -> None:
+    assert "`workflow_id` is not an id" in agent.refusal("get_workflow_status", workflow_id=bad)
+
+
+def test_a_submit_for_a_step_that_is_not_pending_is_refused_with_the_call_that_would_fit(agent: Agent) -> None:
+    run = start(agent)
+    told = agent.refusal("submit_result", workflow_id=run, step_id="say-hello", result={})
+    assert "`say-hello` has not been reached" in told
+    assert f'Next: submit_result(workflow_id="{run}", step_id="look-up"' in told
+    assert "there is no step `nonsense`" in agent.refusal(
+        "submit_result", workflow_id=run, step_id="nonsense", result={}
+    )
+
+
+def test_a_result_that_does_not_fit_is_refused_and_the_step_stays_pending(agent: Agent) -> None:
+    run = start(agent)
+    told = agent.refusal("submit_result", workflow_id=run, step_id="look-up", result={"stdout": "x"})
+    assert "'exit_code' is a required property" in told
+    assert "2 more tries" in told
+    reply = agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
+    assert reply["action"]["step_id"] == "say-hello"
+
+
+def test_a_submit_to_a_finished_run_is_refused(agent: Agent) -> None:
+    run = start(agent)
+    agent.call("cancel_workflow", workflow_id=run)
+    told = agent.refusal("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
+    assert "the run is cancelled" in told
+
+
+def test_a_result_that_is_too_large_is_refused_and_the_run_stays_usable(agent: Agent) -> None:
+    run = start(agent)
+    large = {**SHELL_OK, "stdout": "x" * 300_000}
+    told = agent.refusal("submit_result", workflow_id=run, step_id="look-up", result=large)
+    assert "the limit is 262,144" in told
+    assert agent.call("get_workflow_status", workflow_id=run)["action"]["step_id"] == "look-up"
+
+
+def test_arguments_that_do_not_fit_are_refused_with_how_the_tool_is_called(agent: Agent) -> None:
+    told = agent.refusal("submit_result", workflow_id=7, step="look-up")
+    assert told == (
+        "submit_result: `step` is not an argument; `step_id` is missing; `result` is missing; "
+        "`workflow_id` must be text. Next: submit_result(workflow_id=..., step_id=..., result=...)"
+    )
+    assert "`inputs` must be an object" in agent.refusal("start_workflow", workflow="greet", inputs=[1])
+    assert "[reason=...]" in agent.refusal("cancel_workflow", why="x")
+
+
+def test_inputs_that_a_model_sent_as_json_text_are_read(agent: Agent) -> None:
+    reply = agent.call("start_workflow", workflow="greet", inputs='{"name": "root"}')
+    assert reply["status"] == "pending_action"
+    assert "must be an object" in agent.refusal("start_workflow", workflow="greet", inputs="{nonsense")
+
+
+def test_an_unknown_tool_is_refused_with_those_that_there_are(agent: Agent) -> None:
+    told = agent.refusal("start_workflows")
+    assert "there is no tool `start_workflows` here. Next: one of start_workflow, submit_result" in told
+
+
+def test_a_failed_run_says_which_step_failed_why_and_where_it_stands(agent: Agent) -> None:
+    run = start(agent)
+    reply = agent.call("submit_result", workflow_id=run, step_id="look-up", result={"error": "no such host"})
+    assert reply["status"] == "failed"
+    assert reply["error"]["code"] == "agent_error"
+    assert reply["error"]["message"] == "no such host"
+    assert reply["error"]["step_id"] == "look-up"
+    assert "workflows/greet.yaml:" in reply["error"]["hint"]
