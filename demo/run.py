@@ -30,7 +30,12 @@ def main() -> None:
         show("Compile every workflow into a typed statechart module", "compile", "workflows", "-o", folder)
     show("The committed modules are what the YAML says", "compile", "--check")
     show("One workflow as a chart", "graph", "raise-coverage")
-    show("A workflow with five mistakes: all found at once, each with the way out", "check", "demo/wrong.yaml", expect=1)
+    show(
+        "A workflow with five mistakes: all found at once, each with the way out",
+        "check",
+        "demo/wrong.yaml",
+        expect=1,
+    )
     print("\nThe modules are in generated/: start with generated/interactive_planning.py.")
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from wfc.digraph import components
 from wfc.flow import OUTSIDE_EVENTS, Flow, FlowEdge
@@ -19,6 +20,10 @@ class Circle:
 
     nodes: frozenset[str]
     edges: tuple[FlowEdge, ...]
+
+    @cached_property
+    def graph(self) -> dict[str, list[str]]:
+        return _graph(self.edges)
 
 
 def endless_circles(flow: Flow) -> Iterator[Circle]:
@@ -47,9 +52,7 @@ def endless_circles(flow: Flow) -> Iterator[Circle]:
 
 def _circles(edges: list[FlowEdge]) -> Iterator[tuple[frozenset[str], list[FlowEdge]]]:
     """The components in which one can go round, with the edges inside them."""
-    graph: dict[str, list[str]] = {}
-    for edge in edges:
-        graph.setdefault(edge.source, []).append(edge.target)
+    graph = _graph(edges)
     number = {node: place for place, nodes in enumerate(components(list(graph), graph)) for node in nodes}
     found: dict[int, list[FlowEdge]] = {}
     for edge in edges:
@@ -57,6 +60,13 @@ def _circles(edges: list[FlowEdge]) -> Iterator[tuple[frozenset[str], list[FlowE
             found.setdefault(number[edge.source], []).append(edge)
     for inner in found.values():
         yield frozenset(edge.source for edge in inner), inner
+
+
+def _graph(edges: Iterable[FlowEdge]) -> dict[str, list[str]]:
+    graph: dict[str, list[str]] = {}
+    for edge in edges:
+        graph.setdefault(edge.source, []).append(edge.target)
+    return graph
 
 
 def _is_jump(edge: FlowEdge) -> bool:

@@ -64,19 +64,19 @@ def reachable(starts: Iterable[N], graph: Graph[N]) -> set[N]:
     return found
 
 
-def circle_through(start: N, graph: Graph[N]) -> list[N]:
-    """The shortest way round from a node to itself, which stands at both ends; empty if there is none."""
+def shortest_way(start: N, goal: N, graph: Graph[N]) -> list[N]:
+    """The fewest steps, at least one, from a node to another or back to itself; empty if there is no way."""
     before: dict[N, N] = {}
     todo = deque([start])
-    while todo and start not in before:
+    while todo and goal not in before:
         node = todo.popleft()
         for following in graph.get(node, ()):
             if following not in before:
                 before[following] = node
                 todo.append(following)
-    if start not in before:
+    if goal not in before:
         return []
-    way = [start, before[start]]
+    way = [goal, before[goal]]
     while way[-1] != start:
         way.append(before[way[-1]])
     return way[::-1]

@@ -1,4 +1,4 @@
-"""The statechart between the AST and the Python source: states, edges, effects. `dump` prints it for tests and people."""
+"""The statechart between the AST and the Python source: states, edges, effects. `dump` prints it as text."""
 
 from __future__ import annotations
 

@@ -4,9 +4,9 @@ Results are plain JSON, so they are TypedDicts: what an agent sends is what an e
 postponed here: TypedDict has to see which keys are NotRequired.
 """
 
-from typing import Any
+from typing import Any, NotRequired
 
-from typing_extensions import NotRequired, TypedDict
+from typing_extensions import TypedDict
 
 __all__ = [
     "ChoiceAnswer",

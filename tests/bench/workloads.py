@@ -79,7 +79,8 @@ _END = """\
 
 def workflow(name: str, steps: int) -> str:
     """A workflow of that many steps and one that returns, with some of them nested."""
-    return _HEAD.format(name=name) + "".join(_STEPS.format(n=n) for n in range(steps // 5)) + _END
+    mark = name.replace("-", "_")  # no two workflows have a template in common
+    return _HEAD.format(name=name) + "".join(_STEPS.format(n=f"{mark}_{n}") for n in range(steps // 5)) + _END
 
 
 def write_project(folder: Path, workflows: int, steps: int) -> None:

@@ -16,7 +16,9 @@ class Result:
     err: str
 
 
-def wfc(*arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, stdin: str | None = None) -> Result:
+def wfc(
+    *arguments: str | Path, cwd: Path, env: dict[str, str] | None = None, stdin: str | None = None
+) -> Result:
     """Run `wfc` in a folder. Colour variables of the outer shell do not reach it."""
     outer = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
     done = subprocess.run(

@@ -175,7 +175,9 @@ def test_without_a_project_a_removed_workflow_takes_its_module_with_it(tmp_path:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["alpha.py"]
 
 
-def test_the_same_bytes_come_out_for_any_hash_seed_and_working_directory(project: Path, tmp_path: Path) -> None:
+def test_the_same_bytes_come_out_for_any_hash_seed_and_working_directory(
+    project: Path, tmp_path: Path
+) -> None:
     shutil.copytree(Path(__file__).parents[2] / "workflows", project / "flows", dirs_exist_ok=True)
     wfc("compile", cwd=project, env={"PYTHONHASHSEED": "1"})
     first = {path.name: path.read_bytes() for path in (project / "made").glob("*.py")}

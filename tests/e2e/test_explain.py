@@ -7,10 +7,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from wfc.rules import RULES
-from wfc.steps import STEP_TYPES
 
 from tests.e2e.command import Result, wfc
+from wfc.rules import RULES
+from wfc.steps import STEP_TYPES
 
 
 @cache

@@ -2,7 +2,8 @@
 
 `bad*.yaml` has its findings in `bad*.out`, and where the rule has a fix, the mended text in `bad*.fixed.yaml`.
 `good*.yaml` is about the same thing done right: nothing may be found in it. A folder `bad*/` is a project of several
-files, with modules in `generated/` where those are the matter. `UPDATE=1 pytest tests/errors` writes the expected files anew; read the diff before you commit it.
+files, with modules in `generated/` where those are the matter. `UPDATE=1 pytest tests/errors` writes the expected
+files anew; read the diff before you commit it.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from wfc.check import check_project
 from wfc.config import Config, load_config
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.fixes import apply_fixes
-from wfc.render.style import Style
-from wfc.render.text import render_text
 from wfc.generated import compare
 from wfc.pipeline import compile_project
+from wfc.render.style import Style
+from wfc.render.text import render_text
 from wfc.rules import BY_CODE, RULES
 from wfc.unit import Project, load_unit
 
@@ -41,7 +42,9 @@ def files_of(path: Path) -> list[Path]:
 def findings(path: Path, text: str | None = None) -> list[Diagnostic]:
     """What wfc finds in a case; `text` takes the place of its first file."""
     files = files_of(path)
-    config = load_config(path) if path.is_dir() and (path / "pyproject.toml").exists() else Config(path.parent)
+    config = (
+        load_config(path) if path.is_dir() and (path / "pyproject.toml").exists() else Config(path.parent)
+    )
     project = Project(config)
     for file in files:
         data = text.encode() if text is not None and file == files[0] else file.read_bytes()

@@ -11,13 +11,13 @@ from pathlib import Path
 import black
 import pytest
 from mypy import api
+
+from tests.support import load, workflow_of
 from wfc.check import check_project
 from wfc.diagnostics import Severity
 from wfc.ir import dump
 from wfc.pipeline import compile_unit
 from wfc.unit import Project
-
-from tests.support import load, workflow_of
 
 HERE = Path(__file__).parent
 CASES = sorted(path.parent for path in HERE.glob("*/workflow.yaml"))

@@ -8,7 +8,17 @@ from typing import Any
 
 from tests.property.inputs import PATTERNS
 
-_TEXTS = ("ok", "", "a,b c", "two\nlines", "日本 🚀", '{"a": [1]}', "{{ state.x }}", "x" * 300, *PATTERNS.values())
+_TEXTS = (
+    "ok",
+    "",
+    "a,b c",
+    "two\nlines",
+    "日本 🚀",
+    '{"a": [1]}',
+    "{{ state.x }}",
+    "x" * 300,
+    *PATTERNS.values(),
+)
 
 
 def answer(schema: Any, random: Random) -> Any:
@@ -49,4 +59,6 @@ def _record(schema: Any, random: Random) -> dict[str, Any]:
 
 def _fits(text: str, schema: Any) -> bool:
     least, most = schema.get("minLength", 0), schema.get("maxLength", 10**6)
-    return least <= len(text) <= most and ("pattern" not in schema or bool(re.search(schema["pattern"], text)))
+    return least <= len(text) <= most and (
+        "pattern" not in schema or bool(re.search(schema["pattern"], text))
+    )

@@ -31,7 +31,9 @@ class Agent:
 
     def work(self, workflow: Workflow, inputs: dict[str, Any]) -> Snapshot:
         """A run from its start to its end."""
-        return self._work(_Run(workflow, workflow.machine), check_inputs(workflow.machine, inputs, LIMITS), {})
+        return self._work(
+            _Run(workflow, workflow.machine), check_inputs(workflow.machine, inputs, LIMITS), {}
+        )
 
     def _work(self, run: _Run, inputs: dict[str, Any], scope: dict[str, Any]) -> Snapshot:
         children = self._send(run, Start(**self._stamp(), inputs=inputs, scope=scope)).started

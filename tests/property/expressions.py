@@ -80,7 +80,9 @@ def conditions(draw: st.DrawFn, sight: Sight) -> Expression:
     """A lone expression that is true or false."""
     chosen = draw(st.lists(st.sampled_from(sight.readables()), min_size=1, max_size=2))
     parts = [draw(st.sampled_from(_CONDITIONS[one.kind])).format(one.text) for one in chosen]
-    text = parts[0] if len(parts) == 1 else f"({parts[0]}) {draw(st.sampled_from(['and', 'or']))} ({parts[1]})"
+    text = (
+        parts[0] if len(parts) == 1 else f"({parts[0]}) {draw(st.sampled_from(['and', 'or']))} ({parts[1]})"
+    )
     return Expression(f"{{{{ {text} }}}}", _fields(chosen))
 
 
@@ -108,7 +110,9 @@ def lists(draw: st.DrawFn, sight: Sight) -> Expression:
     """An expression that gives a list of texts."""
     texts_in_sight = [one for one in sight.readables() if one.kind == TEXT]
     one = draw(st.sampled_from(texts_in_sight))
-    made = draw(st.sampled_from(("{}.split() | list", "[{}, 'b']", "{} | split(',')", "[{}] | unique | list")))
+    made = draw(
+        st.sampled_from(("{}.split() | list", "[{}, 'b']", "{} | split(',')", "[{}] | unique | list"))
+    )
     return Expression(f"{{{{ {made.format(one.text)} }}}}", _fields([one]))
 
 

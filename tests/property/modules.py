@@ -43,7 +43,9 @@ def samples(strategy: st.SearchStrategy[Any], number: int) -> list[Any]:
     found: list[Any] = []
 
     @seed(1)
-    @settings(max_examples=number, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck))
+    @settings(
+        max_examples=number, phases=[Phase.generate], database=None, suppress_health_check=list(HealthCheck)
+    )
     @given(strategy)
     def collect(value: Any) -> None:
         found.append(value)

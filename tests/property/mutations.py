@@ -23,9 +23,19 @@ _VALUES: tuple[Any, ...] = (
     "{{ 1 / 0 }}", "日本", "a\nb", "x" * 5000, [], {}, [[]], [None], [{}], {"": None}, {"goto": "nowhere"}, {"a": {"b": []}},
     "@task", "build", "../x", ["a", "a"], {"type": "shell"}, [{"id": "a", "type": "shell", "command": "x"}],
 )  # fmt: skip
-_KEYS = tuple(
-    dict.fromkeys([name for kind in STEP_TYPES.values() for name in kind.FIELDS])
-) + ("tasks", "inputs", "initial_state", "version", "properties", "enum", "required_keys", "goto", "", "0", "<<")
+_KEYS = tuple(dict.fromkeys([name for kind in STEP_TYPES.values() for name in kind.FIELDS])) + (
+    "tasks",
+    "inputs",
+    "initial_state",
+    "version",
+    "properties",
+    "enum",
+    "required_keys",
+    "goto",
+    "",
+    "0",
+    "<<",
+)
 
 
 @cache
@@ -36,7 +46,11 @@ def originals() -> list[str]:
         *(ROOT / "tests" / "golden").rglob("*.yaml"),
         *(ROOT / "tests" / "errors").rglob("*.yaml"),
     ]
-    return [text for path in sorted(paths) if (text := path.read_bytes().decode("utf-8", "ignore")) and len(text) < 20_000]
+    return [
+        text
+        for path in sorted(paths)
+        if (text := path.read_bytes().decode("utf-8", "ignore")) and len(text) < 20_000
+    ]
 
 
 @st.composite
@@ -53,7 +67,11 @@ def _edit(draw: st.DrawFn, text: str) -> str:
     number = draw(st.integers(0, len(lines) - 1))
     other = draw(st.integers(0, len(lines) - 1))
     at = draw(st.integers(0, max(0, len(text) - 1)))
-    match draw(st.sampled_from(["delete", "double", "swap", "char", "drop", "piece", "indent", "dedent", "cut", "graft"])):
+    match draw(
+        st.sampled_from(
+            ["delete", "double", "swap", "char", "drop", "piece", "indent", "dedent", "cut", "graft"]
+        )
+    ):
         case "delete":
             del lines[number]
         case "double":

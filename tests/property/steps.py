@@ -181,7 +181,11 @@ class Writer:
         kind = step["prompt_type"] = self.draw(st.sampled_from(sorted(ANSWERS)))
         step["message"] = self._use(texts(sight), reads)
         if kind == "choice":
-            step["options"] = ["go on", "it's over", *([self._use(texts(sight), reads)] if self._chance(3) else [])]
+            step["options"] = [
+                "go on",
+                "it's over",
+                *([self._use(texts(sight), reads)] if self._chance(3) else []),
+            ]
         if kind == "text" and self._chance(2):
             step["validation"] = self.draw(
                 st.sampled_from([{"pattern": pattern} for pattern in PATTERNS] + [{"min_length": 1}])

@@ -15,7 +15,6 @@ from tests.property.inputs import sample
 from tests.property.modules import accepted, imported, samples
 from tests.property.survival import compiled, survived
 from tests.support import ROOT
-from wfc.check import has_errors
 
 EXPECTED = {"agent_error", "timeout", "result_misfit", "max_iterations", "child_failed", "expression"}
 """How a run of a right workflow may fail: by its agents, by a bound, or by a field that a jump left unset."""

@@ -22,7 +22,9 @@ FIRST = {"id": "very-first", "type": "shell", "command": "make"}
 
 
 @given(workflows(depth=2), st.data())
-def test_inserting_a_step_changes_only_the_lines_about_it_and_its_neighbours(tree: Tree, data: st.DataObject) -> None:
+def test_inserting_a_step_changes_only_the_lines_about_it_and_its_neighbours(
+    tree: Tree, data: st.DataObject
+) -> None:
     tree["steps"].insert(0, FIRST)
     places = [(number, place) for number, steps in enumerate(_lists(tree)) for place in range(len(steps) + 1)]
     number, place = data.draw(st.sampled_from(places))

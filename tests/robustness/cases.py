@@ -71,21 +71,41 @@ def nested_conditions(levels: int) -> str:
     lines = [f"{HEAD}inputs:\n  go: {{type: boolean, required: true}}\nsteps:"]
     for n in range(levels):
         pad = "  " * (n * 2 + 1)
-        lines.append(f'{pad}- id: c{n}\n{pad}  type: condition\n{pad}  if: "{{{{ inputs.go }}}}"\n{pad}  then:')
+        lines.append(
+            f'{pad}- id: c{n}\n{pad}  type: condition\n{pad}  if: "{{{{ inputs.go }}}}"\n{pad}  then:'
+        )
     lines.append("  " * (levels * 2 + 1) + "- {id: deep, type: shell, command: make}")
     return "\n".join(lines) + "\n"
 
 
-PYTHON_NAMES = ("import", "class", "None", "match", "type", "_", "__init__", "lambda", "print", "self", "running")
-LIBRARY_NAMES = (
-    "send states model name initial completed failed cancelled finished steps fields inputs error_x "
-    "error_execution configuration events done_state_running submit recover retry State Machine Workflow"
-).split()
+PYTHON_NAMES = (
+    "import",
+    "class",
+    "None",
+    "match",
+    "type",
+    "_",
+    "__init__",
+    "lambda",
+    "print",
+    "self",
+    "running",
+)
+LIBRARY_NAMES = ["send", "states", "model", "name", "initial", "completed", "failed", "cancelled", "finished", "steps", "fields", "inputs", "error_x", "error_execution", "configuration", "events", "done_state_running", "submit", "recover", "retry", "State", "Machine", "Workflow"]
 
 CASES = [
-    _case("100,000 nested brackets", RIGHT + "deep: " + "[" * 100_000, "WF010", says="nested more than", heavy=True),
     _case(
-        "100,000 nested brackets, all closed", RIGHT + "deep: " + "[" * 100_000 + "]" * 100_000, "WF010", heavy=True
+        "100,000 nested brackets",
+        RIGHT + "deep: " + "[" * 100_000,
+        "WF010",
+        says="nested more than",
+        heavy=True,
+    ),
+    _case(
+        "100,000 nested brackets, all closed",
+        RIGHT + "deep: " + "[" * 100_000 + "]" * 100_000,
+        "WF010",
+        heavy=True,
     ),
     _case("100,000 nested braces", RIGHT + "deep: " + "{a: " * 100_000, "WF010", heavy=True),
     _case("100,000 nested dashes", RIGHT + "deep:\n  " + "- " * 100_000 + "x\n", "WF010", heavy=True),
@@ -128,7 +148,9 @@ CASES = [
     _case("a merge of itself", value("&x {<<: *x}"), "WF001"),
     _case("a merge of text", value("{<<: text}"), "WF001", says="merges a mapping"),
     _case("two documents", RIGHT + "---\n" + RIGHT, "WF001", says="second document"),
-    _case("ten thousand documents", RIGHT + "---\na: 1\n" * 10_000, "WF001", says="second document", heavy=True),
+    _case(
+        "ten thousand documents", RIGHT + "---\na: 1\n" * 10_000, "WF001", says="second document", heavy=True
+    ),
     _case("a directive", "%YAML 1.1\n---\n" + RIGHT),
     _case("an unknown directive", "%FOO bar\n---\n" + RIGHT, "WF001", says="directive"),
     _case("a bare date", value("2024-01-02"), "WF003", says="a date to readers of YAML 1.1"),
@@ -158,15 +180,30 @@ CASES = [
     _case("a workflow called import", RIGHT.replace("odd", "import")),
     _case("a workflow called like a class of ours", RIGHT.replace("odd", "workflow-state")),
     _case("a workflow called like a path", RIGHT.replace("odd", '"../../etc/passwd"'), "WF006"),
-    _case("1,000 nested parentheses", shell("{{ " + "(" * 1000 + "1" + ")" * 1000 + " }}"), "WF201", heavy=True),
+    _case(
+        "1,000 nested parentheses", shell("{{ " + "(" * 1000 + "1" + ")" * 1000 + " }}"), "WF201", heavy=True
+    ),
     _case("100,000 open parentheses", shell("{{ " + "(" * 100_000 + " }}"), "WF201", heavy=True),
     _case("100,000 minus signs", shell("{{ " + "-" * 100_000 + "1 }}"), "WF201", heavy=True),
-    _case("10,000 nested lists in a template", shell("{{ " + "[" * 10_000 + "]" * 10_000 + " }}"), "WF201", heavy=True),
+    _case(
+        "10,000 nested lists in a template",
+        shell("{{ " + "[" * 10_000 + "]" * 10_000 + " }}"),
+        "WF201",
+        heavy=True,
+    ),
     _case("10,000 filters", shell("{{ 1" + " | int" * 10_000 + " }}"), "WF201", heavy=True),
     _case("10,000 attributes", shell("{{ inputs" + ".a" * 10_000 + " }}"), "WF201", heavy=True),
     _case("10,000 additions", shell("{{ 1" + " + 1" * 10_000 + " }}"), "WF201", heavy=True),
-    _case("2,000 ifs inside each other", shell("{% if true %}" * 2000 + "{% endif %}" * 2000), "WF201", heavy=True),
-    _case("a bomb for constant folding", shell("{{ 'a' * 10 ** 9 }} {{ 9 ** 9 ** 9 }} {{ range(10 ** 9) | list }}")),
+    _case(
+        "2,000 ifs inside each other",
+        shell("{% if true %}" * 2000 + "{% endif %}" * 2000),
+        "WF201",
+        heavy=True,
+    ),
+    _case(
+        "a bomb for constant folding",
+        shell("{{ 'a' * 10 ** 9 }} {{ 9 ** 9 ** 9 }} {{ range(10 ** 9) | list }}"),
+    ),
     _case("20,000 templates in one text", shell("{{ 1 }}" * 20_000), "WF201", says="too long", heavy=True),
     _case("20,000 openings", shell("{{" * 20_000), "WF201", heavy=True),
     _case("a template of 1 MB", shell("{{ '" + "x" * 1_000_000 + "' }}"), "WF201", heavy=True),
@@ -177,7 +214,9 @@ CASES = [
     _case("the same id 1,000 times", named(*["same"] * 1000), "WF101", heavy=True),
     _case("60 levels of conditions", nested_conditions(60), "WF010", heavy=True),
     _case("30 levels of conditions", nested_conditions(30), "WF010"),
-    _case("5,000 unknown fields", RIGHT + "".join(f"field{n}: 1\n" for n in range(5000)), "WF004", heavy=True),
+    _case(
+        "5,000 unknown fields", RIGHT + "".join(f"field{n}: 1\n" for n in range(5000)), "WF004", heavy=True
+    ),
     _case("the same key 5,000 times", RIGHT + "same: 1\n" * 5000, "WF002", heavy=True),
     _case("a number of 5,000 digits", value("9" * 5000), "WF010"),
     _case("a number of 900 digits", value("9" * 900)),
@@ -197,5 +236,9 @@ CASES = [
     _case("every step a different wrong type", f"{HEAD}steps: [1, text, [a], null, {{}}, true]\n", "WF006"),
     _case("steps that are text", f"{HEAD}steps: build\n", "WF006"),
     _case("everything is null", "name:\nversion:\ninputs:\ninitial_state:\nsteps:\ntasks:\n", "WF006"),
-    _case("everything is a list", "name: []\nversion: []\ninputs: []\ninitial_state: []\nsteps: []\ntasks: []\n", "WF006"),
+    _case(
+        "everything is a list",
+        "name: []\nversion: []\ninputs: []\ninitial_state: []\nsteps: []\ntasks: []\n",
+        "WF006",
+    ),
 ]

@@ -35,5 +35,7 @@ class Cost:
 
 def measured(*arguments: str | Path, cwd: Path) -> Cost:
     command = [sys.executable, "-c", _STARTER, *map(str, arguments)]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, encoding="utf-8", timeout=90, check=True)
+    done = subprocess.run(
+        command, cwd=cwd, capture_output=True, text=True, encoding="utf-8", timeout=90, check=True
+    )
     return Cost(**json.loads(done.stdout))

@@ -89,7 +89,9 @@ def test_a_hundred_children_fit_into_one_reply(agent: Agent) -> None:
     reply = agent.call("start_workflow", workflow="fan-out", inputs={"files": files})
     children = reply["action"]["parameters"]["children"]
     assert [child["item"] for child in children] == files
-    assert all(f'get_next_step(workflow_id="{child["workflow_id"]}")' in child["prompt"] for child in children)
+    assert all(
+        f'get_next_step(workflow_id="{child["workflow_id"]}")' in child["prompt"] for child in children
+    )
     assert len(str(reply)) < 50_000
 
 
@@ -98,7 +100,9 @@ def test_actions_side_by_side_come_together_and_a_wait_ends_for_whoever_asks(age
     run = reply["workflow_id"]
     assert [action["step_id"] for action in reply["actions"]] == ["run-lint", "run-test"]
     agent.call("submit_result", workflow_id=run, step_id="run-test", result=SHELL_OK)
-    reply = agent.call("submit_result", workflow_id=run, step_id="run-lint", result={**SHELL_OK, "exit_code": 2})
+    reply = agent.call(
+        "submit_result", workflow_id=run, step_id="run-lint", result={**SHELL_OK, "exit_code": 2}
+    )
     assert reply["action"]["type"] == "wait"
     for _ in range(50):
         reply = agent.call("get_workflow_status", workflow_id=run)
@@ -125,7 +129,9 @@ def test_listing_workflows_says_what_each_is_for_and_what_it_takes(agent: Agent)
         "inputs": ["name", "times?"],
     }
     assert "broken" not in reply
-    assert [one["workflow"] for one in agent.call("list_workflows", query="HELLO often")["workflows"]] == ["greet"]
+    assert [one["workflow"] for one in agent.call("list_workflows", query="HELLO often")["workflows"]] == [
+        "greet"
+    ]
     assert agent.call("list_workflows", query="nothing like it")["workflows"] == []
 
 

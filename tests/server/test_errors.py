@@ -50,7 +50,7 @@ def test_a_result_that_does_not_fit_is_refused_and_the_step_stays_pending(agent:
     run = start(agent)
     told = agent.refusal("submit_result", workflow_id=run, step_id="look-up", result={"stdout": "x"})
     assert "'exit_code' is a required property" in told
-    assert "2 more tries" in told
+    assert "before the step fails" in told
     reply = agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
     assert reply["action"]["step_id"] == "say-hello"
 

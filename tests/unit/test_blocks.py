@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from wfc.core.blocks import Targets, blocks_of, jumps
-
 from tests.support import unit_of
+from wfc.core.blocks import Targets, blocks_of, jumps
 
 WORKFLOW = """
 name: places

@@ -5,10 +5,9 @@ from __future__ import annotations
 import random
 import time
 
+from tests.support import load
 from wfc.calls import CallGraph, CallSite
 from wfc.unit import Project
-
-from tests.support import load
 
 
 def project(**calls: str) -> Project:

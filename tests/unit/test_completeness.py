@@ -7,11 +7,11 @@ import re
 import textwrap
 
 import pytest
+
+from tests.support import ROOT, check, unit_of
 from wfc.diagnostics import Severity
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step
-
-from tests.support import ROOT, check, unit_of
 
 EXAMPLE = re.compile(r"```yaml\n(.*?)```", re.S)
 COLORS = {"control", "state", "agent", "person", "time", "child", "end"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from wfc.config import CompileLimits, Config, ConfigError, find_root, load_config
 
 

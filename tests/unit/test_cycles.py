@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from wfc.cycles import endless_circles
-from wfc.flow import flows_of
 
 from tests.support import unit_of
+from wfc.cycles import endless_circles
+from wfc.flow import flows_of
 
 
 def circles(steps: str) -> list[set[str]]:

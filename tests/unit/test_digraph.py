@@ -6,7 +6,8 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
-from wfc.digraph import circle_through, components, has_circle, reachable
+
+from wfc.digraph import components, has_circle, reachable, shortest_way
 
 GRAPHS = st.dictionaries(st.integers(0, 8), st.lists(st.integers(0, 8), max_size=4), max_size=9)
 
@@ -22,11 +23,13 @@ def test_a_node_alone_has_a_circle_only_with_an_edge_to_itself() -> None:
     assert not has_circle(["b"], graph)
 
 
-def test_the_way_round_is_the_shortest() -> None:
+def test_a_way_is_the_shortest() -> None:
     graph = {"a": ["b", "c"], "b": ["c"], "c": ["a"], "d": ["d"]}
-    assert circle_through("a", graph) == ["a", "c", "a"]
-    assert circle_through("d", graph) == ["d", "d"]
-    assert circle_through("e", graph) == []
+    assert shortest_way("a", "c", graph) == ["a", "c"]
+    assert shortest_way("a", "a", graph) == ["a", "c", "a"]
+    assert shortest_way("d", "d", graph) == ["d", "d"]
+    assert shortest_way("a", "d", graph) == []
+    assert shortest_way("e", "e", graph) == []
 
 
 def test_a_long_chain_does_not_exhaust_the_stack() -> None:
@@ -50,8 +53,8 @@ def test_nodes_are_in_one_component_if_they_reach_each_other(graph: dict[int, li
                 assert place[other] < place[one]
 
 
-@given(GRAPHS, st.integers(0, 8))
-def test_a_circle_is_made_of_edges(graph: dict[int, list[int]], start: int) -> None:
-    circle = circle_through(start, graph)
-    assert all(two in graph[one] for one, two in pairwise(circle))
-    assert bool(circle) == (start in reachable(graph.get(start, []), graph))
+@given(GRAPHS, st.integers(0, 8), st.integers(0, 8))
+def test_a_way_is_made_of_edges(graph: dict[int, list[int]], start: int, goal: int) -> None:
+    way = shortest_way(start, goal, graph)
+    assert all(two in graph[one] for one, two in pairwise(way))
+    assert bool(way) == (goal in reachable(graph.get(start, []), graph))

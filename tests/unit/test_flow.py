@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from wfc.flow import Flow, flows_of
-
 from tests.support import unit_of
+from wfc.flow import Flow, flows_of
 
 
 def flow_of(steps: str) -> Flow:

@@ -32,15 +32,26 @@ def test_every_shipped_module_passes_mypy_strict(cache: Path) -> None:
 @pytest.mark.parametrize(
     ("line", "message"),
     [
-        ('Inputs(owner="o", repo="r", pr_number="seven")', 'Argument "pr_number" to "Inputs" has incompatible type "str"'),
+        (
+            'Inputs(owner="o", repo="r", pr_number="seven")',
+            'Argument "pr_number" to "Inputs" has incompatible type "str"',
+        ),
         ("Inputs()", 'Missing named argument "pr_number" for "Inputs"'),
-        ('Inputs(owner="o", repo="r", pr_number=7, pr_numer=8)', 'Unexpected keyword argument "pr_numer" for "Inputs"'),
+        (
+            'Inputs(owner="o", repo="r", pr_number=7, pr_numer=8)',
+            'Unexpected keyword argument "pr_numer" for "Inputs"',
+        ),
         ("PrAutomation.view({}).no_such_field", '"Fields" has no attribute "no_such_field"'),
         ("PrAutomation.view({}).decision + 1", 'Unsupported operand types for + ("str" and "int")'),
-        ("PrAutomation.start_values(3)", 'Argument 1 to "start_values" of "Machine" has incompatible type "int"'),
+        (
+            "PrAutomation.start_values(3)",
+            'Argument 1 to "start_values" of "Machine" has incompatible type "int"',
+        ),
     ],
 )
-def test_misuse_of_a_generated_module_fails_mypy(cache: Path, tmp_path: Path, line: str, message: str) -> None:
+def test_misuse_of_a_generated_module_fails_mypy(
+    cache: Path, tmp_path: Path, line: str, message: str
+) -> None:
     user = tmp_path / "user.py"
     user.write_text(f"from pr_automation import Inputs, PrAutomation\n\n{line}\n")
     assert message in mypy(user, cache=cache, path=ROOT / "generated")

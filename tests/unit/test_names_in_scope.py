@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from wfc.core.names_in_scope import NamesInScope, runners, template_sites
-
 from tests.support import unit_of
+from wfc.core.names_in_scope import NamesInScope, runners, template_sites
 
 WORKFLOW = """
 name: names

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
+
 from wfc.reference import find_rule, find_step, rule_data, step_page, topics
 from wfc.rules import RULES
 from wfc.steps import STEP_TYPES

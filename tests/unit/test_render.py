@@ -8,6 +8,9 @@ import re
 from typing import Any
 
 import pytest
+
+from tests.errors.test_errors import CASES, findings
+from tests.support import check
 from wfc.diagnostics import Diagnostic, Edit, Fix, Note, Severity
 from wfc.render.github import render_github
 from wfc.render.json import render_json, to_json
@@ -15,9 +18,6 @@ from wfc.render.sarif import render_sarif
 from wfc.render.style import Style, style_for
 from wfc.render.text import render_text
 from wfc.source import Source
-
-from tests.errors.test_errors import CASES, findings
-from tests.support import check
 
 TEXT = "name: x\nsteps:\n  - id: build\n    comand: make\n"
 START = TEXT.index("comand")

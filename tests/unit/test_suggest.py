@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from wfc.suggest import did_you_mean, nearest
 
 FIELDS = ("command", "timeout", "needs_state", "output_to", "retry")

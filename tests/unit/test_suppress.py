@@ -6,9 +6,9 @@ import time
 from pathlib import Path
 
 import pytest
-from wfc.config import Config
 
 from tests.support import check, codes, unit_of
+from wfc.config import Config
 
 HEAD = 'name: panel\nversion: "1.0.0"\n'
 

@@ -26,7 +26,9 @@ from wfc.unit import Unit
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder for modules; by default the project's generated folder.",
 )
-@click.option("--check", "check_only", is_flag=True, help="Write nothing; exit with 1 if a module would change.")
+@click.option(
+    "--check", "check_only", is_flag=True, help="Write nothing; exit with 1 if a module would change."
+)
 @click.option("--diff", "show_diff", is_flag=True, help="Write nothing; show what would change.")
 @click.option(
     "--format",
@@ -99,4 +101,3 @@ def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry:
     edited = [item.path for item in drift if item.condition is Condition.EDITED and not dry]
     note = f"\nnote: {', '.join(edited)} had been edited by hand; the edit is gone" if edited else ""
     return f"{folder}: {', '.join(parts) or 'nothing to do'}{note}"
-

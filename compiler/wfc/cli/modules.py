@@ -24,7 +24,9 @@ def recorded_path(path: Path, config_root: Path) -> str:
     return full.relative_to(root).as_posix()
 
 
-def find_drift(compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]) -> list[Drift]:
+def find_drift(
+    compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]
+) -> list[Drift]:
     """All that differs between the folder and what was compiled. Drift of a known source is noted in its unit."""
     if folder.exists() and not folder.is_dir():
         raise click.ClickException(f"`{folder}` is a file; modules go into a folder")
@@ -43,7 +45,9 @@ def _orphans(compilation: Compilation, folder: Path, selection: Selection, recor
     if not selection.folders or not folder.is_dir():
         return []
     kept = {folder / module.file_name for module in compilation.modules}
-    scopes = [recorded_path(place / "x", selection.config.root).removesuffix("x") for place in selection.folders]
+    scopes = [
+        recorded_path(place / "x", selection.config.root).removesuffix("x") for place in selection.folders
+    ]
     found: list[Drift] = []
     for path in sorted(folder.glob("*.py")):
         text = _read(path) if path not in kept else None

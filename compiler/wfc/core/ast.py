@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import Any
 
 from wfc.core.fields import ANYTHING, ID, NAME, STEPS, WORD, MapOf, Nested
@@ -13,7 +14,9 @@ from wfc.source import Mapping
 from wfc.steps.base import Step
 
 _INPUTS = MapOf(
-    Nested(lambda: InputDecl, "an input declaration (`type: ...`)"), "a mapping of input name to declaration", key=NAME
+    Nested(lambda: InputDecl, "an input declaration (`type: ...`)"),
+    "a mapping of input name to declaration",
+    key=NAME,
 )
 
 
@@ -22,7 +25,8 @@ class Scope(Shape):
 
     inputs = Field(_INPUTS, "What a run is started with, by name.")
     initial_state = Field(
-        MapOf(ANYTHING, "a mapping of field to value", key=NAME), "State fields and the values they start with."
+        MapOf(ANYTHING, "a mapping of field to value", key=NAME),
+        "State fields and the values they start with.",
     )
     steps = Field(STEPS, "What to do, from top to bottom.", required=True)
 
@@ -42,7 +46,11 @@ class Scope(Shape):
 
     def walk(self) -> Iterator[Step]:
         """Every step of this scope, nested ones too, in source order."""
-        return walk(self.block)
+        return iter(self._all_steps)
+
+    @cached_property
+    def _all_steps(self) -> list[Step]:
+        return list(walk(self.block))
 
     @property
     def step_index(self) -> dict[str, Step]:
@@ -76,8 +84,10 @@ class Workflow(Scope):
     name = Field(ID, "The workflow's name, unique in the project.", required=True, example="deploy-service")
     version = Field(WORD, "Its version, as text.", required=True, example="1.0.0")
     description = Field(WORD, "What it is for, in a sentence or two.")
-    tasks = Field(MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
-                  "Tasks that `foreach` steps run, by name.")
+    tasks = Field(
+        MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
+        "Tasks that `foreach` steps run, by name.",
+    )
 
     @property
     def declared_tasks(self) -> dict[str, Task]:

@@ -122,42 +122,62 @@ def _is_text(node: Scalar) -> bool:
 WORD: FieldType[Word] = ScalarType("text", _is_text, Word, {"type": "string"})
 TEXT: FieldType[Text] = ScalarType("text", _is_text, Text, {"type": "string"})
 CONDITION: FieldType[Text] = ScalarType(
-    "an expression `{{ ... }}`", lambda node: isinstance(node.value, str | bool), Text, {"type": ["string", "boolean"]}
+    "an expression `{{ ... }}`",
+    lambda node: isinstance(node.value, str | bool),
+    Text,
+    {"type": ["string", "boolean"]},
 )
 NUMBER: FieldType[Literal] = ScalarType(
-    "a number", lambda node: _is_number(node) and abs(cast("int | float", node.value)) < float("inf"), Literal,
+    "a number",
+    lambda node: _is_number(node) and abs(cast("int | float", node.value)) < float("inf"),
+    Literal,
     {"type": "number"},
 )
 SECONDS: FieldType[Literal] = ScalarType(
-    "a number of seconds above 0", _is_positive, Literal, {"type": "number", "exclusiveMinimum": 0, "maximum": _LONGEST},
+    "a number of seconds above 0",
+    _is_positive,
+    Literal,
+    {"type": "number", "exclusiveMinimum": 0, "maximum": _LONGEST},
     help="write a bare number of seconds, such as `30`, and a billion at most",
 )
 DELAY: FieldType[Literal] = ScalarType(
-    "a number of seconds, 0 or more", _is_not_negative, Literal, {"type": "number", "minimum": 0, "maximum": _LONGEST},
+    "a number of seconds, 0 or more",
+    _is_not_negative,
+    Literal,
+    {"type": "number", "minimum": 0, "maximum": _LONGEST},
     help="write a bare number of seconds, such as `5`, and a billion at most",
 )
-COUNT: FieldType[Literal] = ScalarType("a whole number of 1 or more", _is_count, Literal, {"type": "integer", "minimum": 1})
+COUNT: FieldType[Literal] = ScalarType(
+    "a whole number of 1 or more", _is_count, Literal, {"type": "integer", "minimum": 1}
+)
 SIZE: FieldType[Literal] = ScalarType(
     "a whole number of 0 or more",
     lambda node: isinstance(node.value, int) and not isinstance(node.value, bool) and node.value >= 0,
-    Literal, {"type": "integer", "minimum": 0},
+    Literal,
+    {"type": "integer", "minimum": 0},
 )
 BOOLEAN: FieldType[Literal] = ScalarType(
     "`true` or `false`", lambda node: isinstance(node.value, bool), Literal, {"type": "boolean"}
 )
 FACTOR: FieldType[Literal] = ScalarType(
-    "a number from 1 to 1,000", lambda node: _between(node, 1, 1000), Literal,
+    "a number from 1 to 1,000",
+    lambda node: _between(node, 1, 1000),
+    Literal,
     {"type": "number", "minimum": 1, "maximum": 1000},
 )
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 ID: FieldType[Word] = ScalarType(
-    "a name", lambda node: _is_text(node) and bool(_ID.fullmatch(node.text)), Word,
+    "a name",
+    lambda node: _is_text(node) and bool(_ID.fullmatch(node.text)),
+    Word,
     {"type": "string", "pattern": f"^{_ID.pattern}$"},
     help="letters, digits, `-`, `_`, `.` and `:`, at most 100 characters; quote it if it looks like a number",
 )
 NAME: FieldType[Word] = ScalarType(
-    "a field name", lambda node: _is_text(node) and bool(_NAME.fullmatch(node.text)), Word,
+    "a field name",
+    lambda node: _is_text(node) and bool(_NAME.fullmatch(node.text)),
+    Word,
     {"type": "string", "pattern": f"^{_NAME.pattern}$"},
     help="letters, digits and `_`, beginning with a letter, at most 100 characters",
 )
@@ -243,7 +263,9 @@ class ListOf(FieldType[list[T]]):
 
     def mismatches(self, node: Node) -> list[Mismatch]:
         if not isinstance(node, Sequence):
-            hint = "put it in brackets: `[...]`" if isinstance(node, Scalar) and node.value is not None else ""
+            hint = (
+                "put it in brackets: `[...]`" if isinstance(node, Scalar) and node.value is not None else ""
+            )
             return [Mismatch(node.span, f"expected {self.words}, found {kind_of(node)}", hint)]
         if len(node.items) < self.least:
             return [Mismatch(node.span, f"expected {self.words}, found an empty list")]
@@ -313,7 +335,9 @@ class StepType(FieldType[Any]):
     def mismatches(self, node: Node) -> list[Mismatch]:
         if isinstance(node, Mapping):
             return []
-        return [Mismatch(node.span, f"expected a step (a mapping with `id` and `type`), found {kind_of(node)}")]
+        return [
+            Mismatch(node.span, f"expected a step (a mapping with `id` and `type`), found {kind_of(node)}")
+        ]
 
     def schema(self) -> dict[str, Any]:
         return {"$ref": "#/definitions/Step"}

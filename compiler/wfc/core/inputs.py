@@ -13,7 +13,11 @@ INPUT_TYPES = ("string", "number", "boolean", "array", "object")
 INPUT_TYPE = OneOf(INPUT_TYPES)
 
 _TYPES: dict[str, Type] = {
-    "string": types.TEXT, "number": types.NUMBER, "boolean": types.BOOL, "array": types.LIST, "object": types.OBJECT
+    "string": types.TEXT,
+    "number": types.NUMBER,
+    "boolean": types.BOOL,
+    "array": types.LIST,
+    "object": types.OBJECT,
 }
 
 
@@ -22,7 +26,11 @@ class Validation(Shape):
 
     label = "a validation"
 
-    pattern = Field(WORD, "A regular expression to be found in the text; `^` and `$` make it cover the whole.", example="[a-z][a-z0-9-]*")
+    pattern = Field(
+        WORD,
+        "A regular expression to be found in the text; `^` and `$` make it cover the whole.",
+        example="^[a-z][a-z0-9-]*$",
+    )
     min_length = Field(SIZE, "The fewest characters.")
     max_length = Field(SIZE, "The most characters.")
     enum = Field(ANYTHING, "The values that are allowed.", example=["staging", "production"])
@@ -33,7 +41,9 @@ class Validation(Shape):
     item_type = Field(INPUT_TYPE, "The type of each element of an array.")
     required_keys = Field(WORDS, "The keys that an object must have.")
     properties = Field(
-        MapOf(Nested(lambda: InputDecl, "an input declaration (`type: ...`)"), "a mapping of key to declaration"),
+        MapOf(
+            Nested(lambda: InputDecl, "an input declaration (`type: ...`)"), "a mapping of key to declaration"
+        ),
         "Declarations for an object's keys, with validation of their own.",
     )
 
@@ -56,7 +66,9 @@ class InputDecl(Shape):
     required = Field(BOOLEAN, "Whether a run can't start without it.", default=False)
     default = Field(ANYTHING, "The value where none is given.")
     description = Field(WORD, "What it is for; shown to whoever starts a run.")
-    validation = Field(Nested(lambda: Validation, "a mapping of validation rules"), "What the value must satisfy.")
+    validation = Field(
+        Nested(lambda: Validation, "a mapping of validation rules"), "What the value must satisfy."
+    )
     # The rules may also stand beside `type`, as nested declarations do in the specification.
     pattern = Validation.pattern
     min_length = Validation.min_length
@@ -97,7 +109,12 @@ class InputDecl(Shape):
     def value_type(self) -> Type:
         """What expressions may take it for."""
         enum = self.rule_value("enum")
-        if self.kind == "string" and isinstance(enum, list) and enum and all(isinstance(v, str) for v in enum):
+        if (
+            self.kind == "string"
+            and isinstance(enum, list)
+            and enum
+            and all(isinstance(v, str) for v in enum)
+        ):
             return types.Choice(tuple(enum))
         if self.kind == "array" and self.rule_value("item_type"):
             return types.ListType(_TYPES[self.rule_value("item_type")])

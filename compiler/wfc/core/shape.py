@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, ClassVar, Generic, Self, TypeVar, cast, overload
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from wfc.core.fields import FieldType
 from wfc.source import Mapping, Span
@@ -15,9 +15,16 @@ class Field(Generic[T]):
     """One key of a shape. A trailing underscore in Python (`if_`) is not part of the key."""
 
     name: str
+    attribute: str
 
     def __init__(
-        self, type_: FieldType[T], doc: str, *, required: bool = False, default: Any = None, example: Any = None
+        self,
+        type_: FieldType[T],
+        doc: str,
+        *,
+        required: bool = False,
+        default: Any = None,
+        example: Any = None,
     ) -> None:
         self.type = type_
         self.doc = doc
@@ -27,6 +34,7 @@ class Field(Generic[T]):
 
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name.rstrip("_")
+        self.attribute = name
 
     @overload
     def __get__(self, shape: None, owner: type) -> Self: ...
@@ -35,7 +43,10 @@ class Field(Generic[T]):
     def __get__(self, shape: Shape | None, owner: type) -> Self | T | None:
         if shape is None:
             return self
-        return cast("T | None", shape.values.get(self.name))
+        # From now on the shape's own dictionary has it: rules ask for the same fields again and again.
+        value: T | None = shape.values.get(self.name)
+        vars(shape)[self.attribute] = value
+        return value
 
 
 class Shape:
@@ -48,7 +59,9 @@ class Shape:
 
     def __init_subclass__(cls) -> None:
         inherited = {
-            name: field for base in reversed(cls.__mro__[1:]) for name, field in vars(base).get("FIELDS", {}).items()
+            name: field
+            for base in reversed(cls.__mro__[1:])
+            for name, field in vars(base).get("FIELDS", {}).items()
         }
         own = {field.name: field for field in vars(cls).values() if isinstance(field, Field)}
         cls.FIELDS = {name: field for name, field in {**inherited, **own}.items() if name not in cls.without}
@@ -94,4 +107,3 @@ def _shapes_in(value: Any) -> Iterator[Shape]:
         case dict():
             for item in value.values():
                 yield from _shapes_in(item)
-

@@ -6,9 +6,9 @@ import types as python_types
 import typing
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NotRequired
 
-from typing_extensions import NotRequired, get_type_hints, is_typeddict
+from typing_extensions import get_type_hints, is_typeddict
 
 
 @dataclass(frozen=True)
@@ -130,7 +130,7 @@ def union(*options: Type) -> Type:
 
 def covers_empty(kind: Type, start: Type) -> bool:
     """Whether a start value is just an emptier one of this type: `[]` of a list, `{"results": []}` of such a record."""
-    if kind == start or kind == ANY:
+    if kind in (start, ANY):
         return kind != ANY
     if isinstance(kind, ListType):
         return start == LIST
@@ -140,7 +140,11 @@ def covers_empty(kind: Type, start: Type) -> bool:
         if not isinstance(start, Record):
             return start == OBJECT
         found = [(prop, start.get(prop.name)) for prop in kind.properties]
-        return all(other is not None and covers_empty(prop.type, other.type) for prop, other in found if prop.required)
+        return all(
+            other is not None and covers_empty(prop.type, other.type)
+            for prop, other in found
+            if prop.required
+        )
     return False
 
 
@@ -166,12 +170,22 @@ def of_value(value: Any) -> Type:
         case list():
             return ListType(union(*(of_value(item) for item in value))) if value else LIST
         case dict():
-            return Record("", tuple(Property(key, of_value(item)) for key, item in value.items())) if value else OBJECT
+            return (
+                Record("", tuple(Property(key, of_value(item)) for key, item in value.items()))
+                if value
+                else OBJECT
+            )
     return ANY
 
 
 _SCHEMA_TYPES: dict[str, Type] = {
-    "string": TEXT, "integer": INT, "number": NUMBER, "boolean": BOOL, "null": NULL, "array": LIST, "object": OBJECT
+    "string": TEXT,
+    "integer": INT,
+    "number": NUMBER,
+    "boolean": BOOL,
+    "null": NULL,
+    "array": LIST,
+    "object": OBJECT,
 }
 
 
@@ -179,7 +193,11 @@ def of_schema(schema: Any) -> Type:
     """What a JSON Schema promises. What it does not say in plain words is any."""
     if not isinstance(schema, dict):
         return ANY
-    if isinstance(schema.get("enum"), list) and schema["enum"] and all(isinstance(v, str) for v in schema["enum"]):
+    if (
+        isinstance(schema.get("enum"), list)
+        and schema["enum"]
+        and all(isinstance(v, str) for v in schema["enum"])
+    ):
         return Choice(tuple(schema["enum"]))
     kind = schema.get("type")
     if isinstance(kind, list):
@@ -189,10 +207,16 @@ def of_schema(schema: Any) -> Type:
     properties = schema.get("properties")
     if isinstance(properties, dict) and kind in (None, "object"):
         required = schema.get("required")
-        needed = set(required) if isinstance(required, list) and all(isinstance(r, str) for r in required) else set()
+        needed = (
+            set(required)
+            if isinstance(required, list) and all(isinstance(r, str) for r in required)
+            else set()
+        )
         return Record(
             "",
-            tuple(Property(str(name), of_schema(value), name in needed) for name, value in properties.items()),
+            tuple(
+                Property(str(name), of_schema(value), name in needed) for name, value in properties.items()
+            ),
             open=schema.get("additionalProperties") is not False,
         )
     return _SCHEMA_TYPES.get(kind, ANY) if isinstance(kind, str) else ANY
@@ -210,7 +234,10 @@ def of_python(kind: Any) -> Type:
         hints = get_type_hints(kind)
         return Record(
             kind.__name__,
-            tuple(Property(name, of_python(hint), name in kind.__required_keys__) for name, hint in hints.items()),
+            tuple(
+                Property(name, of_python(hint), name in kind.__required_keys__)
+                for name, hint in hints.items()
+            ),
             open=False,
         )
     origin, arguments = typing.get_origin(kind), typing.get_args(kind)

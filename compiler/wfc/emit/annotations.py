@@ -53,7 +53,9 @@ class Annotations:
             return flat
         if kind not in self._named:
             self._named[kind] = self.free(class_name(hint))
-            self.choices.append("\n".join([f"{self._named[kind]} = Literal[", *(f"    {v}," for v in values), "]"]))
+            self.choices.append(
+                "\n".join([f"{self._named[kind]} = Literal[", *(f"    {v}," for v in values), "]"])
+            )
         return self._named[kind]
 
     def _need(self, kind: Type) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 from wfc.emit.docstrings import docstring
@@ -145,12 +146,21 @@ def _comment(state: State) -> str:
         return state.kind
     arguments = effect.arguments
     parameters = arguments.get("parameters") or {}
-    who = arguments.get("task") or arguments.get("workflow") or parameters.get("tool") or parameters.get("agent")
+    who = (
+        arguments.get("task")
+        or arguments.get("workflow")
+        or parameters.get("tool")
+        or parameters.get("agent")
+    )
     writes = ", ".join(arguments["updates"]) if "updates" in arguments else effect.writes
-    return state.kind + (f" {who}" if who and state.kind != "retry" else "") + (f" -> {writes}" if writes else "")
+    return (
+        state.kind
+        + (f" {who}" if who and state.kind != "retry" else "")
+        + (f" -> {writes}" if writes else "")
+    )
 
 
-def _paths(region: Region, path: tuple[str, ...]) -> Any:
+def _paths(region: Region, path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Where each state is found from the class body of the flow."""
     yield region.end, (*path, region.end)
     for state in region.states:

@@ -19,7 +19,13 @@ _CONSTRAINTS = {
     "number": {"min": "ge", "max": "le"},
     "array": {"min_items": "min_length", "max_items": "max_length"},
 }
-_PLAIN = {"string": "str", "number": "int | float", "boolean": "bool", "array": "list[Any]", "object": "dict[str, Any]"}
+_PLAIN = {
+    "string": "str",
+    "number": "int | float",
+    "boolean": "bool",
+    "array": "list[Any]",
+    "object": "dict[str, Any]",
+}
 
 
 class InputModels:
@@ -30,7 +36,9 @@ class InputModels:
         self.runtime = runtime
         self.models: list[str] = []
 
-    def write(self, name: str, declared: dict[str, InputDecl], base: str = "WorkflowInputs", needed: Any = ()) -> None:
+    def write(
+        self, name: str, declared: dict[str, InputDecl], base: str = "WorkflowInputs", needed: Any = ()
+    ) -> None:
         self.runtime.add(base)
         lines = [print_class(name, (Ref(base),), {}, 0)]
         attributes = field_names(declared)
@@ -47,7 +55,9 @@ class InputModels:
         if extras:
             self.annotations.imports.add("Annotated")
             kind = self._annotated(name, kind, extras, default)
-        return f"    {name}: {kind}" if default is _NOTHING else print_assignment(f"{name}: {kind}", default, 1)
+        return (
+            f"    {name}: {kind}" if default is _NOTHING else print_assignment(f"{name}: {kind}", default, 1)
+        )
 
     def _annotated(self, name: str, kind: str, extras: list[Call], default: Any) -> str:
         after = 0 if default is _NOTHING else 3 + width(print_value(default, 0, -9999).split("\n", 1)[0])
@@ -106,5 +116,3 @@ def _default(kind: str, decl: InputDecl) -> Any:
 
 def _is_literal(decl: InputDecl, enum: list[Any]) -> bool:
     return decl.kind == "string" and bool(enum) and all(isinstance(value, str) for value in enum)
-
-

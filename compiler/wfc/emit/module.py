@@ -24,7 +24,11 @@ def emit_body(module: Module) -> str:
     annotations = Annotations(set(CLASS_NAMES) | {chart.name for chart in module.charts})
     sections = [_chart(chart, chart is module.main, annotations, runtime) for chart in module.charts]
     body = [*annotations.records, *(text for section in sections for text in section), _registration(module)]
-    head = [*docstring(module.description or f"The workflow {module.name}.", 0), "", *_imports(annotations, runtime)]
+    head = [
+        *docstring(module.description or f"The workflow {module.name}.", 0),
+        "",
+        *_imports(annotations, runtime),
+    ]
     head += ["", *annotations.choices] if annotations.choices else []
     return _laid_out("\n".join(head) + "\n\n\n" + "\n\n\n".join(body) + "\n")
 
@@ -33,7 +37,7 @@ _TEXT_LINE = re.compile(r"""\s*(\w+=|["'][^"']*["']: )?["'].*["'],?""")
 
 
 def _laid_out(body: str) -> str:
-    """The printer lays out as black does but for lines that names of extreme length make too long: black mends those."""
+    """The printer lays out as black does, but for names so long that no line takes them: black mends those."""
     fits = all(width(line) <= WIDTH or _TEXT_LINE.fullmatch(line) for line in body.split("\n"))
     if fits and (body.isascii() or not UNSURE.search(body)):
         return body
@@ -112,4 +116,3 @@ def _import(module: str, names: list[str]) -> list[str]:
     if len(flat) <= 88:
         return [flat]
     return [f"from {module} import (", *(f"    {name}," for name in names), ")"]
-

@@ -32,6 +32,15 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
+def least_of_input(scope: Scope, name: str) -> float | None:
+    """The smallest number that an input may be, where its declaration says so."""
+    decl = scope.declared_inputs.get(name)
+    least = decl.rule_value("min") if decl is not None and decl.kind == "number" else None
+    if not isinstance(least, int | float) or abs(least) >= 1 << 50:
+        return None
+    return float(least)
+
+
 def nonempty_inputs(scope: Scope) -> frozenset[Path]:
     found = (name for name, decl in scope.declared_inputs.items() if _is_nonempty(decl))
     return frozenset(("inputs", name) for name in found)

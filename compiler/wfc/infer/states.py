@@ -62,7 +62,7 @@ class StateFlow:
             if edge.join is not None:
                 joined.setdefault(edge.join, []).append(edge)
             elif edge.source in self.reach:
-                ways.append(self._after(edge))
+                ways.append(self.after(edge))
         for edges in joined.values():
             if all(edge.source in self.reach for edge in edges):
                 ways.append(self._joined(edges))
@@ -74,7 +74,8 @@ class StateFlow:
             held &= clauses
         return reach, held
 
-    def _after(self, edge: FlowEdge) -> tuple[int, int]:
+    def after(self, edge: FlowEdge) -> tuple[int, int]:
+        """What holds when an edge has been taken."""
         move = self.moves.of(edge)
         reach = self.reach[edge.source] & ~move.kill | move.gen
         return reach, self.held[edge.source] & ~move.forget | move.learn

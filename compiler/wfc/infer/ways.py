@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from wfc.core.types import ANY
 from wfc.flow import Flow, FlowEdge
+from wfc.infer.decided import Values, decide
 from wfc.infer.states import StateFlow
 from wfc.source import Span
 from wfc.steps.base import Step
@@ -35,13 +37,16 @@ class _Place:
 class Ways:
     """Searches backward, one field at a time. All searches of a scope share a budget: they stay linear."""
 
-    def __init__(self, states: StateFlow) -> None:
+    def __init__(self, states: StateFlow, least: Callable[[str], float | None]) -> None:
         self._states = states
+        self._least = least
         self._flow: Flow = states.flow
         self._budget = 2_000 + 40 * len(states.flow.edges)
+        self._telling = 0
 
     def find(self, node: str, field: str, mask: int) -> list[FlowEdge] | None:
         """Edges by which one of these definitions comes to a node; None where conditions rule that out."""
+        self._telling = self._what_writers_ask(field)
         todo = deque([_Place(node, self._states.held[node])])
         seen: dict[str, list[int]] = {node: [todo[0].clauses]}
         while todo:
@@ -75,7 +80,39 @@ class Ways:
         for clause in states.moves.learned.get(id(edge), ()):
             if place.clauses & states.moves.clauses.opposite(clause):
                 return None
-        return _Place(edge.source, place.clauses & ~move.forget, edge, place)
+        clauses = place.clauses
+        for clause in states.moves.learned.get(id(edge), ()):
+            clauses |= states.moves.clauses.bit(clause) & self._telling
+        if place.edge is not None and edge.join is None and self._is_decided(place.edge, edge):
+            return None
+        return _Place(edge.source, clauses & ~move.forget, edge, place)
+
+    def _what_writers_ask(self, field: str) -> int:
+        """The conditions under which the field is written, either way: others need not be remembered."""
+        states = self._states
+        steps = {found.step for found in states.definitions.by_field[field]}
+        found = 0
+        self._budget -= len(self._flow.states) // 8
+        for state in self._flow.states.values():
+            if state.step is not None and state.step in steps:
+                for clause in states.moves.clauses.of_mask(states.held.get(state.id, 0)):
+                    found |= states.moves.clauses.bit(clause) | states.moves.clauses.opposite(clause)
+        return found
+
+    def _is_decided(self, taken: FlowEdge, before: FlowEdge) -> bool:
+        """Whether a condition could not have come out as it did, with the values that `before` brings."""
+        clauses = self._states.moves.learned.get(id(taken), ())
+        if not clauses:
+            return False
+        reach, _ = self._states.after(before)
+        masks = self._states.definitions.masks
+        values = Values(
+            lambda field: (
+                self._states.definitions.type_of(reach & masks.get(field, 0)) if field in masks else ANY
+            ),
+            self._least,
+        )
+        return any(decide(clause.node, values) is (not clause.outcome) for clause in clauses)
 
     def _goes_through(self, edge: FlowEdge, field: str) -> bool:
         """Out of parallel branches a field comes from the one that writes it."""
@@ -93,7 +130,19 @@ class Ways:
                 turning = self._describe(edge)
                 if turning is not None:
                     return turning
-        return next((found for edge in reversed(way) if (found := self._describe(edge))), None)
+        return None
+
+    def beside(self, node: str, step: Step) -> Step | None:
+        """The parallel step in one branch of which a node is, and in another of which a step."""
+        for parallel in self._flow.branch_ends:
+            branches = [
+                {state.id: state.step for state in region.walk()}
+                for region in self._flow.states[parallel].regions
+            ]
+            own = [branch for branch in branches if node in branch]
+            if own and step not in own[0].values() and any(step in branch.values() for branch in branches):
+                return self._flow.step(parallel)
+        return None
 
     def _can_still_write(self, node: str, field: str) -> set[str]:
         """The nodes from which a step that writes the field can be come to before this node is."""

@@ -13,6 +13,7 @@ from wfc.core.values import Text
 from wfc.flow import Flow
 from wfc.infer.bindings import Misfit, misfits
 from wfc.infer.children import child_names
+from wfc.infer.inputs import least_of_input
 from wfc.infer.problems import Problem
 from wfc.infer.results import item_of
 from wfc.infer.returns import returned_type
@@ -63,7 +64,7 @@ class ScopeTypes:
 
     @cached_property
     def ways(self) -> Ways:
-        return Ways(self.states)
+        return Ways(self.states, lambda name: least_of_input(self.scope, name))
 
     def field_types(self) -> dict[str, Type]:
         """Each field with one plain type for all that is ever written to it."""

@@ -7,11 +7,10 @@ from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from wfc_runtime.version import __version__
-
 from wfc.diagnostics import Diagnostic, Fix, Severity
 from wfc.rules import BY_CODE
 from wfc.source import Span
+from wfc_runtime.version import __version__
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
 

@@ -27,13 +27,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wfc_runtime.expr.syntax import is_template
-
 from wfc.core.values import Word
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import rename
 from wfc.steps.base import Step
 from wfc.unit import Unit
+from wfc_runtime.expr.syntax import is_template
 
 _AGENT = re.compile(r"@[a-z0-9-]+")
 _SEPARATORS = re.compile(r"[^a-z0-9-]+")

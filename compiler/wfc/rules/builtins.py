@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 
-from wfc_runtime.expr import FILTERS, FUNCTIONS, REFUSED_FILTERS, TESTS, Builtin
-
 from wfc.rules.nearest import Nearest
 from wfc.template import Template, Use
+from wfc_runtime.expr import FILTERS, FUNCTIONS, REFUSED_FILTERS, TESTS, Builtin
 
 _FILTER_WORDS = {
     "from_json": "parse_json",

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from wfc.diagnostics import Note
-from wfc.digraph import circle_through, components, has_circle
+from wfc.digraph import components, has_circle, shortest_way
 from wfc.rules.base import Finding, rule
 from wfc.rules.wording import call
 from wfc.steps.foreach import Foreach
@@ -57,7 +57,7 @@ def check(unit: Unit) -> Iterator[Finding]:
             start = min(names, key=order.__getitem__)
             inside = set(names)
             inner = {name: [other for other in graph[name] if other in inside] for name in names}
-            yield _finding(circle_through(start, inner), runs)
+            yield _finding(shortest_way(start, start, inner), runs)
 
 
 def _finding(circle: list[str], runs: dict[str, dict[str, Foreach]]) -> Finding:

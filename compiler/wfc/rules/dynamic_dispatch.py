@@ -30,12 +30,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc_runtime.expr.syntax import is_template
-
 from wfc.rules.base import Finding, rule
 from wfc.rules.wording import call
 from wfc.source import Scalar
 from wfc.unit import Unit
+from wfc_runtime.expr.syntax import is_template
 
 _NAMES = ("tool", "agent", "task", "workflow")
 

@@ -63,15 +63,21 @@ def _findings(scope: ScopeTypes, found: Located) -> Iterator[Finding]:
     edges = scope.ways.find(node, field, definitions.unset(field))
     if edges is None:
         return
-    turning = scope.ways.explain(node, field, edges)
     writers = [way for way in definitions.of_mask(scope.states.mask_at(node, field)) if way.step is not None]
-    notes = [Note(f"`{field}` is written here", way.span) for way in writers[:1]]
+    notes = tuple(Note(f"`{field}` is written here", way.span) for way in writers[:1])
+    beside = scope.ways.beside(node, writers[0].step) if writers and writers[0].step else None
+    if beside is not None:
+        message = (
+            f"`{field}` is written in another branch of `{beside.name}`, which may not have come that far"
+        )
+        yield finding(found, message, notes, help=f"read `{field}` after `{beside.name}`, or write it before")
+        return
+    turning = scope.ways.explain(node, field, edges)
     if turning is not None:
-        notes.insert(0, Note("this decides it", turning.span))
-    path = f"on the path {turning.words}" if turning else "on some path"
+        notes = (Note("this decides it", turning.span), *notes)
     yield finding(
         found,
-        f"{path}, nothing has written `{field}`",
-        tuple(notes),
+        f"on {f'the path {turning.words}' if turning else 'some path'}, nothing has written `{field}`",
+        notes,
         help=f"give `{field}` a value in `initial_state`, or say what then with `| default(...)`",
     )

@@ -66,9 +66,8 @@ def _help(access: StepAccess, stranger: Stranger) -> str:
         return f"did you mean `{stranger.meant}`?"
     if not stranger.reads:
         return "the step does not read it either: take it out"
-    known = access.fields.nearest.hint(stranger.name)
     write = "give it a value in `initial_state`, or write it with `output_to` or a set_state step"
-    return f"{known}; {write}" if known else write
+    return f"{access.fields.choices}; {write}" if access.fields.choices else write
 
 
 def _is_input(access: StepAccess, stranger: Stranger) -> bool:

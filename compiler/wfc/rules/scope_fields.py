@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 
 from wfc.core.ast import Scope
 from wfc.rules.nearest import Nearest
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.steps.base import Step, UnknownStep
+from wfc.suggest import did_you_mean
 
 
 class ScopeFields:
@@ -22,6 +24,11 @@ class ScopeFields:
         for name, span in [*_keys(start), *(found for step in scope.walk() for found in _written(step))]:
             self.places.setdefault(name, span)
         self.nearest = Nearest(self.places)
+
+    @cached_property
+    def choices(self) -> str:
+        """A help line: what there is to choose from."""
+        return did_you_mean("", self.places)
 
     def __contains__(self, name: str) -> bool:
         return name in self.places

@@ -29,7 +29,7 @@ from wfc.core.blocks import jumps
 from wfc.core.values import Word
 from wfc.cycles import Circle, endless_circles, is_waiting
 from wfc.diagnostics import Note
-from wfc.digraph import circle_through
+from wfc.digraph import shortest_way
 from wfc.flow import Flow, FlowEdge, flows_of
 from wfc.rules.base import Finding, rule
 from wfc.rules.wording import call
@@ -38,6 +38,8 @@ from wfc.unit import Unit
 
 _BOUND = "max_iterations"
 _SHOWN = 8
+_EXPLAINED = 20
+"""Finding the way round takes time, and after so many it is clear."""
 
 
 @rule("WF402", "unbounded-loop")
@@ -80,7 +82,7 @@ def _endless(flow: Flow, circle: Circle) -> Iterator[Finding]:
             word.span,
             f"{_cause(step)}, the run goes round for ever: from `{word.text}` on, nothing waits or counts",
             help=_way_out(step),
-            notes=_notes(flow, circle, edge),
+            notes=_notes(flow, circle, edge) if len(seen) <= _EXPLAINED else (),
             step=step.name,
         )
 
@@ -115,13 +117,11 @@ def _jump(flow: Flow, edge: FlowEdge) -> Word | None:
 
 
 def _way(flow: Flow, circle: Circle, back: FlowEdge) -> str:
-    graph: dict[str, list[str]] = {back.source: [back.target]}
-    for edge in circle.edges:
-        if edge.source != back.source:
-            graph.setdefault(edge.source, []).append(edge.target)
-    names: list[str] = []
-    for node in circle_through(back.target, graph):
-        step = flow.step(node)
-        if step and (not names or names[-1] != call(step)):
-            names.append(call(step))
+    onward = (
+        shortest_way(back.target, back.source, circle.graph) if back.target != back.source else [back.target]
+    )
+    steps = [step for node in [*onward, back.target] if (step := flow.step(node))]
+    names = [call(step) for number, step in enumerate(steps) if not number or step is not steps[number - 1]]
+    if len(names) < 2:
+        names.append(names[0])
     return " -> ".join([*names[:_SHOWN], "...", names[-1]] if len(names) > _SHOWN + 1 else names)

@@ -27,14 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc_runtime.expr import FUNCTIONS
-
 from wfc.core.names_in_scope import CHILD_IN_TURN, Site, template_sites
 from wfc.rules.base import Finding, rule
 from wfc.rules.scope_names import ScopeNames, names_of
 from wfc.rules.template_edits import replace_in_text
 from wfc.template import Read
 from wfc.unit import Unit
+from wfc_runtime.expr import FUNCTIONS
 
 _OTHER_WORDS = {"null": "none", "nil": "none", "undefined": "none", "yes": "true", "no": "false"}
 """What other languages call a constant, and what it is called here."""

@@ -35,8 +35,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc_runtime.expr.syntax import is_template
-
 from wfc.core.names_in_scope import runners
 from wfc.core.values import Word
 from wfc.rules.base import Finding, rule
@@ -45,6 +43,7 @@ from wfc.rules.nearest import Nearest
 from wfc.rules.scope_names import keys_of
 from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
+from wfc_runtime.expr.syntax import is_template
 
 
 @rule("WF102", "unknown-task", fix="unsafe")

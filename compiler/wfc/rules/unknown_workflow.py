@@ -26,13 +26,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import lru_cache
 
-from wfc_runtime.expr.syntax import is_template
-
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import rename
 from wfc.rules.nearest import Nearest
 from wfc.steps.call import Call
 from wfc.unit import Project, Unit
+from wfc_runtime.expr.syntax import is_template
 
 
 @rule("WF111", "unknown-workflow", fix="unsafe")

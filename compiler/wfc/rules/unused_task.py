@@ -33,8 +33,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc_runtime.expr.syntax import is_template
-
 from wfc.core.ast import Scope, Workflow
 from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Edit, Fix, Note, Severity
@@ -44,6 +42,7 @@ from wfc.rules.nearest import Nearest
 from wfc.source import Entry, Mapping
 from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
+from wfc_runtime.expr.syntax import is_template
 
 
 @rule("WF103", "unused-task", Severity.WARNING, fix="unsafe")

@@ -7,7 +7,7 @@ Bad:
 
 ```yaml
 steps:
-	- id: build
+        - id: build
 ```
 
 Good:

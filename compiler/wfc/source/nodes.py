@@ -46,7 +46,10 @@ class Mapping:
 
     def entry(self, key: str) -> Entry | None:
         """The first entry of that key."""
-        return next((entry for entry in self.entries if entry.key.text == key), None)
+        for entry in self.entries:
+            if entry.key.text == key:
+                return entry
+        return None
 
     def get(self, key: str) -> Node | None:
         found = self.entry(key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from wfc.core import types
@@ -80,7 +81,7 @@ class Step(Shape):
     needs_state = Field(WORDS, "The state fields that this step's expressions may read.", example=["build_output"])
     when = Field(CONDITION, "Skip the step unless this is true.", example="{{ state.build_output.exit_code == 0 }}")
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.id.text if self.id else ""
 
@@ -94,8 +95,12 @@ class Step(Shape):
 
     def texts(self) -> Iterator[Text]:
         """Every template of the step itself, nested steps left out, in source order."""
-        for name in dict.fromkeys(entry.key.text for entry in self.node.entries):
-            yield from _texts(self.values.get(name) if name in self.FIELDS else None)
+        return iter(self._all_texts)
+
+    @cached_property
+    def _all_texts(self) -> list[Text]:
+        names = dict.fromkeys(entry.key.text for entry in self.node.entries)
+        return [text for name in names if name in self.FIELDS for text in _texts(self.values.get(name))]
 
     def blocks(self) -> Iterator[list[Step]]:
         """The lists of steps inside this one."""

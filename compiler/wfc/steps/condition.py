@@ -45,7 +45,9 @@ class Condition(Keeping, Fallible):
     def lower(self, chart: Lowering, after: str) -> None:
         then, other = self.then or [], self.else_ or []
         name = chart.state(self, self._keep(chart))
-        chart.choose(self, name, self._guard(chart), chart.entry_of(then, after), chart.entry_of(other, after), after)
+        chart.choose(
+            self, name, self._guard(chart), chart.entry_of(then, after), chart.entry_of(other, after), after
+        )
         chart.block(then, after)
         chart.block(other, after)
 

@@ -32,8 +32,12 @@ class McpCall(Action):
     color = "agent"
     instruction = "Call this tool and submit what it returns."
 
-    tool = Field(TEXT, "The tool's name, as written: never computed.", required=True, example="github.create_issue")
-    parameters_ = Field(BINDINGS, "What the tool is called with.", example={"title": "{{ state.summary.title }}"})
+    tool = Field(
+        TEXT, "The tool's name, as written: never computed.", required=True, example="github.create_issue"
+    )
+    parameters_ = Field(
+        BINDINGS, "What the tool is called with.", example={"title": "{{ state.summary.title }}"}
+    )
     timeout = Field(SECONDS, "How long the call may take, in seconds.", default=30)
     result_schema = Field(RESULT_SCHEMA, "JSON Schema of the tool's answer.")
 

@@ -44,9 +44,9 @@ def _problems(schema: Mapping) -> list[Mismatch]:
                 found += _nested(inner)
             case "required" | "enum", node if not isinstance(node, Sequence):
                 found.append(Mismatch(node.span, f"`{entry.key.text}` takes a list, found {kind_of(node)}"))
-            case ("minLength" | "maxLength" | "minItems" | "maxItems" | "minimum" | "maximum") as key, node if not _number(
-                node
-            ):
+            case (
+                "minLength" | "maxLength" | "minItems" | "maxItems" | "minimum" | "maximum"
+            ) as key, node if not _number(node):
                 found.append(Mismatch(node.span, f"`{key}` takes a number, found {kind_of(node)}"))
     return found
 
@@ -60,14 +60,20 @@ def _nested(node: Node) -> list[Mismatch]:
 
 
 def _type_problems(node: Node) -> list[Mismatch]:
-    if isinstance(node, Scalar) and node.text in _TYPES and (node.value is None or isinstance(node.value, str)):
+    if (
+        isinstance(node, Scalar)
+        and node.text in _TYPES
+        and (node.value is None or isinstance(node.value, str))
+    ):
         return []
     hint = "one of " + ", ".join(f"`{name}`" for name in _TYPES)
     return [Mismatch(node.span, f"{kind_of(node)} is not a JSON Schema type", hint)]
 
 
 def _number(node: Node) -> bool:
-    return isinstance(node, Scalar) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    return (
+        isinstance(node, Scalar) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    )
 
 
 RESULT_SCHEMA = SchemaType()

@@ -40,7 +40,8 @@ class SetState(Keeping, Fallible):
         node = self.node.get("updates")
         keys = {entry.key.text: entry.key.span for entry in node.entries} if isinstance(node, Mapping) else {}
         updates = {
-            name: (keys.get(name, self.span), type_of(tree.data)) for name, tree in (self.updates or {}).items()
+            name: (keys.get(name, self.span), type_of(tree.data))
+            for name, tree in (self.updates or {}).items()
         }
         return {**updates, **super().writes()}
 

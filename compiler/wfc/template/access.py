@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from jinja2 import nodes
+
 from wfc_runtime.expr.syntax import Syntax
 
 from .model import Part

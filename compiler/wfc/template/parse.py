@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import cached_property, lru_cache
 
 from jinja2 import nodes
+
 from wfc_runtime.expr.errors import TemplateError
 from wfc_runtime.expr.syntax import parse
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from jinja2 import nodes
+
 from wfc_runtime.expr.syntax import Syntax
 
 from .access import unwind

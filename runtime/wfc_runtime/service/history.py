@@ -35,8 +35,7 @@ def event_kind(event: Event, outcome: Outcome) -> str:
 
 def event_data(event: Event, outcome: Outcome, more: Mapping[str, Json]) -> str:
     """What the history keeps of an event and its outcome, as JSON."""
-    given = getattr(event, "result", None)
-    kept = [name for name, value in outcome.written.items() if isinstance(event, Submit) and value is given]
+    kept = kept_fields(event, outcome)
     written = {name: _short(value) for name, value in outcome.written.items() if name not in kept}
     data: dict[str, Json] = {**_given(event, outcome), **more}
     for name, value in (
@@ -54,6 +53,13 @@ def event_data(event: Event, outcome: Outcome, more: Mapping[str, Json]) -> str:
         if outcome.snapshot.status == "failed":
             data["error"] = outcome.snapshot.error
     return to_text(data)
+
+
+def kept_fields(event: Event, outcome: Outcome) -> list[str]:
+    """The fields that got the submitted result as it came."""
+    if not isinstance(event, Submit):
+        return []
+    return [name for name, value in outcome.written.items() if value is event.result]
 
 
 def _given(event: Event, outcome: Outcome) -> dict[str, Json]:

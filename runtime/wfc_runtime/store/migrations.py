@@ -50,14 +50,16 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX runs_clocked ON runs(root) WHERE due IS NOT NULL",
         "CREATE INDEX runs_of_parent ON runs(parent) WHERE parent IS NOT NULL",
         "CREATE INDEX runs_of_module ON runs(digest)",
-        # The state, one row per field: a step writes what it changes, however large the rest is. By rowid,
-        # fields stand in the order in which they were first written.
+        # The state, one row per field: a step writes what it changes, however large the rest is. A result that
+        # was kept as it came is not written again: `seq` names its event. By rowid, fields stand in the order in
+        # which they were first written.
         """
         CREATE TABLE fields (
             run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,
             name TEXT NOT NULL,
-            checksum INTEGER NOT NULL,
-            value TEXT NOT NULL
+            seq INTEGER,
+            checksum INTEGER,
+            value TEXT
         )
         """,
         "CREATE UNIQUE INDEX fields_of_run ON fields(run, name)",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -19,6 +20,11 @@ _RUN = (
 )
 _COLUMNS = _RUN.split(", ")
 _EVENT = "seq, at, kind, data, visit, actor, told, checksum"
+_FIELDS = (
+    f"SELECT name, value, fields.checksum, history.{_EVENT.replace(', ', ', history.')} FROM fields "
+    "LEFT JOIN history ON history.run = fields.run AND history.seq = fields.seq "
+    "WHERE fields.run = ? ORDER BY fields.rowid"
+)
 
 
 class Queries:
@@ -42,19 +48,26 @@ class Queries:
         return _row(rows[0]) if rows else None
 
     def whole(self, key: int) -> tuple[RunRow, dict[str, str]] | None:
-        """A run with its snapshot, and the fields of its state, all of the same moment."""
+        """A run with its snapshot, and the fields of its state as JSON, all of the same moment."""
         with self._reading(at_once=True):
             rows = self._fetch(f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE key = ?", key)
-            fields = self._fetch("SELECT name, value, checksum FROM fields WHERE run = ? ORDER BY rowid", key)
+            fields = self._fetch(_FIELDS, key)
         if not rows:
             return None
         *values, snapshot, written = rows[0]
         row = _row(values)
         row.snapshot = snapshot
-        texts = [(snapshot, written), *((value, check) for _, value, check in fields)]
-        if any(checksum(text) != check for text, check in texts):
+        if checksum(snapshot) != written:
             raise self._damaged(f"run {row.id}")
-        return row, {name: value for name, value, _ in fields}
+        return row, {name: self._field(row, *rest) for name, *rest in fields}
+
+    def _field(self, row: RunRow, value: str | None, check: int, *event: Any) -> str:
+        """A field as JSON: its own, or the result of the event that it was kept from."""
+        if value is None:
+            return json.dumps(json.loads(self._event(event).data)["result"], ensure_ascii=False)
+        if checksum(value) != check:
+            raise self._damaged(f"run {row.id}")
+        return value
 
     def due(self, root: int, now: float) -> list[int]:
         """The runs of a family whose clock has something to do, the longest due first."""
@@ -103,7 +116,7 @@ class Queries:
             rows = self._fetch("SELECT text FROM modules WHERE digest = ?", digest)
         return str(rows[0][0]) if rows else None
 
-    def _event(self, row: tuple[Any, ...]) -> HistoryRow:
+    def _event(self, row: Sequence[Any]) -> HistoryRow:
         *values, written = row
         event = HistoryRow(*values)
         if checksum(event.data, event.told) != written:

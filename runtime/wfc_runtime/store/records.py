@@ -32,8 +32,8 @@ class RunRow:
     updated: float = 0
     snapshot: str = ""
     """As JSON, without the state. Empty where only the row itself was asked for."""
-    fields: dict[str, str] = field(default_factory=dict)
-    """Fields of the state that are to be written, as JSON."""
+    fields: dict[str, str | int] = field(default_factory=dict)
+    """Fields of the state that are to be written: as JSON, or the number of the event whose result they are."""
     parent_row: RunRow | None = None
     """The parent of a run that has not been written yet."""
 

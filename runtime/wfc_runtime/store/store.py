@@ -32,8 +32,8 @@ _RUN_MOVED = (
     "snapshot = ? WHERE key = ? AND version = ?"
 )
 _FIELD = (
-    _insert("fields", "run, name, checksum, value")
-    + " ON CONFLICT DO UPDATE SET checksum = excluded.checksum, value = excluded.value"
+    _insert("fields", "run, name, seq, checksum, value")
+    + " ON CONFLICT DO UPDATE SET seq = excluded.seq, checksum = excluded.checksum, value = excluded.value"
 )
 _EVENT = _insert("history", "run, seq, at, kind, visit, actor, checksum, data, told")
 
@@ -113,7 +113,8 @@ class Store:
 
     def _write_fields(self, connection: sqlite3.Connection, row: RunRow) -> None:
         for name, value in row.fields.items():
-            connection.execute(_FIELD, (row.key, name, checksum(value), value))
+            kept = (value, None, None) if isinstance(value, int) else (None, checksum(value), value)
+            connection.execute(_FIELD, (row.key, name, *kept))
             self._hook("field")
 
 

@@ -39,7 +39,13 @@ def _a_hundred_workflows(folder: Path) -> Iterator[Row]:
     yield Row("wfc check, 100 workflows of 20 steps", check, 1.0, "s", f"{check / floor:.1f}x a bare parse")
     python("-m", "wfc", "compile", cwd=folder)
     compare = python("-m", "wfc", "compile", "--check", cwd=folder)
-    yield Row("wfc compile --check, nothing changed, the same 100", compare, 0.5, "s", f"{compare / floor:.1f}x a bare parse")
+    yield Row(
+        "wfc compile --check, nothing changed, the same 100",
+        compare,
+        0.5,
+        "s",
+        f"{compare / floor:.1f}x a bare parse",
+    )
 
 
 def _growth() -> Iterator[Row]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+
 from wfc.core import types
 from wfc.core.types import Choice, ListType, MapType, Property, Record, Type
 from wfc.emit.annotations import Annotations

@@ -8,6 +8,7 @@ import black
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
+
 from wfc.emit.docstrings import docstring
 
 

@@ -9,6 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, create_model
+
 from wfc.emit.names import MODEL_NAMES, field_name, field_names
 
 

@@ -9,6 +9,7 @@ import black
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from wfc.emit.printer import Call, Tuple, print_assignment, print_class, print_value, quoted
 from wfc.ir import Ref
 

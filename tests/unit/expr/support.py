@@ -4,6 +4,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 import pytest
+
 from wfc_runtime.expr import ExpressionError, ExprLimits, evaluate
 
 NOW = datetime(2025, 8, 19, 14, 30, tzinfo=UTC)

@@ -2,6 +2,7 @@ from datetime import datetime
 from typing import Any
 
 import pytest
+
 from wfc_runtime.expr import evaluate
 
 from .support import NOW, ev, failure, value

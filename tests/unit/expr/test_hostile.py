@@ -7,6 +7,7 @@ import time
 from typing import Any
 
 import pytest
+
 from wfc_runtime.expr import ExpressionError, ExprLimits
 
 from .support import ev

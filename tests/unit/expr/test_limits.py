@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from wfc_runtime.expr import DEFAULT_LIMITS, ExprLimits
 
 from .support import ev, failure

@@ -3,6 +3,7 @@
 import jinja2.filters
 import jinja2.tests
 import pytest
+
 from wfc_runtime.expr import FILTERS, FUNCTIONS, METHODS, REFUSED_FILTERS, TESTS, environment
 
 from .support import failure

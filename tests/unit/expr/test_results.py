@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+
 from wfc_runtime.expr import ExpressionError, ExprLimits, evaluate_condition, evaluate_tree, is_lone
 
 from .support import NOW, ev, failure, value

@@ -1,6 +1,7 @@
 """Texts that can't be read: what is wrong, in clear words, at the exact place."""
 
 import pytest
+
 from wfc_runtime.expr.syntax import parse
 
 from .support import failure

@@ -5,6 +5,7 @@ from typing import Any
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from wfc_runtime.expr import FILTERS, FUNCTIONS, METHODS, TESTS, ExpressionError, ExprLimits
 
 from .support import ev

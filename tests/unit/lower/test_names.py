@@ -7,6 +7,8 @@ import re
 
 import pytest
 from statemachine import State, StateChart
+
+from tests.support import ROOT, unit_of, workflow_of
 from wfc.lower.names import Names, identifier
 from wfc.lower.reserved import CLASS_NAMES, RESERVED
 from wfc.pipeline import compile_unit
@@ -14,8 +16,6 @@ from wfc_runtime import contract, machine
 from wfc_runtime.machine import Machine
 from wfc_runtime.machine.events import Start, Submit
 from wfc_runtime.machine.step import step
-
-from tests.support import ROOT, unit_of, workflow_of
 
 GOLDEN = ROOT / "tests" / "golden"
 RESULT = {"stdout": "", "stderr": "", "exit_code": 0}

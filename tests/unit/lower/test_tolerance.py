@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from wfc.ir import Edge, dump
 
 from tests.support import unit_of
+from wfc.ir import Edge, dump
 
 
 def edges(text: str) -> list[tuple[str, str]]:

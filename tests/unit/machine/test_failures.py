@@ -168,7 +168,8 @@ def test_with_a_retry_its_attempts_are_how_often_a_result_may_miss() -> None:
 
 def test_a_choice_takes_only_what_was_offered() -> None:
     text = steps(
-        "{id: p, type: prompt, prompt_type: choice, message: which?, options: ['{{ inputs.a }}', other], output_to: o}",
+        "{id: p, type: prompt, prompt_type: choice, message: which?, options: ['{{ inputs.a }}', other],"
+        " output_to: o}",
         "{id: r, type: return, needs_state: [o], value: '{{ state.o.selected }}'}",
         head="inputs: {a: {type: string, default: first}}",
     )

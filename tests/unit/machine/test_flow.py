@@ -13,7 +13,8 @@ from wfc_runtime.machine.step import step
 
 TWO = steps(
     "{id: build, type: shell, command: make, output_to: built}",
-    "{id: test, type: shell, needs_state: [built], command: 'test {{ state.built.exit_code }}', output_to: tested}",
+    "{id: test, type: shell, needs_state: [built], command: 'test {{ state.built.exit_code }}',"
+    " output_to: tested}",
     "{id: done, type: return, needs_state: [tested], value: {code: '{{ state.tested.exit_code }}'}}",
 )
 
@@ -55,7 +56,7 @@ def test_a_return_of_nothing_is_null_and_not_the_state() -> None:
 
 def test_the_same_events_give_the_same_bytes() -> None:
     text = steps(
-        "{id: a, type: set_state, updates: {u: '{{ uuid() }}', v: '{{ uuid() }}', t: '{{ now().isoformat() }}'}}",
+        "{id: a, type: set_state, updates: {u: '{{ uuid() }}', t: '{{ now().isoformat() }}'}}",
         "{id: b, type: shell, needs_state: [u], command: 'echo {{ state.u }} {{ uuid() }}', output_to: out}",
     )
     one, other = Drive(text), Drive(text)
@@ -82,7 +83,8 @@ def test_time_comes_from_the_event() -> None:
 
 def test_a_condition_takes_one_branch_and_goes_on_behind_both() -> None:
     text = steps(
-        "{id: c, type: condition, if: '{{ inputs.yes }}', then: [{id: t, type: set_state, updates: {was: then}}],"
+        "{id: c, type: condition, if: '{{ inputs.yes }}',"
+        " then: [{id: t, type: set_state, updates: {was: then}}],"
         " else: [{id: e, type: set_state, updates: {was: else}}]}",
         "{id: r, type: return, needs_state: [was], value: '{{ state.was }}'}",
         head="inputs: {yes: {type: boolean, required: true}}",
@@ -127,7 +129,8 @@ def test_a_late_duplicate_cannot_answer_the_next_visit() -> None:
 def test_a_goto_that_is_used_up_without_an_else_fails_the_run() -> None:
     text = steps(
         "{id: a, type: shell, command: x, output_to: out}",
-        "{id: b, type: goto, needs_state: [out], when: '{{ state.out.exit_code }}', target: a, max_iterations: 1}",
+        "{id: b, type: goto, needs_state: [out], when: '{{ state.out.exit_code }}',"
+        " target: a, max_iterations: 1}",
     )
     run = Drive(text)
     run.submit("a", {**OK, "exit_code": 1})
@@ -149,7 +152,11 @@ steps:
     max_iterations: 5
     steps:
       - {id: ask, type: prompt, prompt_type: confirm, message: stop?, output_to: answer}
-      - {id: stop, type: condition, needs_state: [answer], if: "{{ state.answer.confirmed }}", then: [{id: b, type: break}]}
+      - id: stop
+        type: condition
+        needs_state: [answer]
+        if: "{{ state.answer.confirmed }}"
+        then: [{id: b, type: break}]
       - {id: bump, type: set_state, needs_state: [n], updates: {n: "{{ state.n + 1 }}"}}
   - {id: r, type: return, needs_state: [n], value: "{{ state.n }}"}
 """

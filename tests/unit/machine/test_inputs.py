@@ -28,7 +28,8 @@ inputs:
 steps:
   - id: a
     type: return
-    value: "{{ [inputs.name, inputs.level, inputs.count, inputs.fast, inputs.tags, inputs.place, inputs.note] }}"
+    value: ["{{ inputs.name }}", "{{ inputs.level }}", "{{ inputs.count }}", "{{ inputs.fast }}",
+            "{{ inputs.tags }}", "{{ inputs.place }}", "{{ inputs.note }}"]
 """
 
 
@@ -98,7 +99,7 @@ def test_inputs_are_an_object(values: Any) -> None:
 
 @pytest.mark.parametrize("value", [float("nan"), "\ud800", "x" * 300_000])
 def test_inputs_are_plain_json_within_the_limit(value: Any) -> None:
-    with pytest.raises(RequestError, match="`inputs` (is|has)"):
+    with pytest.raises(RequestError, match=r"`inputs` (is|has)"):
         given(name=value)
 
 

@@ -16,8 +16,15 @@ steps:
         - {id: lint, type: shell, command: lint, output_to: lint}
         - {id: fix, type: shell, command: fix, output_to: fixed}
       types:
-        - {id: types, type: shell, command: types, output_to: types, retry: {max_attempts: 2, delay_seconds: 3}}
-  - {id: r, type: return, needs_state: [lint, types], value: "{{ state.lint.exit_code + state.types.exit_code }}"}
+        - id: types
+          type: shell
+          command: types
+          output_to: types
+          retry: {max_attempts: 2, delay_seconds: 3}
+  - id: r
+    type: return
+    needs_state: [lint, types]
+    value: "{{ state.lint.exit_code + state.types.exit_code }}"
 """
 
 
@@ -135,7 +142,9 @@ steps:
       one: [{id: a, type: foreach, items: "{{ inputs.items }}", task: t, output_to: x}]
       two: [{id: b, type: foreach, items: "{{ inputs.items }}", task: t, output_to: y}]
 tasks:
-  t: {inputs: {n: {type: number, required: true}}, steps: [{id: s, type: shell, command: "echo {{ inputs.n }}"}]}
+  t:
+    inputs: {n: {type: number, required: true}}
+    steps: [{id: s, type: shell, command: "echo {{ inputs.n }}"}]
 """
     run = Drive(text, limits=Limits(parallel_children=2))
     assert [(child.visit, child.index) for child in run.outcomes[-1].started] == [("a", 0), ("a", 1)]
@@ -150,7 +159,8 @@ def test_more_actions_at_once_than_allowed_fail_the_step() -> None:
 
 def test_waits_that_are_over_together_all_end() -> None:
     text = steps(
-        "{id: p, type: parallel, branches: {a: [{id: x, type: wait, duration_seconds: 5}], b: [{id: y, type: wait, duration_seconds: 3}]}}",
+        "{id: p, type: parallel, branches: {a: [{id: x, type: wait, duration_seconds: 5}],"
+        " b: [{id: y, type: wait, duration_seconds: 3}]}}",
         "{id: r, type: return, value: both}",
     )
     run = Drive(text)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 import yaml
 from source_helpers import brief, parse, plain, problem_of, root_of, value_of
+
 from wfc.source import Mapping
 
 DEFAULTS = "base: &base {retry: 3, timeout: 5}\nother: &other {timeout: 9, agent: x}\n"

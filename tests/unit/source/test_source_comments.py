@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import cast
 
 import pytest
+
 from wfc.source import Node, Source, YamlLimits, iter_comments, parse_document
 
 

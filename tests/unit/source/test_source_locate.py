@@ -9,6 +9,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from source_helpers import assert_located, parse, scalar_of, scalars
+
 from wfc.source import Scalar, Source
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 import yaml
 from source_helpers import parse, plain, root_of, scalar_of, value_of, walk
+
 from wfc.source import Mapping, Scalar, Sequence, events
 from wfc.source.events import open_with_python
 

@@ -7,6 +7,7 @@ import time
 
 import pytest
 from source_helpers import brief
+
 from wfc.source import Problem, Source, parse_document, read_source
 from wfc.source.limits import YamlLimits
 

@@ -10,6 +10,7 @@ import yaml
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from source_helpers import brief, parse, plain, problem_of, root_of, scalars, walk
+
 from wfc.source import (
     Document,
     Mapping,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from source_helpers import brief, parse, plain, problem_of
+
 from wfc.source import events
 from wfc.source.events import open_with_python
 

@@ -1,6 +1,7 @@
 """What a template refers to, part by part, at the exact place."""
 
 import pytest
+
 from wfc.template import Read, parse_template
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import Environment, TemplateSyntaxError, nodes
+
 from wfc.template import Template, parse_template
 
 

@@ -13,7 +13,7 @@ from wfc_runtime.machine.plain import to_text
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of
-from wfc_runtime.service.history import event_data, event_kind
+from wfc_runtime.service.history import event_data, event_kind, kept_fields
 from wfc_runtime.service.sqlite.cache import SnapshotCache
 from wfc_runtime.service.sqlite.definitions import pinned_machine, pinned_module
 from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
@@ -33,8 +33,8 @@ class Active:
     snapshot: Snapshot | None
     read_version: int
     parent: Active | None = None
-    written: set[str] = field(default_factory=set)
-    """The fields of the state that have changed."""
+    written: dict[str, int | None] = field(default_factory=dict)
+    """The fields of the state that have changed; with a number, they are the result of that event."""
 
     @property
     def now(self) -> Snapshot:
@@ -88,7 +88,9 @@ class Ledger:
     ) -> HistoryRow:
         """An event that a run has worked through."""
         active.snapshot = outcome.snapshot
-        active.written.update(outcome.written)
+        kept = kept_fields(event, outcome)
+        for name in outcome.written:
+            active.written[name] = active.row.version + 1 if name in kept else None
         kind, data = event_kind(event, outcome), event_data(event, outcome, more)
         actor = None if isinstance(event, Clock) else self.actor
         return self._enter(active.row, active.now, HistoryRow(0, self.at, kind, data, visit, actor))
@@ -122,8 +124,9 @@ class Ledger:
             row, snapshot = active.row, active.now
             row.snapshot = snapshot.to_json(with_state=False)
             # In the order of the state, which is that of first writing.
-            fields = snapshot.state if active.read_version == _NEW else active.written
-            row.fields = {name: to_text(value) for name, value in snapshot.state.items() if name in fields}
+            for name, value in snapshot.state.items():
+                if active.read_version == _NEW or name in active.written:
+                    row.fields[name] = active.written.get(name) or to_text(value)
             if active.read_version != _NEW:
                 self._changes.updated[row.key] = (row, active.read_version)
         return self._changes

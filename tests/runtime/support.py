@@ -1,0 +1,106 @@
+"""A project in a folder of its own: modules compiled from small texts, a store, a clock that tests set."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from tests.support import check, load
+from wfc.diagnostics import Severity
+from wfc.pipeline import compile_unit
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
+from wfc_runtime.store.writer import Hook, no_hook
+
+NOON = 1_700_000_000.0
+OK = {"stdout": "fine", "stderr": "", "exit_code": 0}
+Reply = dict[str, Any]
+
+
+def compile_to(folder: Path, *texts: str) -> None:
+    """What `wfc compile` would write, without the command line."""
+    errors = [found.message for found in check(*texts) if found.severity is Severity.ERROR]
+    assert not errors, errors
+    folder.mkdir(exist_ok=True)
+    for unit in load(*texts).units:
+        module = compile_unit(unit, f"workflows/{unit.name}.yaml")
+        (folder / module.file_name).write_bytes(module.text.encode())
+
+
+class Clock:
+    def __init__(self) -> None:
+        self.now = NOON
+
+    def __call__(self) -> float:
+        return self.now
+
+    def pass_(self, seconds: float) -> None:
+        self.now += seconds
+
+
+class Box:
+    """One project. `service` is its server; `another()` a second one on the same file."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self.generated = root / "generated"
+        self.state = root / ".wfc" / "state.db"
+        self.clock = Clock()
+        self._open: list[SqliteService] = []
+        self._service: SqliteService | None = None
+
+    def compile(self, *texts: str) -> Box:
+        compile_to(self.generated, *texts)
+        return self
+
+    def another(self, limits: Limits | None = None, hook: Hook = no_hook) -> SqliteService:
+        store = Store(self.state, hook=hook)
+        service = SqliteService(store, Registry(self.generated), limits, self.clock)
+        self._open.append(service)
+        return service
+
+    @property
+    def service(self) -> SqliteService:
+        if self._service is None:
+            self._service = self.another()
+        return self._service
+
+    def limited(self, **limits: Any) -> Box:
+        self._service = self.another(Limits(**limits))
+        return self
+
+    def restart(self) -> SqliteService:
+        """Forget everything that is only in memory."""
+        self.close()
+        return self.service
+
+    def close(self) -> None:
+        for service in self._open:
+            service.close()
+        self._open, self._service = [], None
+
+
+def steps(*lines: str, name: str = "w", head: str = "") -> str:
+    """A workflow of these steps, each one line of flow style YAML."""
+    body = "\n".join(f"  - {line}" for line in lines)
+    return f"name: {name}\nversion: 1.0.0\n{head}\nsteps:\n{body}\n"
+
+
+TWO = steps(
+    "{id: build, type: shell, command: make, output_to: built}",
+    "{id: test, type: shell, needs_state: [built], command: 'test {{ state.built.exit_code }}',"
+    " output_to: t}",
+    "{id: done, type: return, needs_state: [t], value: '{{ state.t.exit_code }}'}",
+)
+
+
+def step_ids(reply: Reply) -> list[str]:
+    """The visits that a reply asks for."""
+    actions = reply.get("actions") or [reply["action"]]
+    return [action["step_id"] for action in actions]
+
+
+def children(reply: Reply) -> list[str]:
+    return [child["workflow_id"] for child in reply["action"]["parameters"]["children"]]

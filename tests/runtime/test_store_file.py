@@ -1,0 +1,180 @@
+"""The file: how it is made, and what is said when it can't be used."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+import sqlite3
+import stat
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.support import OK, TWO, Box
+from wfc_runtime.errors import StoreError
+from wfc_runtime.store import Store
+from wfc_runtime.store.migrations import MIGRATIONS
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def test_the_file_and_its_folder_are_made_for_their_owner_alone(tmp_path: Path) -> None:
+    old = os.umask(0)
+    try:
+        store = Store(tmp_path / ".wfc" / "state.db")
+        assert mode(tmp_path / ".wfc") == 0o700
+        files = [path for path in (tmp_path / ".wfc").iterdir() if path.name.startswith("state")]
+        assert {path.name for path in files} == {"state.db", "state.db-wal", "state.db-shm"}
+        assert {mode(path) for path in files} == {0o600}
+        store.close()
+    finally:
+        os.umask(old)
+
+
+def test_a_folder_made_for_the_store_is_ignored_by_git(tmp_path: Path) -> None:
+    Store(tmp_path / ".wfc" / "state.db").close()
+    assert (tmp_path / ".wfc" / ".gitignore").read_text() == "*\n"
+
+
+def test_nothing_acknowledged_is_left_to_the_page_cache(tmp_path: Path) -> None:
+    store = Store(tmp_path / "state.db")
+    for connection in (store._write_connection, store._read_connection):
+        settings = {
+            name: connection.execute(f"PRAGMA {name}").fetchone()[0]
+            for name in ("journal_mode", "synchronous", "foreign_keys", "busy_timeout", "user_version")
+        }
+        assert settings == {
+            "journal_mode": "wal",
+            "synchronous": 2,
+            "foreign_keys": 1,
+            "busy_timeout": 10_000,
+            "user_version": len(MIGRATIONS),
+        }
+    store.close()
+
+
+def test_a_store_from_a_newer_version_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    Store(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA user_version = 99")
+    connection.close()
+    before = path.read_bytes()
+    with pytest.raises(StoreError, match=r"written by a newer wfc \(store version 99") as caught:
+        Store(path)
+    assert caught.value.code == "store_newer"
+    assert path.read_bytes() == before
+
+
+def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
+    path = tmp_path / "other.db"
+    with sqlite3.connect(path) as connection:
+        connection.execute("CREATE TABLE theirs (x)")
+    connection.close()
+    with pytest.raises(StoreError, match="is a database of another program"):
+        Store(path)
+
+
+def test_a_file_that_is_no_database_is_said_to_be_damaged(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    path.write_bytes(b"this is not a database, and long enough to tell" * 100)
+    before = path.read_bytes()
+    with pytest.raises(StoreError) as caught:
+        Store(path)
+    assert caught.value.code == "store_damaged"
+    assert path.read_bytes() == before
+
+
+def test_a_folder_in_its_place_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(StoreError, match="is a folder"):
+        Store(tmp_path)
+
+
+def test_a_place_that_cannot_be_written_is_refused_with_what_to_do() -> None:
+    with pytest.raises(StoreError, match=r"can't be (written|opened)"):
+        Store(Path("/proc/wfc/state.db"))
+
+
+def test_a_store_that_has_become_read_only_says_so_and_still_answers(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    service.store._write_connection.execute("PRAGMA query_only = 1")
+    with pytest.raises(StoreError, match="can't be written") as caught:
+        service.submit(run, "build", OK)
+    assert caught.value.code == "store_read_only"
+    assert service.status(run)["action"]["step_id"] == "build"
+    service.store._write_connection.execute("PRAGMA query_only = 0")
+    assert service.submit(run, "build", OK)["action"]["step_id"] == "test"
+
+
+def test_a_full_disk_is_said_to_be_full_and_nothing_is_lost(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    pages = service.store._write_connection.execute("PRAGMA page_count").fetchone()[0]
+    service.store._write_connection.execute(f"PRAGMA max_page_count = {pages}")
+    with pytest.raises(StoreError, match="no room left on the disk"):
+        service.submit(run, "build", {**OK, "stdout": "x" * 100_000})
+    assert service.status(run)["action"]["step_id"] == "build"
+    service.store._write_connection.execute("PRAGMA max_page_count = 1000000")
+    assert service.submit(run, "build", OK)["action"]["step_id"] == "test"
+
+
+def test_a_store_that_was_cut_short_is_said_to_be_damaged(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "build", {**OK, "stdout": "x" * 50_000})
+    box.close()
+    data = box.state.read_bytes()
+    box.state.write_bytes(data[: len(data) // 2])
+    with pytest.raises(StoreError) as caught:
+        box.service.status(run)
+    assert caught.value.code == "store_damaged"
+
+
+def test_a_flipped_bit_in_what_was_written_is_noticed(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "build", {**OK, "stdout": "the original text"})
+    box.close()
+    data = box.state.read_bytes()
+    assert data.count(b"the original text") == 1
+    box.state.write_bytes(data.replace(b"the original text", b"the 0riginal text"))
+    with pytest.raises(StoreError, match="is not what was written"):
+        box.service.state(run, ["built"])
+    with pytest.raises(StoreError, match="is not what was written"):
+        box.service.history(run)
+
+
+def test_a_store_that_somebody_else_holds_for_too_long_is_said_to_be_busy(box: Box) -> None:
+    box.compile(TWO)
+    store = Store(box.state, busy_seconds=0.05)
+    other = sqlite3.connect(box.state, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreError, match="is busy") as caught:
+        store.erase("nothing")
+    assert caught.value.code == "store_busy"
+    other.close()
+    store.close()
+
+
+def _open_store(path: Path, gate: object) -> None:
+    gate.wait()  # type: ignore[attr-defined]
+    Store(path).close()
+
+
+def test_processes_that_create_the_store_together_all_find_it_whole(tmp_path: Path) -> None:
+    context = multiprocessing.get_context("fork")
+    gate = context.Barrier(6)
+    path = tmp_path / ".wfc" / "state.db"
+    workers = [context.Process(target=_open_store, args=(path, gate)) for _ in range(6)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join(20)
+    assert [worker.exitcode for worker in workers] == [0] * 6
+    with sqlite3.connect(path) as connection:
+        assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
+        assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    connection.close()

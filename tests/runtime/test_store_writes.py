@@ -1,0 +1,223 @@
+"""Writing: all of a call or nothing, one winner, several calls to a commit, room that grows with the steps."""
+
+from __future__ import annotations
+
+import sqlite3
+import threading
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.support import NOON, OK, TWO, Box, children, steps
+from wfc_runtime.errors import NotFoundError
+from wfc_runtime.store import Changes, ConflictError, HistoryRow, RunRow, Store
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Store:
+    return Store(tmp_path / "state.db")
+
+
+def created(store: Store, run_id: str = "r1") -> RunRow:
+    row = RunRow(id=run_id, workflow="w", digest="d", version=1, created=NOON, updated=NOON, snapshot="{}")
+    row.fields = {"b": "1", "a": "2"}
+    history = [(row, HistoryRow(1, NOON, "started", "{}"))]
+    store.commit(Changes(created=[row], history=history, modules={"d": ("w", "text", NOON)}))
+    return row
+
+
+def moved(row: RunRow, read_version: int) -> Changes:
+    changed = RunRow(
+        id=row.id, workflow="w", digest="d", key=row.key, version=read_version + 1, snapshot="{}"
+    )
+    event = HistoryRow(read_version + 1, NOON, "submitted", "{}", visit=f"v{read_version}")
+    return Changes(updated={row.key: (changed, read_version)}, history=[(changed, event)])
+
+
+def test_what_was_read_decides_who_wins(store: Store) -> None:
+    row = created(store)
+    store.commit(moved(row, 1))
+    with pytest.raises(ConflictError):
+        store.commit(moved(row, 1))
+    assert [event.seq for event in store.queries.history(row.key, 0, 10)] == [1, 2]
+    store.close()
+
+
+def test_a_conflict_in_one_run_takes_back_the_others_of_the_same_call(store: Store) -> None:
+    one, two = created(store, "one"), created(store, "two")
+    store.commit(moved(two, 1))
+    both = moved(one, 1)
+    both.updated.update(moved(two, 1).updated)
+    with pytest.raises(ConflictError):
+        store.commit(both)
+    found = store.queries.run("one")
+    assert found is not None
+    assert found.version == 1
+    store.close()
+
+
+def test_a_visit_can_be_answered_only_once_even_by_a_writer_with_a_bug(store: Store) -> None:
+    row = created(store)
+    store.commit(moved(row, 1))
+    twice = moved(row, 2)
+    twice.history[0][1].visit = "v1"
+    with pytest.raises(Exception, match="UNIQUE"):
+        store.commit(twice)
+    store.close()
+
+
+def test_fields_come_back_in_the_order_in_which_they_were_first_written(store: Store) -> None:
+    row = created(store)
+    changes = moved(row, 1)
+    changes.updated[row.key][0].fields = {"c": "3", "b": "9"}
+    store.commit(changes)
+    whole = store.queries.whole(row.key)
+    assert whole is not None
+    assert list(whole[1].items()) == [("b", "9"), ("a", "2"), ("c", "3")]
+    store.close()
+
+
+def test_calls_that_come_while_another_commits_share_the_next_commit(tmp_path: Path) -> None:
+    points: list[str] = []
+    first_begun, go_on = threading.Event(), threading.Event()
+
+    def hook(point: str) -> None:
+        points.append(point)
+        if points.count("begun") == 1 and point == "written":
+            first_begun.set()
+            go_on.wait(10)
+
+    store = Store(tmp_path / "state.db", hook=hook)
+    threads = [threading.Thread(target=created, args=(store, f"r{number}")) for number in range(9)]
+    threads[0].start()
+    assert first_begun.wait(10)
+    for thread in threads[1:]:
+        thread.start()
+    while len(store._writer._queue) < 8:
+        threading.Event().wait(0.001)
+    go_on.set()
+    for thread in threads:
+        thread.join(10)
+    assert points.count("committed") == 2
+    assert all(store.queries.run(f"r{number}") is not None for number in range(9))
+    store.close()
+
+
+def test_a_call_that_fails_in_a_shared_commit_hurts_no_other(tmp_path: Path) -> None:
+    begun, go_on = threading.Event(), threading.Event()
+
+    def hook(point: str) -> None:
+        if point == "written" and not begun.is_set():
+            begun.set()
+            go_on.wait(10)
+
+    store = Store(tmp_path / "state.db", hook=hook)
+    stale = RunRow(id="r0", workflow="w", digest="d", key=1, version=9, snapshot="{}")
+    errors: list[Exception] = []
+
+    def lose() -> None:
+        try:
+            store.commit(Changes(updated={1: (stale, 8)}))
+        except Exception as error:
+            errors.append(error)
+
+    threads = [threading.Thread(target=created, args=(store, "r0"))]
+    threads[0].start()
+    assert begun.wait(10)
+    threads += [threading.Thread(target=lose), threading.Thread(target=created, args=(store, "r1"))]
+    for thread in threads[1:]:
+        thread.start()
+    while len(store._writer._queue) < 2:
+        threading.Event().wait(0.001)
+    go_on.set()
+    for thread in threads:
+        thread.join(10)
+    assert [type(error) for error in errors] == [ConflictError]
+    assert store.queries.run("r1") is not None
+    store.close()
+
+
+EACH = (
+    steps("{id: each, type: foreach, items: [1, 2], task: t, output_to: o}")
+    + """
+tasks:
+  t:
+    inputs: {n: {type: number, required: true}}
+    steps: [{id: s, type: shell, command: "echo {{ inputs.n }}", output_to: secret}]
+"""
+)
+
+
+def test_erasing_a_run_leaves_nothing_of_it_or_its_children(box: Box) -> None:
+    service = box.compile(EACH, TWO.replace("name: w", "name: v")).service
+    reply = service.start("w")
+    kept = service.start("v")["workflow_id"]
+    for child in children(reply):
+        service.submit(child, "s", {**OK, "stdout": "find me"})
+    assert service.store.erase(reply["workflow_id"]) == 3
+    with sqlite3.connect(box.state) as connection:
+        for table in ("runs", "fields", "history"):
+            key = "key" if table == "runs" else "run"
+            rows = connection.execute(f"SELECT DISTINCT {key} FROM {table}").fetchall()
+            assert len(rows) == (1 if table != "fields" else 0)
+    connection.close()
+    assert service.status(kept)["status"] == "pending_action"
+    with pytest.raises(NotFoundError):
+        service.store.erase(children(reply)[0])
+
+
+def test_a_child_is_erased_with_its_parent_only(box: Box) -> None:
+    box.compile(
+        steps("{id: c, type: call, workflow: v, with: {}, output_to: o}"), TWO.replace("name: w", "name: v")
+    )
+    reply = box.service.start("w")
+    with pytest.raises(NotFoundError, match="to erase"):
+        box.service.store.erase(children(reply)[0])
+
+
+@pytest.mark.parametrize("field", ["out", "out{}"])
+def test_a_step_of_300_bytes_takes_less_than_a_kilobyte(box: Box, field: str) -> None:
+    count = 100
+    lines = [
+        f"{{id: s{n}, type: shell, command: 'echo {n}', output_to: {field.format(n)}}}" for n in range(count)
+    ]
+    service = box.compile(steps(*lines)).service
+    runs = 5
+    for _ in range(runs):
+        reply = service.start("w")
+        while reply["status"] == "pending_action":
+            result = {"stdout": "x" * 255, "stderr": "", "exit_code": 0}
+            reply = service.submit(reply["workflow_id"], reply["action"]["step_id"], result)
+    module = len((box.generated / "w.py").read_bytes())
+    box.close()
+    size = box.state.stat().st_size - module
+    assert size / (runs * count) < 1000
+
+
+def test_a_list_that_grows_each_turn_is_not_kept_whole_each_time(box: Box) -> None:
+    text = """
+name: w
+version: 1.0.0
+initial_state: {all: []}
+steps:
+  - id: loop
+    type: while
+    needs_state: [all]
+    if: "{{ state.all | length < 60 }}"
+    max_iterations: 100
+    steps:
+      - {id: ask, type: shell, command: x, output_to: out}
+      - id: add
+        type: set_state
+        needs_state: [all, out]
+        updates: {all: "{{ state.all + [state.out.stdout] }}"}
+"""
+    service = box.compile(text).service
+    reply = service.start("w")
+    while reply["status"] == "pending_action":
+        reply = service.submit(reply["workflow_id"], reply["action"]["step_id"], {**OK, "stdout": "y" * 1000})
+    assert len(reply["result"]["all"]) == 60
+    with sqlite3.connect(box.state) as connection:
+        (size,) = connection.execute("SELECT sum(length(data)) + sum(length(told)) FROM history").fetchone()
+    connection.close()
+    assert size < 60 * 1700
