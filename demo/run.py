@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+import asyncio
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
+from serving import drive
+
 ROOT = Path(__file__).parents[1]
 
 
-def show(title: str, *arguments: str, expect: int = 0, most: int | None = None) -> None:
+def title(text: str) -> None:
+    print(f"\n\x1b[1m# {text}\x1b[0m" if sys.stdout.isatty() else f"\n# {text}", flush=True)
+
+
+def show(about: str, *arguments: str, expect: int = 0, most: int | None = None) -> None:
     """Run wfc as a user would, show the command and what it prints."""
-    print(f"\n\x1b[1m# {title}\x1b[0m" if sys.stdout.isatty() else f"\n# {title}")
+    title(about)
     print(f"$ wfc {' '.join(arguments)}", flush=True)
     done = subprocess.run(
         [sys.executable, "-m", "wfc", *arguments], cwd=ROOT, capture_output=True, text=True, check=False
@@ -36,6 +43,9 @@ def main() -> None:
         "demo/wrong.yaml",
         expect=1,
     )
+    title("Serve them over MCP: an agent works one to its end, the server is killed in the middle")
+    with tempfile.TemporaryDirectory() as folder:
+        asyncio.run(drive(Path(folder)))
     print("\nThe modules are in generated/: start with generated/interactive_planning.py.")
 
 

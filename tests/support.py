@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import sys
 import types
 from pathlib import Path
 
@@ -12,6 +14,7 @@ from wfc.unit import Project, Unit, load_unit
 from wfc_runtime.machine import Workflow
 
 ROOT = Path(__file__).parents[1]
+_numbers = itertools.count(1)
 
 
 def load(*texts: str, config: Config | None = None) -> Project:
@@ -36,8 +39,9 @@ def codes(*texts: str) -> list[str]:
 
 
 def workflow_of(module: str) -> Workflow:
-    """What a generated module registers, once its text is executed."""
-    made = types.ModuleType("generated")
-    exec(compile(module, "generated.py", "exec"), vars(made))
+    """What a generated module registers once it is imported. It stays: pydantic looks for it when models are used."""
+    name = f"generated_{next(_numbers)}"
+    made = sys.modules[name] = types.ModuleType(name)
+    exec(compile(module, f"{name}.py", "exec"), vars(made))
     found: Workflow = made.WORKFLOW
     return found

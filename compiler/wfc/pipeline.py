@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 from wfc.check import check_project
 from wfc.diagnostics import Diagnostic, Severity
-from wfc.emit import digest, emit_body, with_header
+from wfc.emit.header import digest, with_header
+from wfc.emit.module import emit_body
 from wfc.infer.unit_types import typed_module
 from wfc.lower.names import module_name
 from wfc.unit import Project, Unit

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.property.grammar import HELPER, Tree, to_yaml, workflows
 from tests.property.survival import CONFIG
 from wfc.check import check_project, has_errors
-from wfc.emit import emit_body
+from wfc.pipeline import compile_unit
 from wfc.unit import Project, Unit, load_unit
 
 FIRST = {"id": "very-first", "type": "shell", "command": "make"}
@@ -76,8 +76,7 @@ def _unit(tree: Tree) -> Unit | None:
 def _chart(unit: Unit | None) -> list[str]:
     """The module without its header and its table of lines."""
     assert unit is not None
-    assert unit.module is not None
-    return emit_body(unit.module).split("\nWORKFLOW = ")[0].splitlines()
+    return compile_unit(unit, "w.yaml").text.split("\nWORKFLOW = ")[0].splitlines()[4:]
 
 
 def _difference(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:

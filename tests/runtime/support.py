@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -19,14 +20,22 @@ OK = {"stdout": "fine", "stderr": "", "exit_code": 0}
 Reply = dict[str, Any]
 
 
-def compile_to(folder: Path, *texts: str) -> None:
-    """What `wfc compile` would write, without the command line."""
+@cache
+def modules_of(*texts: str) -> dict[str, str]:
+    """What `wfc compile` would write: file names and texts."""
     errors = [found.message for found in check(*texts) if found.severity is Severity.ERROR]
     assert not errors, errors
+    modules = [compile_unit(unit, f"workflows/{unit.name}.yaml") for unit in load(*texts).units]
+    return {module.file_name: module.text for module in modules}
+
+
+def compile_to(folder: Path, *texts: str) -> None:
     folder.mkdir(exist_ok=True)
-    for unit in load(*texts).units:
-        module = compile_unit(unit, f"workflows/{unit.name}.yaml")
-        (folder / module.file_name).write_bytes(module.text.encode())
+    for name, text in modules_of(*texts).items():
+        # As the command does it: never a file that is half there.
+        made = folder / f".{name}.new"
+        made.write_bytes(text.encode())
+        made.replace(folder / name)
 
 
 class Clock:

@@ -73,7 +73,7 @@ def test_fields_come_back_in_the_order_in_which_they_were_first_written(store: S
     store.commit(changes)
     whole = store.queries.whole(row.key)
     assert whole is not None
-    assert list(whole[1].items()) == [("b", "9"), ("a", "2"), ("c", "3")]
+    assert list(whole[1].items()) == [("b", 9), ("a", 2), ("c", 3)]
     store.close()
 
 

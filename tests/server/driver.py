@@ -111,9 +111,12 @@ class Place:
         """A server of its own, with a client connected to it."""
         number = len(list(self.folder.glob("*.pid")))
         pid_file, log_file = self.folder / f"{number}.pid", self.folder / f"{number}.log"
-        command = [sys.executable, "-m", "wfc", "serve", "--state", str(self.state), *options]
+        command = [sys.executable, "-m", "wfc", "serve", *options]
         parameters = StdioServerParameters(
-            command="/bin/sh", args=["-c", _WITH_ID, str(pid_file), *command], cwd=self.folder, env=env
+            command="/bin/sh",
+            args=["-c", _WITH_ID, str(pid_file), *command],
+            cwd=self.folder,
+            env={"WFC_STATE": str(self.state), **(env or {})},
         )
         with log_file.open("w", encoding="utf-8") as log:
             client = Client(

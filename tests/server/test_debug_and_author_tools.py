@@ -100,7 +100,9 @@ def test_an_inline_workflow_runs_to_its_end_like_any_other(agent: Agent) -> None
 
 
 def test_an_inline_workflow_with_errors_is_not_started(agent: Agent) -> None:
-    told = agent.refusal("execute_inline_workflow", yaml=ADD.replace("needs_state: [given]", ""), inputs={"start": 2})
+    told = agent.refusal(
+        "execute_inline_workflow", yaml=ADD.replace("needs_state: [given]", ""), inputs={"start": 2}
+    )
     assert "WF301" in told
     assert "Next: validate_workflow_yaml" in told
     assert "`start` is required" in agent.refusal("execute_inline_workflow", yaml=ADD)

@@ -28,7 +28,9 @@ def test_wrong_inputs_are_refused_with_every_problem_at_once(agent: Agent) -> No
 def test_an_unknown_run_is_refused_with_how_to_find_the_open_ones(agent: Agent) -> None:
     for tool in ("get_workflow_status", "get_next_step", "cancel_workflow", "get_workflow_history"):
         told = agent.refusal(tool, workflow_id="nobodyknowsthisrun")
-        assert told == f"{tool}: there is no run `nobodyknowsthisrun`. list_runs() shows the runs that are open."
+        assert (
+            told == f"{tool}: there is no run `nobodyknowsthisrun`. list_runs() shows the runs that are open."
+        )
 
 
 @pytest.mark.parametrize("bad", ["../../etc/passwd", "a\0b", "", "x" * 200, "'; DROP TABLE runs; --"])
@@ -36,7 +38,9 @@ def test_an_id_that_is_none_is_refused(agent: Agent, bad: str) -> None:
     assert "`workflow_id` is not an id" in agent.refusal("get_workflow_status", workflow_id=bad)
 
 
-def test_a_submit_for_a_step_that_is_not_pending_is_refused_with_the_call_that_would_fit(agent: Agent) -> None:
+def test_a_submit_for_a_step_that_is_not_pending_is_refused_with_the_call_that_would_fit(
+    agent: Agent,
+) -> None:
     run = start(agent)
     told = agent.refusal("submit_result", workflow_id=run, step_id="say-hello", result={})
     assert "`say-hello` has not been reached" in told
@@ -50,7 +54,7 @@ def test_a_result_that_does_not_fit_is_refused_and_the_step_stays_pending(agent:
     run = start(agent)
     told = agent.refusal("submit_result", workflow_id=run, step_id="look-up", result={"stdout": "x"})
     assert "'exit_code' is a required property" in told
-    assert "before the step fails" in told
+    assert "the step fails" in told
     reply = agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
     assert reply["action"]["step_id"] == "say-hello"
 

@@ -66,7 +66,7 @@ def serve(place: Place, token: str | None = TOKEN) -> Iterator[Endpoint]:
         text=True,
         encoding="utf-8",
     )
-    assert process.stderr is not None and process.stdout is not None
+    assert process.stderr is not None
     try:
         said = process.stderr.readline()
         found = re.search(r"http://127\.0\.0\.1:(\d+)/mcp", said)

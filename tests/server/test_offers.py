@@ -96,7 +96,9 @@ def test_a_module_that_changes_under_the_server_is_picked_up_and_a_broken_one_is
         assert "`wfc compile`" in broken["hint"]
         assert "has been edited" in agent.refusal("start_workflow", workflow="greet")
         greet.write_text(modules["greet.py"], encoding="utf-8")
-        assert agent.call("start_workflow", workflow="greet", inputs={"name": "x"})["status"] == "pending_action"
+        assert (
+            agent.call("start_workflow", workflow="greet", inputs={"name": "x"})["status"] == "pending_action"
+        )
 
 
 def test_there_is_a_prompt_for_each_workflow_and_one_with_the_rules_for_sub_agents(agent: Agent) -> None:
@@ -119,7 +121,7 @@ def test_a_workflows_prompt_tells_the_agent_how_to_drive_it_with_what_was_given(
 def test_the_rules_for_sub_agents_name_the_run_and_both_tools(agent: Agent) -> None:
     [message] = agent.ask("get_prompt", "workflow_rules", {"workflow_id": "abc123"}).messages
     text = message.content.text
-    assert '<workflow-server-rules>' in text
+    assert "<workflow-server-rules>" in text
     assert 'get_next_step(workflow_id="abc123")' in text
     assert 'submit_step_result(workflow_id="abc123"' in text
     with pytest.raises(MCPError, match="workflow_id"):
@@ -158,7 +160,9 @@ def test_a_resource_that_is_not_there_is_refused_with_those_that_are(agent: Agen
     assert "does not wait in `say-hello`" in agent.unread(f"wfc://runs/{run}/actions/say-hello")
 
 
-def test_the_chart_of_a_child_is_that_of_its_task_and_of_an_ended_run_shows_how_it_ended(agent: Agent) -> None:
+def test_the_chart_of_a_child_is_that_of_its_task_and_of_an_ended_run_shows_how_it_ended(
+    agent: Agent,
+) -> None:
     reply = agent.call("start_workflow", workflow="fan-out", inputs={"files": ["a"]})
     [child] = reply["action"]["parameters"]["children"]
     assert "class count now" in agent.read(f"wfc://runs/{child['workflow_id']}/chart")

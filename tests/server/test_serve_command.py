@@ -48,7 +48,9 @@ def test_limits_of_the_project_hold_for_its_runs(place: Place) -> None:
     settings.write_text("[tool.wfc.run_limits]\nresult_bytes = 100\n", encoding="utf-8")
     with place.server() as agent:
         run = agent.call("start_workflow", workflow="keep")["workflow_id"]
-        told = agent.refusal("submit_result", workflow_id=run, step_id="fetch", result={"response": "x" * 200})
+        told = agent.refusal(
+            "submit_result", workflow_id=run, step_id="fetch", result={"response": "x" * 200}
+        )
         assert "the limit is 100" in told
 
 
@@ -81,7 +83,15 @@ def test_nothing_but_the_sdk_is_loaded_before_the_first_answer(place: Place) -> 
     )
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "wfc"
     loaded = set(json.loads(done.stderr))
-    for heavy in ("statemachine", "sqlite3", "yaml", "black", "wfc.unit", "wfc_runtime.machine", "wfc_runtime.store"):
+    for heavy in (
+        "statemachine",
+        "sqlite3",
+        "yaml",
+        "black",
+        "wfc.unit",
+        "wfc_runtime.machine",
+        "wfc_runtime.store",
+    ):
         assert heavy not in loaded
 
 
@@ -90,7 +100,11 @@ def test_an_older_client_that_knows_no_structured_content_gets_text(place: Place
         "jsonrpc": "2.0",
         "id": 1,
         "method": "initialize",
-        "params": {"protocolVersion": "2024-11-05", "capabilities": {}, "clientInfo": {"name": "old", "version": "1"}},
+        "params": {
+            "protocolVersion": "2024-11-05",
+            "capabilities": {},
+            "clientInfo": {"name": "old", "version": "1"},
+        },
     }
     ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
     call = {
@@ -107,7 +121,8 @@ def test_an_older_client_that_knows_no_structured_content_gets_text(place: Place
         text=True,
         encoding="utf-8",
     )
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     with process:
         for message in (hello, ready, call):
             process.stdin.write(json.dumps(message) + "\n")

@@ -10,7 +10,7 @@ import click
 
 from wfc.cli.files import Selection
 from wfc.config import find_root
-from wfc.emit import read_header
+from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift, compare
 from wfc.pipeline import Compilation
 

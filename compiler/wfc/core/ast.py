@@ -52,10 +52,6 @@ class Scope(Shape):
     def _all_steps(self) -> list[Step]:
         return list(walk(self.block))
 
-    @property
-    def step_index(self) -> dict[str, Step]:
-        return {step.name: step for step in self.walk()}
-
 
 def walk(steps: list[Step]) -> Iterator[Step]:
     for step in steps:

@@ -137,7 +137,7 @@ def _atom(value: Any) -> str:
 
 def quoted(text: str) -> str:
     """A string literal in the quotes that need fewer backslashes, double ones if it is all the same."""
-    body = text if text.isprintable() and "\\" not in text else "".join(map(_escaped, text))
+    body = _SPECIAL.sub(_escaped, text)
     if '"' not in body:
         return f'"{body}"'
     double = body.replace('"', '\\"')
@@ -145,10 +145,12 @@ def quoted(text: str) -> str:
     return f"'{single}'" if single.count("\\") < double.count("\\") else f'"{double}"'
 
 
+_SPECIAL = re.compile(r"[^ -\[\]-~]")
 _ESCAPES = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
-def _escaped(char: str) -> str:
+def _escaped(found: re.Match[str]) -> str:
+    char = found.group()
     if char in _ESCAPES:
         return _ESCAPES[char]
     if char.isprintable():

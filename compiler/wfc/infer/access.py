@@ -37,6 +37,7 @@ def follow(walk: Inference, node: nodes.Expr, guarded: bool = False) -> Reached:
         return Reached(walk.type_of(node, guarded))
     key = key_of(node)
     base = node.node
+    walk.picked.add(id(base))
     if isinstance(base, nodes.Name) and base.name in _ROOTS and base.name not in walk.locals:
         return _field(walk, node, base.name, key, guarded)
     found = _part(walk, node, follow(walk, base, guarded), key, guarded)
@@ -103,12 +104,17 @@ def _part(
         if isinstance(key, str) and found.lacking and not found.types and not found.null:
             no_such_property(walk, node, key, found.lacking, guarded=True)
         return Reached(kind if kind != NOTHING else ANY, path)
-    _check(walk, node, base, key, found)
+    _check(walk, node, base, key, found, path)
     return Reached(found.type, path)
 
 
 def _check(
-    walk: Inference, node: nodes.Getattr | nodes.Getitem, base: Reached, key: str | int | None, found: Found
+    walk: Inference,
+    node: nodes.Getattr | nodes.Getitem,
+    base: Reached,
+    key: str | int | None,
+    found: Found,
+    path: Path | None,
 ) -> None:
     if not found.types and found.lacking:
         if isinstance(key, str):
@@ -123,14 +129,16 @@ def _check(
             help=f"leave those out first: `| selectattr('{key}', 'defined')`",
             sure=False,
         )
-    elif found.optional is not None and not walk.holds(node):
+    elif found.optional is not None and path not in walk.facts:
+        null = NULL in options(found.type)
         walk.report(
             Kind.NULLABLE,
             place_of(walk, node),
-            f"`{key}` may be missing: {describe(found.optional)} need not have it",
-            help=f"say what then: `{walk.source(node)} | default(...)`",
+            f"`{key}` may be missing{' or null' if null else ''}: {describe(found.optional)} need not have it",
+            help=f"say what then: `{walk.source(node)} | default(...{', true' if null else ''})`",
             sure=False,
         )
+        found.types = [without(found.type, NULL)]
     if found.null:
         _null_base(walk, node, base)
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 _VERBS = {
     "+": "be added", "-": "be subtracted", "*": "be multiplied", "/": "be divided", "//": "be divided",
-    "%": "be divided", "**": "be raised to a power",
+    "**": "be raised to a power",
 }  # fmt: skip
 _DIVISIONS = frozenset({"/", "//", "%"})
 _COUNTS = frozenset({"length", "count", "sum", "int", "float", "wordcount"})
@@ -35,7 +35,7 @@ def computed(walk: Inference, node: nodes.BinExpr, guarded: bool) -> Type:
         if NULL in options(kind):
             report_null(walk, operand, kind)
     if sign in _DIVISIONS:
-        _check_zero(walk, node.right, right)
+        _check_zero(walk, node.right, right, sign)
     return result
 
 
@@ -86,13 +86,13 @@ def _mismatch(walk: Inference, node: nodes.BinExpr, left: Type, right: Type, sig
     elif texts:
         text = node.left if "text" in kinds_of(left) else node.right
         hint = f"make it a number first: `{walk.source(text)} | int`"
-    words = (
-        f"`{walk.source(node.left)}` is {describe(left)}, `{walk.source(node.right)}` is {describe(right)}"
-    )
+    words = f"`{walk.source(node.left)}` is {describe(left)}"
+    words += f", `{walk.source(node.right)}` is {describe(right)}"
+    verb = "`%` is for numbers" if sign == "%" else f"they can't {_VERBS[sign]}"
     walk.report(
         Kind.MISMATCH,
         (walk.template.span(node.left)[0], walk.template.span(node.right)[1]),
-        f"{words}: they can't {_VERBS[sign]}",
+        f"{words}: {verb}",
         help=hint,
     )
 
@@ -109,7 +109,7 @@ def signed(walk: Inference, node: nodes.Neg | nodes.Pos, guarded: bool) -> Type:
     return INT if is_int(join(*found)) else NUMBER
 
 
-def _check_zero(walk: Inference, node: nodes.Expr, kind: Type) -> None:
+def _check_zero(walk: Inference, node: nodes.Expr, kind: Type, sign: str) -> None:
     """Only for what is known to be a number and may well be zero: a field, an input, a count."""
     is_count = isinstance(node, nodes.Filter) and node.name in _COUNTS
     is_path = isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem)
@@ -128,7 +128,7 @@ def _check_zero(walk: Inference, node: nodes.Expr, kind: Type) -> None:
         Kind.ZERO_DIVISION,
         node,
         "this divides by zero" if zero else f"`{text}` may be 0: dividing by it fails then",
-        help="" if zero else f"say what then: `... / {divisor} if {divisor} else 0`",
+        help="" if zero else f"say what then: `... {sign} {divisor} if {divisor} else 0`",
         sure=zero,
     )
 

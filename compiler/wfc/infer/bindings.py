@@ -99,11 +99,9 @@ def _inputs(step: Foreach | Call, texts: TextTypes, children: Children) -> Itera
         decl = child.declared_inputs.get(name) if child else None
         kind = type_of_tree(tree.node, texts)
         if decl is not None and _is_misfit(kind, decl):
-            shown = f"{_quoted(tree.node)} is {describe(kind)}"
-            hint = _conversion(tree.node, kind, decl)
-            yield Misfit(
-                Kind.MISMATCH, _place(tree.node), f"{shown}, but `{name}` takes {_wanted(decl)}", hint
-            )
+            given = "is no value for it:" if _is_alike(kind, decl) else f"is {describe(kind)}, but"
+            message = f"{_quoted(tree.node)} {given} `{name}` takes {_wanted(decl)}"
+            yield Misfit(Kind.MISMATCH, _place(tree.node), message, _conversion(tree.node, kind, decl))
 
 
 def _is_misfit(kind: Type, decl: InputDecl) -> bool:
@@ -111,10 +109,14 @@ def _is_misfit(kind: Type, decl: InputDecl) -> bool:
     value = without(kind, NULL)
     if not is_known(value) or not is_known(wanted):
         return False
-    if not kinds_of(value) & kinds_of(wanted):
+    if not _is_alike(value, decl):
         return True
     given, allowed = values_of(value), values_of(wanted)
     return bool(given and allowed and not set(given) & set(allowed))
+
+
+def _is_alike(kind: Type, decl: InputDecl) -> bool:
+    return bool(kinds_of(kind) & kinds_of(decl.value_type))
 
 
 def _wanted(decl: InputDecl) -> str:
@@ -159,7 +161,9 @@ def _place(node: Node) -> Span:
 def _quoted(node: Node) -> str:
     if not isinstance(node, Scalar):
         return "this"
-    text = " ".join(node.text.strip().removeprefix("{{").removesuffix("}}").split())
+    text = " ".join(node.text.split())
+    if parse_template(node.text).lone:
+        text = text.removeprefix("{{").removesuffix("}}").strip()
     return f"`{text}`" if len(text) <= 60 else "this"
 
 

@@ -50,8 +50,9 @@ def check_default(walk: Inference, node: nodes.Filter, use: Use) -> None:
     if any(UNDEFINED in options(seen) for seen in _seen_on(walk, operand)):
         return
     text = walk.source(operand)
-    start, end = walk.template.span(operand)[1], walk.template.span(node)[1]
     place = walk.template.token_span(node)
+    start = len(walk.template.text[: walk.template.text.rfind("|", 0, place[0])].rstrip())
+    end = _end_of(walk, node)
     if NULL in options(kind):
         closing = walk.template.text[:end].endswith(")") and node.args
         walk.report(
@@ -72,6 +73,15 @@ def check_default(walk: Inference, node: nodes.Filter, use: Use) -> None:
         fix="remove the default",
         safe=True,
     )
+
+
+def _end_of(walk: Inference, node: nodes.Filter) -> int:
+    """Where a filter ends, with its arguments: behind an empty pair of brackets the tree knows nothing of."""
+    end = walk.template.span(node)[1]
+    rest = walk.template.text[end:].lstrip()
+    if node.args or node.kwargs or not rest.startswith("("):
+        return end
+    return len(walk.template.text) - len(rest) + rest.index(")") + 1
 
 
 def _seen_on(walk: Inference, node: nodes.Expr) -> list[Type]:

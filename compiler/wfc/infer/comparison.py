@@ -29,12 +29,12 @@ def compared(walk: Inference, node: nodes.Compare, guarded: bool) -> Type:
     return BOOL
 
 
-def check(walk: Inference, node: nodes.Compare) -> Reached:
-    """Look at every pair of operands. Returns the first operand."""
+def check(walk: Inference, node: nodes.Compare) -> tuple[Reached, Reached]:
+    """Look at every pair of operands. Returns the first operand and the last."""
     first = left = follow(walk, node.expr)
     left_node = node.expr
     for operand in node.ops:
-        right = Reached(walk.type_of(operand.expr))
+        right = follow(walk, operand.expr)
         if operand.op in _ORDER:
             check_order(walk, (left_node, left.type), (operand.expr, right.type), _ORDER[operand.op])
         elif operand.op in _EQUALITY:
@@ -42,7 +42,7 @@ def check(walk: Inference, node: nodes.Compare) -> Reached:
         else:
             check_membership(walk, (left_node, left.type), (operand.expr, right.type))
         left, left_node = right, operand.expr
-    return first
+    return first, left
 
 
 Operand = tuple[nodes.Expr, Type]
@@ -66,12 +66,13 @@ def check_order(walk: Inference, left: Operand, right: Operand, sign: str) -> No
 
 def report_null(walk: Inference, node: nodes.Node, kind: Type) -> None:
     """A value that may be null, in a place where null fails."""
+    field = field_of(node)
     walk.report(
-        Kind.NULLABLE,
+        Kind.UNSET if kind == NULL and field else Kind.NULLABLE,
         node,
         f"`{walk.source(node)}` {'is' if kind == NULL else 'may be'} null here",
         help=f"say what then: `{walk.source(node)} | default(..., true)`",
-        field=field_of(node),
+        field=field,
         sure=kind == NULL,
     )
 
@@ -103,7 +104,7 @@ def _never_equal(walk: Inference, left: Operand, right: Operand, sign: str) -> N
     for (node, kind), (_, other) in ((left, right), (right, left)):
         words = values_of(kind)
         if words and len(words) > 1 and is_switch(words) and kinds_of(other) == {"bool"}:
-            report_stringified(walk, node, words)
+            report_stringified(walk, node, words, "it is never equal to a boolean")
             return
     walk.report(
         Kind.MISMATCH,

@@ -9,7 +9,7 @@ from jinja2 import nodes
 from wfc.core.types import BOOL, Choice, Exact, Record, Type
 from wfc.infer.environment import Path
 from wfc.infer.problems import Change, Kind
-from wfc.infer.terms import always_true, describe, kind_of, options
+from wfc.infer.terms import UNDEFINED, always_true, describe, kind_of, options, without
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference
@@ -37,6 +37,7 @@ def check_constant(walk: Inference, node: nodes.Expr, path: Path | None) -> None
         return
     is_field = len(path) == 2 and path[0] == "state"
     kind = walk.environment.around.overall(str(path[1])) if is_field else walk.seen[path]
+    kind = without(kind, UNDEFINED)
     if not all(always_true(option) for option in options(kind)):
         return
     words = values_of(kind)
@@ -64,17 +65,22 @@ def is_switch(words: list[str]) -> bool:
     return bool(folded & FALSE_WORDS) and folded <= FALSE_WORDS | _TRUE_WORDS
 
 
-def report_stringified(walk: Inference, node: nodes.Expr, words: list[str]) -> None:
+def report_stringified(
+    walk: Inference, node: nodes.Expr, words: list[str], why: str = "as a condition any text is true"
+) -> None:
     start, end = walk.template.span(node)
     shown = " or ".join(f"`'{word.strip()}'`" for word in words)
+    field = field_of(node)
     walk.report(
         Kind.STRINGIFIED,
         (start, end),
-        f"`{walk.source(node)}` is the text {shown}: as a condition any text is true",
-        help="keep the boolean itself, as a value of just one `{{ ... }}`, or read the text with `| bool`",
+        f"`{walk.source(node)}` is the text {shown}: {why}",
+        help="keep the boolean itself, as a value of just one `{{ ... }}`, or read the text with `| bool`"
+        if field
+        else f"compare it with one of them, or read it as a boolean: `{walk.source(node)} | bool`",
         changes=(Change(end, end, " | bool"),),
         fix="read the text as a boolean",
-        field=field_of(node),
+        field=field,
     )
 
 

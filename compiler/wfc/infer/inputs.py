@@ -16,9 +16,15 @@ def input_types(scope: Scope) -> dict[str, Type]:
     return {name: decl.read_type for name, decl in scope.declared_inputs.items()}
 
 
-def nonzero_inputs(scope: Scope) -> frozenset[Path]:
-    found = (name for name, decl in scope.declared_inputs.items() if _is_nonzero(decl))
-    return frozenset(("inputs", name) for name in found)
+def nonzero_numbers(scope: Scope, definitions: Definitions) -> frozenset[Path]:
+    """Inputs that may not be zero, and state fields that are only ever what they start as."""
+    inputs = (("inputs", name) for name, decl in scope.declared_inputs.items() if _is_nonzero(decl))
+    settings = (
+        ("state", name)
+        for name, value in scope.initial.items()
+        if _is_number(value) and value and len(definitions.by_field.get(name, ())) == 1
+    )
+    return frozenset([*inputs, *settings])
 
 
 def _is_nonzero(decl: InputDecl) -> bool:

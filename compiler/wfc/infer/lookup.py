@@ -110,6 +110,14 @@ def find_item(kind: Type, index: int | None) -> Found:
     return found
 
 
+def may_have(option: Type, name: str, there: bool) -> bool:
+    """Whether a value can pass a test that asks for a property to be there, or not to be."""
+    found = find_property(option, name)
+    if there:
+        return bool(found.types)
+    return bool(found.lacking or found.optional or found.null or found.loose) or kind_of(option) == "any"
+
+
 def property_names(kinds: list[Type]) -> Iterator[str]:
     """What one could have meant instead."""
     for option in kinds:

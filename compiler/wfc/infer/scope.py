@@ -12,7 +12,7 @@ from wfc.infer.children import Children, child_names
 from wfc.infer.definitions import Definitions
 from wfc.infer.environment import Environment, Surroundings
 from wfc.infer.expressions import Inference
-from wfc.infer.inputs import input_types, nonempty_answers, nonempty_inputs, nonzero_inputs
+from wfc.infer.inputs import input_types, nonempty_answers, nonempty_inputs, nonzero_numbers
 from wfc.infer.problems import Problem
 from wfc.infer.results import item_of
 from wfc.infer.states import StateFlow
@@ -54,7 +54,8 @@ class ScopeInference:
         self._visits: dict[Step, Visit] = {}
         self._visit = Visit()
         nonempty = nonempty_inputs(scope) | nonempty_answers(self.definitions)
-        self._around = Surroundings(self._overall, input_types(scope), nonzero_inputs(scope), nonempty)
+        nonzero = nonzero_numbers(scope, self.definitions)
+        self._around = Surroundings(self._overall, input_types(scope), nonzero, nonempty)
 
     def texts(self, step: Step) -> StepTexts:
         return self._texts.get(step, _NO_TEXTS)

@@ -241,8 +241,8 @@ def _with_properties(record: Record, change: Callable[[Type], Type]) -> Record:
     return Record(record.name, properties, record.open)
 
 
-_WORDS = {
-    "text": "text", "number": "a number", "bool": "true or false", "null": "null", "list": "a list",
+WORDS = {
+    "text": "text", "number": "a number", "bool": "a boolean", "null": "null", "list": "a list",
     "object": "an object", "date": "a date", "undefined": "undefined", "nothing": "nothing", "any": "a value",
 }  # fmt: skip
 
@@ -253,7 +253,7 @@ def describe(kind: Type) -> str:
 
 
 def _describe(option: Type) -> str:
-    if isinstance(option, Record) and option.name:
+    if isinstance(option, Record) and option.name and option.name != "Loop":
         words = re.sub(r"(?<!^)(?=[A-Z])", " ", option.name).lower()
         return f"{'an' if words[0] in 'aeiou' else 'a'} {words}"
-    return _WORDS[kind_of(option)]
+    return WORDS[kind_of(option)]

@@ -13,7 +13,8 @@ from wfc.infer.access import Reached, follow
 from wfc.infer.constant import check_constant
 from wfc.infer.environment import Held, Path
 from wfc.infer.facts import NO_FACTS, Facts, Outcome
-from wfc.infer.terms import UNDEFINED, falsy, join, kind_of, options, present, truthy, without
+from wfc.infer.lookup import may_have
+from wfc.infer.terms import UNDEFINED, falsy, join, kind_of, kinds_of, options, present, truthy, without
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference
@@ -112,6 +113,12 @@ def _test(walk: Inference, node: nodes.Test) -> Outcome:
     if node.name in _PRESENCE:
         there = _narrow(walk, reached, without(reached.type, UNDEFINED))
         gone = _narrow(walk, reached, UNDEFINED, there=False)
+        if reached.path is not None and len(reached.path) > 1:
+            base = reached.path[:-1]
+            kind = walk.facts.get(base, walk.seen.get(base))
+            if kind is not None:
+                with_, without_ = _having(walk, Reached(kind, base), reached.path[-1])
+                there, gone = with_.and_(there), without_.and_(gone)
         return Outcome(BOOL, *((there, gone) if node.name == "defined" else (gone, there)))
     wanted = _KIND_TESTS.get(node.name)
     if wanted is None:
@@ -120,6 +127,15 @@ def _test(walk: Inference, node: nodes.Test) -> Outcome:
     if node.name in _PARTIAL:
         other = reached.type
     return Outcome(BOOL, _narrow(walk, reached, fitting).and_(yes), _narrow(walk, reached, other).and_(no))
+
+
+def _having(walk: Inference, reached: Reached, name: object) -> tuple[Facts, Facts]:
+    """An object with a property of that name, and one without: of several kinds, only some can be either."""
+    if reached.path is None or not isinstance(name, str) or "object" not in kinds_of(reached.type):
+        return NO_FACTS, NO_FACTS
+    having = join(*(one for one in options(reached.type) if may_have(one, name, True)))
+    lacking = join(*(one for one in options(reached.type) if may_have(one, name, False)))
+    return _narrow(walk, reached, having), _narrow(walk, reached, lacking, there=False)
 
 
 def _split(kind: Type, fits: Callable[[Type], bool]) -> tuple[Type, Type]:
@@ -132,9 +148,12 @@ def _split(kind: Type, fits: Callable[[Type], bool]) -> tuple[Type, Type]:
 
 
 def _comparison(walk: Inference, node: nodes.Compare) -> Outcome:
-    reached = comparison.check(walk, node)
+    reached, last = comparison.check(walk, node)
     yes, no = _held(node)
     operand = node.ops[0]
+    if len(node.ops) == 1 and operand.op in ("in", "notin") and isinstance(node.expr, nodes.Const):
+        there, gone = _having(walk, last, node.expr.value)
+        return Outcome(BOOL, *((there, gone) if operand.op == "in" else (gone, there)))
     if len(node.ops) > 1 or operand.op not in ("eq", "ne") or not isinstance(operand.expr, nodes.Const):
         return Outcome(BOOL, yes, no)
     same, other = (_narrow(walk, reached, kind) for kind in _compared(reached.type, operand.expr.value))

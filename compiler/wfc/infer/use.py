@@ -10,13 +10,14 @@ from jinja2 import nodes
 from wfc.core.types import ANY, INT, NULL, Property, Record, Type
 from wfc.infer import arithmetic
 from wfc.infer.comparison import check_equality
-from wfc.infer.lookup import FAILED_CHILD, Found, find_item, find_property
+from wfc.infer.lookup import FAILED_CHILD, Found, find_item, find_property, may_have
 from wfc.infer.missing import inside_quotes, no_such_part
 from wfc.infer.problems import Kind
 from wfc.infer.signatures import FILTERS, Signature
 from wfc.infer.terms import (
     NOTHING,
     UNDEFINED,
+    WORDS,
     describe,
     is_known,
     join,
@@ -31,6 +32,7 @@ from wfc.suggest import did_you_mean
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference
 
+_ORDER = ("text", "number", "bool", "list", "object", "date")
 _EQUAL = {"eq": "==", "equalto": "==", "==": "==", "ne": "!=", "!=": "!="}
 _KINDS = {"string": {"text"}, "mapping": {"object"}, "number": {"number", "bool"}, "none": {"null"}}
 
@@ -100,7 +102,7 @@ class Use:
     def _check_argument(self, name: str, takes: frozenset[str], node: nodes.Expr, kind: Type) -> None:
         if takes and is_known(kind) and not kinds_of(kind) & takes:
             words = f"`{self.walk.source(node)}` is {describe(kind)}"
-            wanted = " or ".join(sorted(takes - {"null"})).replace("bool", "true or false")
+            wanted = " or ".join(WORDS[kind] for kind in _ORDER if kind in takes)
             self.walk.report(Kind.MISMATCH, node, f"{words}: `{name}` of `{self.name}` takes {wanted}")
 
     # -- items -----------------------------------------------------------------
@@ -160,7 +162,9 @@ class Use:
         inner.check_arguments()
         if signature.takes and is_known(item) and not kinds_of(item) & signature.takes:
             self.walk.report(
-                Kind.MISMATCH, first, f"each item is {describe(item)}: `{name}` {works_on(signature)}"
+                Kind.MISMATCH,
+                inside_quotes(self.walk, first),
+                f"each item is {describe(item)}: `{name}` {works_on(signature)}",
             )
         return without(result_of(inner), UNDEFINED)
 
@@ -177,7 +181,7 @@ class Use:
         if name in ("defined", "undefined") and isinstance(path, str):
             there = wanted == (name == "defined")
             first = path.split(".")[0]
-            left = [_with(one, first, there) for one in options(item) if _may_have(one, first, there)]
+            left = [_with(one, first, there) for one in options(item) if may_have(one, first, there)]
             return join(*left)
         part = self.part(item, "attribute")
         rest = self.positional[2:]
@@ -212,14 +216,6 @@ class Use:
         return join(start or INT, total) if start is not None else total
 
 
-def _may_have(option: Type, name: str, there: bool) -> bool:
-    """Whether a value can pass a test that asks for a part to be there, or not to be."""
-    found = find_property(option, name)
-    if there:
-        return bool(found.types)
-    return bool(found.lacking or found.optional or found.null or found.loose) or kind_of(option) == "any"
-
-
 def _with(option: Type, name: str, there: bool) -> Type:
     """An item whose part has been found to be there."""
     if not there or not isinstance(option, Record) or option.name:
@@ -236,12 +232,6 @@ def result_of(use: Use) -> Type:
 
 
 def works_on(signature: Signature) -> str:
-    words = {
-        "bool": "true or false",
-        "number": "numbers",
-        "list": "lists",
-        "object": "objects",
-        "date": "dates",
-    }
-    order = ("text", "number", "list", "object", "date")
-    return "works on " + " and ".join(words.get(one, one) for one in order if one in signature.takes)
+    words = {"number": "numbers", "list": "lists", "object": "objects", "date": "dates"}
+    *most, last = [words.get(one, one) for one in _ORDER if one in signature.takes and one != "bool"]
+    return f"works on {', '.join(most)} and {last}" if most else f"works on {last}"

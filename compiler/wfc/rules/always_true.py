@@ -31,6 +31,7 @@ from collections.abc import Iterator, Sequence
 from jinja2 import nodes
 
 from wfc.diagnostics import Edit, Fix
+from wfc.infer.checks import mentions
 from wfc.rules.base import Finding, rule
 from wfc.rules.builtins import builtin_names
 from wfc.rules.condition_fields import ConditionField, condition_fields
@@ -38,6 +39,7 @@ from wfc.template import Template, parse_template
 from wfc.unit import Unit
 
 _KNOWN_ROOTS = frozenset({"state", "inputs", "item", "index", "previous"})
+_FIELDS = frozenset({"state", "inputs"})
 _LOOSE = (nodes.And, nodes.Or, nodes.Not, nodes.CondExpr, nodes.Compare, nodes.Test)
 """Expressions that need parentheses when more is put beside them."""
 
@@ -82,39 +84,40 @@ def _writes_something(body: Sequence[nodes.Node]) -> bool:
 def _merged(template: Template) -> str | None:
     """The condition as one expression, if that can be told from the text."""
     if template.is_literal:
-        inner: str | None = template.text
-    else:
-        body = template.ast.body if template.ast else []
-        inner = _joined(template, body) if len(body) == 1 and isinstance(body[0], nodes.Output) else None
-        inner = inner or _tested(template, body)
-    if inner is None:
+        return _sound(template.text)
+    body = [node for node in template.ast.body if not _is_blank(node)] if template.ast else []
+    if len(body) != 1:
         return None
-    text = "{{ " + " ".join(inner.split()) + " }}"
-    return text if _is_sound(parse_template(text)) else None
+    if isinstance(body[0], nodes.If):
+        return _sound(_tested(template, body[0]))
+    holes = body[0].nodes if isinstance(body[0], nodes.Output) else []
+    return _sound(_joined(template, holes, ()), holes) or _sound(_joined(template, holes, _LOOSE), holes)
 
 
-def _joined(template: Template, body: Sequence[nodes.Node]) -> str:
-    """The text with its braces taken out."""
-    assert isinstance(body[0], nodes.Output)
+def _is_blank(node: nodes.Node) -> bool:
+    parts = node.nodes if isinstance(node, nodes.Output) else [node]
+    return all(isinstance(part, nodes.TemplateData) and not part.data.strip() for part in parts)
+
+
+def _joined(template: Template, holes: Sequence[nodes.Node], loose: tuple[type[nodes.Node], ...]) -> str:
+    """The text with its braces taken out, and with parentheses around what would fall apart without them."""
     parts: list[str] = []
-    for part in body[0].nodes:
+    for part in holes:
         if isinstance(part, nodes.TemplateData):
             parts.append(part.data)
         else:
             start, end = template.span(part)
             inner = template.text[start:end]
-            parts.append(f"({inner})" if isinstance(part, _LOOSE) and not inner.startswith("(") else inner)
+            parts.append(f"({inner})" if isinstance(part, loose) else inner)
     return "".join(parts)
 
 
-def _tested(template: Template, body: Sequence[nodes.Node]) -> str | None:
+def _tested(template: Template, node: nodes.If) -> str | None:
     """`{% if x %}true{% else %}false{% endif %}` is just x."""
-    node = body[0] if len(body) == 1 else None
-    if not isinstance(node, nodes.If) or node.elif_:
+    if node.elif_ or [_word(node.body), _word(node.else_)] != ["true", "false"]:
         return None
-    words = [_word(node.body), _word(node.else_)]
     start, end = template.span(node.test)
-    return template.text[start:end] if words == ["true", "false"] else None
+    return template.text[start:end]
 
 
 def _word(body: Sequence[nodes.Node]) -> str:
@@ -124,15 +127,23 @@ def _word(body: Sequence[nodes.Node]) -> str:
     )
 
 
-def _is_sound(template: Template) -> bool:
-    """Whether it is one expression over names that there are, and not just words."""
-    if template.error is not None or not template.lone or not template.reads:
-        return False
-    roots = all(
-        read.root in _KNOWN_ROOTS and (read.path or read.root not in ("state", "inputs"))
-        for read in template.reads
-    )
-    return roots and not any(use for names in builtin_names() for use in names.wrong(template))
+def _sound(inner: str | None, holes: Sequence[nodes.Node] = ()) -> str | None:
+    """One expression over names that there are, and not just words; each hole must still be a part of it."""
+    if inner is None:
+        return None
+    text = "{{ " + " ".join(inner.split()) + " }}"
+    template = parse_template(text)
+    expression = template.expression if template.error is None else None
+    if expression is None or not template.reads:
+        return None
+    if any(
+        read.root not in _KNOWN_ROOTS or (read.root in _FIELDS and not read.path) for read in template.reads
+    ):
+        return None
+    if any(use for names in builtin_names() for use in names.wrong(template)):
+        return None
+    kept = all(isinstance(hole, nodes.TemplateData) or mentions(expression, hole) for hole in holes)
+    return text if kept else None
 
 
 def _fix(found: ConditionField, merged: str) -> Fix | None:

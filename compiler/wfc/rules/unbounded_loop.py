@@ -9,7 +9,8 @@ Bad:
 
 ```yaml
 - {id: improve, type: delegate, instructions: "Improve the text."}
-- {id: again, type: goto, target: improve}
+- {id: again, type: goto, target: improve, else: done}
+- {id: done, type: return}
 ```
 
 Good:

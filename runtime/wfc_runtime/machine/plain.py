@@ -18,10 +18,6 @@ def to_text(value: Json) -> str:
     return _ENCODER.encode(value)
 
 
-def from_text(text: str) -> Json:
-    return json.loads(text)
-
-
 def size_of(value: Json) -> int:
     text = to_text(value)
     return len(text) if text.isascii() else len(text.encode())

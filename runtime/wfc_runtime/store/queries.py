@@ -10,6 +10,7 @@ from pathlib import Path
 from threading import Lock
 from typing import Any
 
+from wfc_runtime.contract import Json
 from wfc_runtime.errors import StoreError
 from wfc_runtime.store.database import RESTORE, translated
 from wfc_runtime.store.records import HistoryRow, RunRow, checksum
@@ -47,8 +48,8 @@ class Queries:
             rows = self._fetch(f"SELECT {_RUN} FROM runs WHERE {where}", value)
         return _row(rows[0]) if rows else None
 
-    def whole(self, key: int) -> tuple[RunRow, dict[str, str]] | None:
-        """A run with its snapshot, and the fields of its state as JSON, all of the same moment."""
+    def whole(self, key: int) -> tuple[RunRow, dict[str, Json]] | None:
+        """A run with its snapshot, and the fields of its state, all of the same moment."""
         with self._reading(at_once=True):
             rows = self._fetch(f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE key = ?", key)
             fields = self._fetch(_FIELDS, key)
@@ -61,13 +62,13 @@ class Queries:
             raise self._damaged(f"run {row.id}")
         return row, {name: self._field(row, *rest) for name, *rest in fields}
 
-    def _field(self, row: RunRow, value: str | None, check: int, *event: Any) -> str:
-        """A field as JSON: its own, or the result of the event that it was kept from."""
+    def _field(self, row: RunRow, value: str | None, check: int, *event: Any) -> Json:
+        """A field's own value, or the result of the event that it was kept from."""
         if value is None:
-            return json.dumps(json.loads(self._event(event).data)["result"], ensure_ascii=False)
+            return json.loads(self._event(event).data)["result"]
         if checksum(value) != check:
             raise self._damaged(f"run {row.id}")
-        return value
+        return json.loads(value)
 
     def due(self, root: int, now: float) -> list[int]:
         """The runs of a family whose clock has something to do, the longest due first."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wfc.emit import FORMAT, digest, read_header, with_header
+from wfc.emit.header import FORMAT, digest, read_header, with_header
 
 BODY = '"""The workflow."""\n\nWORKFLOW = 1\n'
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.support import check, unit_of
 from wfc.diagnostics import Severity
-from wfc.emit import emit_body
+from wfc.emit.module import emit_body
 from wfc_runtime.machine import Machine, Workflow
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
 from wfc_runtime.machine.inputs import check_inputs

@@ -5,9 +5,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from threading import Lock
 
-from wfc_runtime.contract import Json
 from wfc_runtime.errors import StoreError
-from wfc_runtime.machine.plain import from_text
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.store import Queries, RunRow
 
@@ -33,8 +31,7 @@ class SnapshotCache:
         whole = queries.whole(row.key)
         if whole is None:
             raise StoreError("store_damaged", f"run {row.id} has vanished from the store")
-        current, fields = whole
-        state: dict[str, Json] = {name: from_text(value) for name, value in fields.items()}
+        current, state = whole
         snapshot = Snapshot.from_json(current.snapshot, state)
         self.keep(current, snapshot)
         return current, snapshot

@@ -58,6 +58,8 @@ class Ledger:
         self.at = at
         self.actor = actor
         self._active: dict[str, Active] = {}
+        self.closed: set[str] = set()
+        """Runs that were ended without their module."""
         self._changes = Changes()
 
     def known(self, run_id: str) -> Active | None:
@@ -107,6 +109,7 @@ class Ledger:
         self._enter(row, snapshot, HistoryRow(0, self.at, "cancelled", data, None, self.actor))
         row.snapshot = snapshot.to_json(with_state=False)
         self._changes.updated[row.key] = (row, read_version)
+        self.closed.add(row.id)
         return stopped
 
     def _enter(self, row: RunRow, snapshot: Snapshot, entry: HistoryRow) -> HistoryRow:

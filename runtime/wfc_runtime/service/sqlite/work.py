@@ -168,7 +168,7 @@ class Work:
         if parent is None:
             assert row.parent is not None
             found = self.queries.run_of_key(row.parent)
-            if found is None or found.ended:
+            if found is None or found.ended or found.id in self.ledger.closed:
                 return
             parent = self.ledger.load(found)
         if _waits_for(parent, row.visit, row.position, row.id):

@@ -1,0 +1,122 @@
+"""The server beside the least that the SDK can be, and one durable step beside the least that SQLite can do."""
+
+from __future__ import annotations
+
+import sqlite3
+import statistics
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from time import perf_counter
+
+from tests.bench.measure import Row
+from tests.bench.servers import BARE_COMMAND, Server, our_command, start_seconds, started
+from tests.bench.workloads import workflow
+from tests.property.survival import CONFIG
+from wfc.pipeline import compile_project
+from wfc.unit import Project, load_unit
+from wfc_runtime.service.sqlite import SqliteService
+
+_STARTS = 7
+_STEPS = 200
+_RESULT = {"stdout": "x" * 250, "stderr": "", "exit_code": 0}
+"""About 300 bytes as JSON."""
+
+
+def rows() -> Iterator[Row]:
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _write_modules(folder / "generated", [workflow(f"flow-{number}", 20) for number in range(20)])
+        yield _cold_start(folder)
+        yield _memory(folder)
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        _write_modules(folder / "generated", [_chain(_STEPS)])
+        yield _step_over_stdio(folder)
+        yield _durable_step(folder)
+
+
+def _write_modules(folder: Path, texts: list[str]) -> None:
+    project = Project(CONFIG)
+    for number, text in enumerate(texts):
+        load_unit(f"flow-{number}.yaml", text.encode(), CONFIG, project)
+    folder.mkdir()
+    for module in compile_project(project, {unit: unit.source.path for unit in project.units}).modules:
+        (folder / module.file_name).write_text(module.text, encoding="utf-8")
+
+
+def _chain(steps: int) -> str:
+    """Commands one after the other, each answer kept in the same field."""
+    head = 'name: chain\nversion: "1.0.0"\nsteps:\n'
+    step = "  - {{id: step-{0}, type: shell, command: make step-{0}, output_to: last}}\n"
+    return head + "".join(step.format(number) for number in range(steps))
+
+
+def _cold_start(folder: Path) -> Row:
+    ours, bare = our_command(folder / "cold.db"), BARE_COMMAND
+    pairs = [(start_seconds(ours, folder), start_seconds(bare, folder)) for _ in range(_STARTS + 1)][1:]
+    mine, floor = (statistics.median(times) for times in zip(*pairs, strict=True))
+    detail = f"{mine:.2f} s and {floor:.2f} s of processor time"
+    return Row("cold start to the first answer, to a bare SDK server", mine / floor, 1.15, detail=detail)
+
+
+def _memory(folder: Path) -> Row:
+    with started(BARE_COMMAND, folder) as bare:
+        bare.hello()
+        bare.ready()
+        bare.call("echo", workflow_id="x", step_id="y", result=_RESULT)
+        floor = bare.resident
+    with started(our_command(folder / "memory.db"), folder) as server:
+        server.hello()
+        server.ready()
+        assert len(server.call("list_workflows")["workflows"]) == 20
+        mine = server.resident
+    detail = f"{mine / 2**20:.0f} MB and {floor / 2**20:.0f} MB"
+    return Row("memory with 20 workflows loaded, to a bare SDK server", mine / floor, 1.3, detail=detail)
+
+
+def _step_over_stdio(folder: Path) -> Row:
+    with (
+        started(BARE_COMMAND, folder) as bare,
+        started(our_command(folder / "stdio.db"), folder) as server,
+    ):
+        for one in (bare, server):
+            one.hello()
+            one.ready()
+        run = str(server.call("start_workflow", workflow="chain")["workflow_id"])
+        floor, mine = _alternating(lambda number: _echo(bare, run, number), lambda number: _submit(server, run, number))
+    detail = f"{mine * 1000:.1f} ms and {floor * 1000:.1f} ms"
+    return Row("one durable step over MCP stdio, to a bare echo tool", mine / floor, 1.5, detail=detail)
+
+
+def _echo(server: Server, run: str, number: int) -> None:
+    server.call("echo", workflow_id=run, step_id=f"step-{number}", result=_RESULT)
+
+
+def _submit(server: Server, run: str, number: int) -> None:
+    server.call("submit_result", workflow_id=run, step_id=f"step-{number}", result=_RESULT)
+
+
+def _alternating(one: Callable[[int], None], other: Callable[[int], None]) -> tuple[float, float]:
+    """The median seconds of each, measured turn by turn: whatever else the machine does hits both."""
+    times: tuple[list[float], list[float]] = ([], [])
+    for number in range(_STEPS):
+        for work, found in zip((one, other), times, strict=True):
+            start = perf_counter()
+            work(number)
+            found.append(perf_counter() - start)
+    # The first calls load what the later ones use.
+    return statistics.median(times[0][10:]), statistics.median(times[1][10:])
+
+
+def _durable_step(folder: Path) -> Row:
+    service = SqliteService.open(folder / "service.db", folder / "generated")
+    run = str(service.start("chain")["workflow_id"])
+    floor_file = Floor(folder / "floor.db", service, run)
+    floor, mine = _alternating(
+        lambda number: floor_file.write(), lambda number: service.submit(run, f"step-{number}", _RESULT) and None
+    )
+    floor_file.close()
+    service.close()
+    detail = f"{mine * 1000:.2f} ms and {floor * 1000:.2f} ms"
+    return Row("one durable step in the service, to a bare transaction", mine / floor, 2.5, detail=detail)

@@ -1,0 +1,213 @@
+"""What the agent reads: one shape, the exact next call, and nothing that it did not ask for."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from tests.runtime.support import OK, TWO, Box, children, step_ids, steps
+from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
+
+
+def test_a_start_brings_the_first_action_and_the_call_that_answers_it(box: Box) -> None:
+    reply = box.compile(TWO).service.start("w", {}, actor="tool-1")
+    run = reply["workflow_id"]
+    assert reply == {
+        "workflow_id": run,
+        "status": "pending_action",
+        "action": {
+            "step_id": "build",
+            "type": "shell",
+            "parameters": {"command": "make", "timeout": 30},
+            "instruction": "Run this command and submit its stdout, stderr and exit_code.",
+            "result_schema": {
+                "type": "object",
+                "properties": {
+                    "stdout": {"type": "string"},
+                    "stderr": {"type": "string"},
+                    "exit_code": {"type": "integer"},
+                    "duration": {"type": "number"},
+                    "timed_out": {"type": "boolean"},
+                },
+                "required": ["stdout", "stderr", "exit_code"],
+            },
+        },
+        "next": f'submit_result(workflow_id="{run}", step_id="build", result=<as the action says>)',
+    }
+    assert list(reply)[-1] == "next"
+
+
+def test_a_submit_brings_the_next_action_and_the_last_one_the_result(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    reply = service.submit(run, "build", {**OK, "exit_code": 4})
+    assert reply["action"]["parameters"]["command"] == "test 4"
+    reply = service.submit(run, "test", {**OK, "exit_code": 5})
+    assert reply == {
+        "workflow_id": run,
+        "status": "completed",
+        "result": 5,
+        "next": "nothing: the run is completed",
+    }
+
+
+def test_a_failed_run_says_what_failed_where_and_what_to_do(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    reply = service.submit(run, "build", {"error": "no compiler"})
+    assert (reply["status"], reply["next"]) == ("failed", "nothing: the run is failed")
+    error = reply["error"]
+    assert (error["code"], error["message"], error["step_id"]) == ("agent_error", "no compiler", "build")
+    assert error["hint"].endswith("See workflows/w.yaml:5.")
+
+
+def test_several_pending_actions_come_as_a_list(box: Box) -> None:
+    text = steps(
+        "{id: p, type: parallel, branches: {x: [{id: a, type: shell, command: x}],"
+        " y: [{id: b, type: shell, command: y}]}}"
+    )
+    service = box.compile(text).service
+    reply = service.start("w")
+    assert "action" not in reply
+    assert step_ids(reply) == ["a", "b"]
+    assert 'step_id=<each of "a", "b", in any order>' in reply["next"]
+    reply = service.submit(reply["workflow_id"], "b", OK)
+    assert step_ids(reply) == ["a"]
+
+
+def test_replies_carry_no_state(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    reply = service.submit(run, "build", {**OK, "stdout": "a secret the agent has seen once"})
+    for shown in (reply, service.status(run), service.next_step(run), service.runs(), service.state(run)):
+        assert "a secret" not in json.dumps(shown)
+
+
+def test_status_tells_the_workflow_and_how_far_it_is(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    box.clock.pass_(5)
+    service.submit(run, "build", OK)
+    reply = service.status(run)
+    assert reply["workflow"] == "w"
+    assert reply["progress"] == {
+        "events": 2,
+        "steps_entered": 2,
+        "started": "2023-11-14T22:13:20.000Z",
+        "updated": "2023-11-14T22:13:25.000Z",
+    }
+    assert list(reply)[-1] == "next"
+    assert reply["action"] == service.next_step(run)["action"]
+
+
+def test_state_gives_the_fields_that_were_asked_for_and_no_others(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "build", OK)
+    assert service.state(run)["fields"] == {"built": 43}
+    assert service.state(run, ["built"])["state"] == {"built": OK}
+    with pytest.raises(NotFoundError, match=r"has no `bult`\. Did you mean `built`\?"):
+        service.state(run, ["bult"])
+
+
+def test_runs_lists_those_under_way_the_newest_first(box: Box) -> None:
+    service = box.compile(TWO).service
+    first = service.start("w")["workflow_id"]
+    box.clock.pass_(1)
+    second = service.start("w")["workflow_id"]
+    third = service.start("w")["workflow_id"]
+    service.cancel(second, "no")
+    shown = service.runs()["runs"]
+    assert [run["workflow_id"] for run in shown] == [third, first]
+    assert shown[0]["status"] == "pending_action"
+    assert shown[0]["pending"] == ["build"]
+    assert [run["workflow_id"] for run in service.runs("cancelled")["runs"]] == [second]
+    assert len(service.runs("all")["runs"]) == 3
+    with pytest.raises(RequestError, match="there is no status 'done'"):
+        service.runs("done")
+
+
+def test_long_lists_come_in_parts(box: Box) -> None:
+    service = box.compile(TWO).service
+    ids = [service.start("w")["workflow_id"] for _ in range(5)][::-1]
+    part = service.runs(limit=2)
+    assert [run["workflow_id"] for run in part["runs"]] == ids[:2]
+    assert part["next"] == f'list_runs(status="open", before="{ids[1]}")'
+    rest = service.runs(limit=3, before=ids[1])
+    assert [run["workflow_id"] for run in rest["runs"]] == ids[2:]
+    assert "next" not in rest
+
+
+def test_cancelling_says_so_and_saying_it_twice_changes_nothing(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    reply = service.cancel(run, "changed my\nmind", actor="me")
+    assert reply == {
+        "workflow_id": run,
+        "status": "cancelled",
+        "reason": "changed my mind",
+        "next": "nothing: the run is cancelled",
+    }
+    assert service.cancel(run, "again")["reason"] == "changed my mind"
+    assert len(service.history(run)["events"]) == 2
+
+
+def test_a_run_that_has_ended_cannot_be_cancelled(box: Box) -> None:
+    service = box.compile(steps("{id: a, type: return, value: 1}")).service
+    run = service.start("w")["workflow_id"]
+    with pytest.raises(RefusedError, match="completed already"):
+        service.cancel(run)
+
+
+def test_a_start_with_wrong_inputs_names_every_problem_and_starts_nothing(box: Box) -> None:
+    text = steps(
+        "{id: a, type: shell, command: 'echo {{ inputs.n }} {{ inputs.s | shquote }}'}",
+        head="inputs: {n: {type: number, required: true}, s: {type: string, default: x}}",
+    )
+    service = box.compile(text).service
+    with pytest.raises(RequestError) as caught:
+        service.start("w", {"s": 3, "x": 1})
+    for part in ("`n` is required", "`s` must be text", "`x` is not an input"):
+        assert part in str(caught.value)
+    assert service.runs("all")["runs"] == []
+
+
+def test_an_unknown_workflow_is_answered_with_those_that_exist(box: Box) -> None:
+    service = box.compile(TWO).service
+    with pytest.raises(NotFoundError, match=r"there is no workflow `ww`\. Did you mean `w`"):
+        service.start("ww")
+
+
+def test_before_anything_is_compiled_the_answer_says_so(box: Box) -> None:
+    with pytest.raises(NotFoundError, match="Run `wfc compile` first"):
+        box.service.start("w")
+
+
+@pytest.mark.parametrize(
+    "run", ["../x", "a\0b", "", "x" * 129, "ä", " a", "a b", "'; DROP TABLE runs; --", 3, None]
+)
+def test_what_is_no_id_is_refused_before_anything_is_read(box: Box, run: str) -> None:
+    service = box.service
+    for call in (service.status, service.next_step, service.state, service.history, service.cancel):
+        with pytest.raises(RequestError, match="`workflow_id`"):
+            call(run)
+    with pytest.raises(RequestError, match="`workflow_id`"):
+        service.submit(run, "a", 1)
+
+
+def test_ids_cannot_be_guessed(box: Box) -> None:
+    service = box.compile(TWO).service
+    ids = {service.start("w")["workflow_id"] for _ in range(20)}
+    assert len(ids) == 20
+    assert all(len(run) == 26 and run.isalnum() for run in ids)
+
+
+def test_a_child_s_reply_does_not_give_its_parent_away(box: Box) -> None:
+    box.compile(
+        steps("{id: c, type: call, workflow: v, with: {}, output_to: o}"), TWO.replace("name: w", "name: v")
+    )
+    parent = box.service.start("w")
+    [child] = children(parent)
+    shown = json.dumps([box.service.status(child), box.service.history(child), box.service.state(child)])
+    assert parent["workflow_id"] not in shown

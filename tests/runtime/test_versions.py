@@ -1,0 +1,174 @@
+"""Pinned definitions: a run goes on with the version that it started with."""
+
+from __future__ import annotations
+
+import sqlite3
+
+import pytest
+
+from tests.runtime.support import OK, TWO, Box, children, step_ids, steps
+from wfc_runtime.errors import DefinitionError, RefusedError
+
+CHANGED = TWO.replace("command: make", "command: make all").replace("id: test", "id: verify")
+LONGER = TWO.replace("steps:\n", "steps:\n  - {id: first, type: shell, command: pull}\n")
+
+
+def test_a_recompiled_workflow_does_not_change_under_a_run(box: Box) -> None:
+    run = box.compile(TWO).service.start("w")["workflow_id"]
+    box.compile(CHANGED)
+    assert step_ids(box.service.submit(run, "build", OK)) == ["test"]
+    assert box.service.start("w")["action"]["parameters"]["command"] == "make all"
+
+
+def test_it_goes_on_even_in_a_new_process_that_never_saw_the_old_module(box: Box) -> None:
+    run = box.compile(TWO).service.start("w")["workflow_id"]
+    box.compile(CHANGED)
+    service = box.restart()
+    assert step_ids(service.submit(run, "build", OK)) == ["test"]
+    assert service.submit(run, "test", OK)["status"] == "completed"
+
+
+def test_it_goes_on_even_when_the_module_is_gone(box: Box) -> None:
+    run = box.compile(TWO).service.start("w")["workflow_id"]
+    (box.generated / "w.py").unlink()
+    service = box.restart()
+    assert step_ids(service.submit(run, "build", OK)) == ["test"]
+
+
+def test_two_versions_run_side_by_side(box: Box) -> None:
+    old = box.compile(TWO).service.start("w")["workflow_id"]
+    new = box.compile(CHANGED).service.start("w")["workflow_id"]
+    assert step_ids(box.service.submit(old, "build", OK)) == ["test"]
+    assert step_ids(box.service.submit(new, "build", OK)) == ["verify"]
+
+
+def test_a_new_version_with_the_same_body_is_the_same_version(box: Box) -> None:
+    box.compile(TWO).service.start("w")
+    box.compile(TWO + "# a comment\n").service.start("w")
+    with sqlite3.connect(box.state) as connection:
+        assert connection.execute("SELECT count(*) FROM modules").fetchone() == (1,)
+    connection.close()
+
+
+def lose_module(box: Box) -> None:
+    """What a store looks like whose modules were kept by nobody."""
+    box.close()
+    with sqlite3.connect(box.state) as connection:
+        connection.execute("PRAGMA foreign_keys = 0")
+        connection.execute("DELETE FROM modules")
+    connection.close()
+
+
+def test_a_run_whose_version_cannot_be_had_says_how_to_move_or_end_it(box: Box) -> None:
+    run = box.compile(TWO).service.start("w")["workflow_id"]
+    box.compile(LONGER)
+    lose_module(box)
+    with pytest.raises(DefinitionError) as caught:
+        box.service.submit(run, "build", OK)
+    assert caught.value.code == "definition_missing"
+    assert f"`wfc runs migrate {run}` moves it" in caught.value.hint
+    assert f'cancel_workflow(workflow_id="{run}") ends it' in caught.value.hint
+
+
+def test_it_says_which_steps_went_away_when_it_could_not_move_either(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "build", OK)
+    box.compile(CHANGED)
+    lose_module(box)
+    with pytest.raises(DefinitionError) as caught:
+        box.service.status(run)
+    assert "It can't move to the current version, which has no step `test`" in caught.value.hint
+
+
+def test_such_a_run_can_still_be_cancelled_with_its_children(box: Box) -> None:
+    caller = steps("{id: c, type: call, workflow: w, with: {}, output_to: o}", name="caller")
+    reply = box.compile(TWO, caller).service.start("caller")
+    [child] = children(reply)
+    for name in ("w.py", "caller.py"):
+        (box.generated / name).unlink()
+    lose_module(box)
+    assert box.service.cancel(reply["workflow_id"], "lost")["status"] == "cancelled"
+    assert [run["status"] for run in box.service.runs("all")["runs"]] == ["cancelled"]
+    row = box.service.store.queries.run(child)
+    assert row is not None
+    assert row.status == "cancelled"
+
+
+def test_a_kept_module_that_was_tampered_with_is_not_loaded(box: Box) -> None:
+    run = box.compile(TWO).service.start("w")["workflow_id"]
+    box.compile(LONGER).close()
+    with sqlite3.connect(box.state) as connection:
+        connection.execute("UPDATE modules SET text = replace(text, 'command', 'kommand')")
+    connection.close()
+    with pytest.raises(DefinitionError, match="has been edited"):
+        box.service.status(run)
+
+
+def test_a_run_moves_to_the_current_version_when_told_to(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    box.compile(TWO.replace("id: done", "id: extra, type: shell, command: more}\n  - {id: done"))
+    reply = service.migrate(run, actor="me")
+    assert step_ids(reply) == ["build"]
+    service.submit(run, "build", OK)
+    assert step_ids(service.submit(run, "test", OK)) == ["extra"]
+    event = service.history(run)["events"][1]
+    assert (event["event"], event["actor"]) == ("migrated", "me")
+    assert event["from"] != event["to"]
+
+
+def test_a_run_does_not_move_to_a_version_without_its_steps(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "build", OK)
+    box.compile(CHANGED)
+    before = service.history(run)
+    with pytest.raises(RefusedError, match="waits in `test`, which the current version of `w` does not have"):
+        service.migrate(run)
+    assert service.history(run) == before
+    assert step_ids(service.next_step(run)) == ["test"]
+
+
+def test_a_step_that_became_another_kind_of_step_is_in_the_way_too(box: Box) -> None:
+    service = box.compile(steps("{id: a, type: shell, command: x}")).service
+    run = service.start("w")["workflow_id"]
+    box.compile(steps("{id: a, type: call, workflow: v, with: {}}"), TWO.replace("name: w", "name: v"))
+    with pytest.raises(RefusedError, match="or has as something else"):
+        service.migrate(run)
+
+
+def test_children_move_with_their_parent(box: Box) -> None:
+    text = (
+        steps("{id: each, type: foreach, items: [1], task: t, output_to: o}")
+        + "tasks:\n  t:\n    inputs: {n: {type: number, required: true}}\n"
+        "    steps:\n      - {id: s, type: shell, command: 'echo {{ inputs.n }}'}\n"
+    )
+    service = box.compile(text).service
+    reply = service.start("w")
+    [child] = children(reply)
+    box.compile(text + "      - {id: more, type: shell, command: x}\n")
+    service.migrate(reply["workflow_id"])
+    assert step_ids(service.submit(child, "s", OK)) == ["more"]
+
+
+def test_runs_that_a_change_would_strand_are_named_with_the_steps_in_the_way(box: Box) -> None:
+    service = box.compile(TWO).service
+    stuck, free = service.start("w")["workflow_id"], service.start("w")["workflow_id"]
+    service.submit(stuck, "build", OK)
+    box.compile(CHANGED)
+    assert service.stranded("w") == {stuck: ["test"]}
+    assert free not in service.stranded("w")
+
+
+def test_a_visit_is_not_named_twice_after_a_move_into_a_loop(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "build", OK)
+    box.compile(
+        TWO.replace(
+            "id: done", "id: again, type: goto, target: build, max_iterations: 1, else: done}\n  - {id: done"
+        )
+    )
+    service.migrate(run)
+    assert step_ids(service.submit(run, "test", OK)) == ["build@2"]
