@@ -40,7 +40,7 @@ class Config:
     limits: CompileLimits = field(default_factory=CompileLimits)
     elicit: bool = False
     """Whether `wfc serve` asks the person directly, with a form of the client's."""
-    run_limits: dict[str, float] = field(default_factory=dict)
+    run_limits: dict[str, int] = field(default_factory=dict)
     """What a run may ask for, where it differs from the defaults."""
     configured: bool = False
     """Whether a [tool.wfc] table was found."""
@@ -132,23 +132,23 @@ def _flag(where: str, key: str, value: Any) -> bool:
 
 def _limits(where: str, value: Any) -> CompileLimits:
     known = {item.name for item in fields(CompileLimits)}
-    return CompileLimits(**_numbers(where, "limits", value, known, (int,)))
+    return CompileLimits(**_numbers(where, "limits", value, known))
 
 
-def _run_limits(where: str, value: Any) -> dict[str, float]:
+def _run_limits(where: str, value: Any) -> dict[str, int]:
     # Not at the top: only a project that has this table pays for it.
     from wfc_runtime.machine.limits import Limits
 
     known = {item.name for item in fields(Limits) if item.name != "expressions"}
-    return _numbers(where, "run_limits", value, known, (int, float))
+    return _numbers(where, "run_limits", value, known)
 
 
-def _numbers(where: str, table: str, value: Any, known: set[str], kinds: tuple[type, ...]) -> dict[str, Any]:
+def _numbers(where: str, table: str, value: Any, known: set[str]) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise ConfigError(f"{where}: [tool.wfc.{table}] must be a table")
     for key, number in value.items():
         if key not in known:
             raise ConfigError(f"{where}: [tool.wfc.{table}] has no limit `{key}`; {did_you_mean(key, known)}")
-        if not isinstance(number, kinds) or isinstance(number, bool) or number < 1:
+        if not isinstance(number, int) or isinstance(number, bool) or number < 1:
             raise ConfigError(f"{where}: [tool.wfc.{table}] {key} must be a whole number of 1 or more")
     return value

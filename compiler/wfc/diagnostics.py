@@ -52,6 +52,8 @@ class Diagnostic:
     fix: Fix | None = None
     step: str | None = field(default=None)
     """The id of the step it is about, where there is one."""
+    flow: tuple[Note, ...] = ()
+    """The way that a value took to the place of the finding, source first."""
 
     @property
     def path(self) -> str:

@@ -99,5 +99,7 @@ def start_seconds(command: tuple[str, ...], cwd: Path) -> float:
     """Processor time from nothing to an answered `initialize`."""
     with started(command, cwd) as server:
         server.hello()
-        fields = Path(f"/proc/{server.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        fields = (
+            Path(f"/proc/{server.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+        )
         return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")

@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from random import Random
 from typing import Any
 
+import pytest
+
 from tests.property.answers import answer
-from wfc_runtime.errors import InvalidRequest, Refused, StepFailed
+from wfc_runtime.errors import RefusedError, RequestError, StepError
 from wfc_runtime.machine import Machine, Workflow
 from wfc_runtime.machine.events import Child, ChildEnded, Clock, Event, Outcome, Start, Submit
 from wfc_runtime.machine.inputs import bind_item, check_inputs
@@ -74,7 +76,7 @@ class Agent:
             given = bind_item(machine, child.scope.get("item")) if child.inputs is None else child.inputs
             end = self._work(_Run(workflow, machine), check_inputs(machine, given, LIMITS), child.scope)
             result = {"value": end.result} if end.status == "completed" else {"error": end.error}
-        except (InvalidRequest, StepFailed) as error:
+        except (RequestError, StepError) as error:
             result = {"error": {"code": error.code, "message": error.message}}
         return ChildEnded(**self._stamp(), visit=child.visit, index=child.index, result=result)
 
@@ -84,12 +86,8 @@ class Agent:
         return run.send(event)
 
     def _refused(self, run: _Run, event: Event) -> None:
-        try:
+        with pytest.raises(RefusedError):
             run.send(event)
-        except Refused as refusal:
-            assert refusal.message
-        else:
-            raise AssertionError("what is worked by children takes no answer")
 
     def _stamp(self) -> dict[str, Any]:
         self.now += 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from hypothesis import strategies as st
+from tests.property.values import Chooser
 
 TEXT, NUMBER, BOOL, LIST, ANY = "text", "number", "bool", "list", "any"
 
@@ -63,7 +63,7 @@ _CONDITIONS = {
     TEXT: ("{} == 'ok'", "'a' in {}", "({} | trim) != ''", "{}.startswith('x')"),
     NUMBER: ("{} > 3", "{} != 0", "({} | int) % 2 == 0", "0 <= {} < 10"),
     BOOL: ("{}", "not {}", "{} == true"),
-    LIST: ("{} | length > 0", "'a' in {}"),
+    LIST: ("{} | length > 0", "{} is sequence"),
     ANY: ("{} is mapping", "{} is not none"),
 }
 _HOLES = {
@@ -75,44 +75,35 @@ _HOLES = {
 }
 
 
-@st.composite
-def conditions(draw: st.DrawFn, sight: Sight) -> Expression:
+def condition(choose: Chooser, sight: Sight) -> Expression:
     """A lone expression that is true or false."""
-    chosen = draw(st.lists(st.sampled_from(sight.readables()), min_size=1, max_size=2))
-    parts = [draw(st.sampled_from(_CONDITIONS[one.kind])).format(one.text) for one in chosen]
-    text = (
-        parts[0] if len(parts) == 1 else f"({parts[0]}) {draw(st.sampled_from(['and', 'or']))} ({parts[1]})"
-    )
+    chosen = choose.some(sight.readables(), 1, 2)
+    parts = [choose.pick(_CONDITIONS[one.kind]).format(one.text) for one in chosen]
+    text = parts[0] if len(parts) == 1 else f"({parts[0]}) {choose.pick(('and', 'or'))} ({parts[1]})"
     return Expression(f"{{{{ {text} }}}}", _fields(chosen))
 
 
-@st.composite
-def texts(draw: st.DrawFn, sight: Sight, shell: bool = False) -> Expression:
+def text(choose: Chooser, sight: Sight, shell: bool = False) -> Expression:
     """Text with holes, or without any. In a command each hole is quoted for the shell."""
-    chosen = draw(st.lists(st.sampled_from(sight.readables()), max_size=3))
-    parts = [draw(st.sampled_from(("echo", "look at", "go:\n", "über 日本", "it's")))]
+    chosen = choose.some(sight.readables(), 0, 3)
+    parts = [choose.pick(("echo", "look at", "go:\n", "über 日本", "it's"))]
     for one in chosen:
-        hole = draw(st.sampled_from(_HOLES[one.kind])).format(one.text)
+        hole = choose.pick(_HOLES[one.kind]).format(one.text)
         quote = " | string | shquote" if shell else ""
         parts.append(f"{{{{ ({hole}){quote} }}}}")
     return Expression(" ".join(parts), _fields(chosen))
 
 
-@st.composite
-def lone(draw: st.DrawFn, sight: Sight) -> tuple[Expression, str]:
+def lone(choose: Chooser, sight: Sight) -> tuple[Expression, str]:
     """A single hole that keeps the type of its value, which comes with it."""
-    one = draw(st.sampled_from(sight.readables()))
+    one = choose.pick(sight.readables())
     return Expression(f"{{{{ {one.text} }}}}", _fields([one])), one.kind
 
 
-@st.composite
-def lists(draw: st.DrawFn, sight: Sight) -> Expression:
+def list_of_texts(choose: Chooser, sight: Sight) -> Expression:
     """An expression that gives a list of texts."""
-    texts_in_sight = [one for one in sight.readables() if one.kind == TEXT]
-    one = draw(st.sampled_from(texts_in_sight))
-    made = draw(
-        st.sampled_from(("{}.split() | list", "[{}, 'b']", "{} | split(',')", "[{}] | unique | list"))
-    )
+    one = choose.pick([one for one in sight.readables() if one.kind == TEXT])
+    made = choose.pick(("{}.split() | list", "[{}, 'b']", "{} | split(',')", "[{}] | unique | list"))
     return Expression(f"{{{{ {made.format(one.text)} }}}}", _fields([one]))
 
 

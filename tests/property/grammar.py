@@ -7,10 +7,10 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from tests.property.expressions import INPUT_KINDS, LIST, NUMBER, TEXT, Kinds, Sight, texts
+from tests.property.expressions import INPUT_KINDS, LIST, NUMBER, TEXT, Kinds, Sight, text
 from tests.property.inputs import declarations
 from tests.property.steps import Writer
-from tests.property.values import STEMS, fresh, json_values, prose
+from tests.property.values import STEMS, Chooser
 from wfc.source.core_schema import resolve
 
 Tree = dict[str, Any]
@@ -36,37 +36,37 @@ steps:
 @st.composite
 def workflows(draw: st.DrawFn, depth: int = 3) -> Tree:
     """A workflow as the tree that its YAML says."""
+    choose = Chooser(draw)
     ids: set[str] = set()
-    tasks: dict[str, Tree] = {}
     names: set[str] = set()
-    name = draw(fresh(("odd", "Deploy-it", "a.b:c", "import", "State"), names))
-    for _ in range(draw(st.integers(0, 2))):
-        tasks[draw(fresh(STEMS, names))] = draw(_scope(ids, {}, depth - 1, task=True))
-    main = draw(_scope(ids, tasks, depth, task=False))
-    head: Tree = {"name": name, "version": "1.0.0"}
-    if draw(st.booleans()):
-        head["description"] = draw(prose())
+    tasks: dict[str, Tree] = {}
+    head: Tree = {
+        "name": choose.fresh(("odd", "Deploy-it", "a.b:c", "import", "State"), names),
+        "version": "1.0.0",
+    }
+    for _ in range(choose.number(0, 2)):
+        tasks[choose.fresh(STEMS, names)] = _scope(choose, ids, {}, depth - 1, task=True)
+    if choose.chance():
+        head["description"] = choose.prose()
+    main = _scope(choose, ids, tasks, depth, task=False)
     return {**head, **main, **({"tasks": tasks} if tasks else {})}
 
 
-@st.composite
-def _scope(draw: st.DrawFn, ids: set[str], tasks: dict[str, Tree], depth: int, task: bool) -> Tree:
+def _scope(choose: Chooser, ids: set[str], tasks: dict[str, Tree], depth: int, task: bool) -> Tree:
     """Inputs, initial state and steps, of a workflow or a task."""
-    inputs = draw(declarations(1 if task else 4))
+    inputs = declarations(choose, 1 if task else 3)
     sure = {name: INPUT_KINDS[decl["type"]] for name, decl in inputs.items() if _has_value(decl)}
     sight = Sight(sure, names={"index": NUMBER} if task else {})
-    writer = Writer(draw, ids, tasks)
+    writer = Writer(choose, ids, tasks)
     found: Tree = {"inputs": inputs}
-    if draw(st.booleans()):
+    if choose.chance():
         writer.counter = "count"
         writer.fields.add("count")
         sight.fields |= _INITIAL
-        found["initial_state"] = {"count": 0, "mood": "fine", "seen": ["a"], "raw": draw(json_values())}
-    steps = writer.block(sight, depth, most=6)
-    if draw(st.booleans()):
-        writer.lists.append(steps)
-        steps.append(_return(draw, ids, sight))
-    writer.lists = []
+        found["initial_state"] = {"count": 0, "mood": "fine", "seen": ["a"], "raw": choose.json()}
+    steps = writer.block(sight, depth, most=3 if task else 5)
+    if choose.chance():
+        steps.append(_return(choose, ids, sight))
     writer.resolve_jumps()
     return {**found, "steps": steps}
 
@@ -78,13 +78,13 @@ def _has_value(decl: Tree) -> bool:
     return bool(decl.get("required")) or decl.get("default") is not None
 
 
-def _return(draw: st.DrawFn, ids: set[str], sight: Sight) -> Tree:
-    one, other = draw(texts(sight)), draw(texts(sight))
-    step = {"id": draw(fresh(("done", "end", "return"), ids)), "type": "return"}
+def _return(choose: Chooser, ids: set[str], sight: Sight) -> Tree:
+    one, other = text(choose, sight), text(choose, sight)
+    step: Tree = {"id": choose.fresh(("done", "end", "return"), ids), "type": "return"}
     reads = sorted(one.reads | other.reads)
     if reads:
         step["needs_state"] = reads
-    step["value"] = {"text": one.text, "list": [other.text, draw(json_values(1))]}
+    step["value"] = {"text": one.text, "list": [other.text, choose.json(1)]}
     return step
 
 

@@ -20,10 +20,12 @@ _PIECES = (
 )  # fmt: skip
 _VALUES: tuple[Any, ...] = (
     None, True, 0, -1, 2.5, 10**400, float("nan"), float("inf"), "", " ", "x", "{{ state.gone }}", "{{ item }}", "{{",
-    "{{ 1 / 0 }}", "日本", "a\nb", "x" * 5000, [], {}, [[]], [None], [{}], {"": None}, {"goto": "nowhere"}, {"a": {"b": []}},
-    "@task", "build", "../x", ["a", "a"], {"type": "shell"}, [{"id": "a", "type": "shell", "command": "x"}],
+    "{{ 1 / 0 }}", "日本", "a\nb", "x" * 5000, [], {}, [[]], [None], [{}], {"": None}, {"goto": "nowhere"},
+    {"a": {"b": []}}, "@task", "build", "../x", ["a", "a"], {"type": "shell"},
+    [{"id": "a", "type": "shell", "command": "x"}],
 )  # fmt: skip
-_KEYS = tuple(dict.fromkeys([name for kind in STEP_TYPES.values() for name in kind.FIELDS])) + (
+_FIELDS = dict.fromkeys(name for kind in STEP_TYPES.values() for name in kind.FIELDS)
+_OTHERS = (
     "tasks",
     "inputs",
     "initial_state",
@@ -36,6 +38,7 @@ _KEYS = tuple(dict.fromkeys([name for kind in STEP_TYPES.values() for name in ki
     "0",
     "<<",
 )
+_KEYS = (*_FIELDS, *_OTHERS)
 
 
 @cache

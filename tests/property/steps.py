@@ -5,8 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from hypothesis import strategies as st
-
 from tests.property.expressions import (
     ANSWERS,
     ANY,
@@ -19,13 +17,13 @@ from tests.property.expressions import (
     Expression,
     Kinds,
     Sight,
-    conditions,
-    lists,
+    condition,
+    list_of_texts,
     lone,
-    texts,
+    text,
 )
 from tests.property.inputs import PATTERNS, sample
-from tests.property.values import FIELD_STEMS, STEMS, fresh, json_values, number, prose
+from tests.property.values import FIELD_STEMS, STEMS, Chooser
 
 Step = dict[str, Any]
 
@@ -71,7 +69,7 @@ class Jump:
 class Writer:
     """Writes the steps of one scope."""
 
-    draw: st.DrawFn
+    choose: Chooser
     ids: set[str]
     tasks: dict[str, dict[str, Any]]
     fields: set[str] = field(default_factory=set)
@@ -83,7 +81,7 @@ class Writer:
         """One to `most` steps; in a loop some may leave it."""
         made: list[Step] = []
         self.lists.append(made)
-        for _ in range(self.draw(st.integers(1, most))):
+        for _ in range(self.choose.number(1, most)):
             made.append(self._step(sight, depth, loop))
         self.lists.pop()
         return made
@@ -91,7 +89,7 @@ class Writer:
     def resolve_jumps(self) -> None:
         for jump in self.jumps:
             names = jump.names()
-            name = self.draw(st.sampled_from(names)) if names else None
+            name = self.choose.pick(names) if names else None
             if jump.key == "on_error":
                 jump.step["on_error"] = {"goto": name} if name else "continue"
             elif name:
@@ -108,14 +106,14 @@ class Writer:
         kinds += ["condition", "condition", "while", "parallel"] if depth else []
         kinds += ["break", "continue"] if loop else []
         kinds += ["goto"] if any(self.lists) else []
-        kind = self.draw(st.sampled_from(kinds))
-        step: Step = {"id": self.draw(fresh(STEMS, self.ids)), "type": kind}
+        kind = self.choose.pick(kinds)
+        step: Step = {"id": self.choose.fresh(STEMS, self.ids), "type": kind}
         reads: set[str] = set()
         may_be_skipped = self._when(step, sight, reads, always=kind in ("break", "continue", "goto"))
         inner = sight.inside() if may_be_skipped else sight
         kept = getattr(self, f"_{kind}")(step, inner, reads, depth)
-        if self._chance(4):
-            step["description"] = self.draw(prose())
+        if self.choose.chance(4):
+            step["description"] = self.choose.prose()
         if kept is not None:
             self._keep(step, inner, kept, sure=not self._failure(step, kind))
         if reads:
@@ -123,27 +121,27 @@ class Writer:
         return step
 
     def _when(self, step: Step, sight: Sight, reads: set[str], always: bool) -> bool:
-        if not always and not self._chance(4):
+        if not always and not self.choose.chance(4):
             return False
-        step["when"] = self._use(conditions(sight), reads)
+        step["when"] = self._use(condition(self.choose, sight), reads)
         return True
 
     def _keep(self, step: Step, sight: Sight, kinds: Kinds, sure: bool) -> None:
-        if not kinds or not self.draw(st.booleans()):
+        if not kinds or not self.choose.chance():
             return
-        step["output_to"] = self.draw(fresh(FIELD_STEMS, self.fields))
+        step["output_to"] = self.choose.fresh(FIELD_STEMS, self.fields)
         if sure:
             sight.fields[step["output_to"]] = kinds
 
     def _failure(self, step: Step, kind: str) -> bool:
         """What to do when it fails; whether the flow goes on then without its result."""
-        if kind in ("shell", "mcp_call", "delegate", "foreach", "call") and self._chance(4):
-            step["retry"] = {"max_attempts": self.draw(number())}
-            if self._chance(2):
+        if kind in ("shell", "mcp_call", "delegate", "foreach", "call") and self.choose.chance(4):
+            step["retry"] = {"max_attempts": self.choose.number(1, 5)}
+            if self.choose.chance():
                 step["retry"] |= {"delay_seconds": 2, "backoff": 1.5}
-        if kind not in ("prompt", "wait") and self._chance(4):
-            step["on_error"] = self.draw(st.sampled_from(["fail", "continue"]))
-            if self._chance(2):
+        if kind not in ("prompt", "wait") and self.choose.chance(4):
+            step["on_error"] = self.choose.pick(("fail", "continue"))
+            if self.choose.chance():
                 self._jump(step, "on_error")
             return True
         return False
@@ -151,51 +149,51 @@ class Writer:
     # -- actions ----------------------------------------------------------------
 
     def _shell(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        step["command"] = self._use(texts(sight, shell=True), reads)
-        if self._chance(3):
-            step["timeout"] = self.draw(st.sampled_from([5, 60, 2.5]))
+        step["command"] = self._use(text(self.choose, sight, shell=True), reads)
+        if self.choose.chance(3):
+            step["timeout"] = self.choose.pick((5, 60, 2.5))
         return SHELL
 
     def _mcp_call(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        step["tool"] = self.draw(st.sampled_from(["github.create_issue", "search", "db.run"]))
-        if self._chance(2):
+        step["tool"] = self.choose.pick(("github.create_issue", "search", "db.run"))
+        if self.choose.chance():
             step["parameters"] = {
-                "title": self._use(texts(sight), reads),
-                "raw": self.draw(json_values()),
-                "more": [{"x": self._use(texts(sight), reads)}],
+                "title": self._use(text(self.choose, sight), reads),
+                "raw": self.choose.json(),
+                "more": [{"x": self._use(text(self.choose, sight), reads)}],
             }
         return self._schema(step, (("", ANY),))
 
     def _delegate(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        step["instructions"] = self._use(texts(sight), reads)
-        step["agent"] = self.draw(st.sampled_from(["@reviewer", "@code-reviewer", None]))
+        step["instructions"] = self._use(text(self.choose, sight), reads)
+        step["agent"] = self.choose.pick(("@reviewer", "@code-reviewer", None))
         return self._schema(step, DELEGATED)
 
     def _schema(self, step: Step, without: Kinds) -> Kinds:
-        if not self._chance(2):
+        if not self.choose.chance():
             return without
         step["result_schema"] = SCHEMA
         return SCHEMA_KINDS
 
     def _prompt(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        kind = step["prompt_type"] = self.draw(st.sampled_from(sorted(ANSWERS)))
-        step["message"] = self._use(texts(sight), reads)
+        kind = step["prompt_type"] = self.choose.pick(sorted(ANSWERS))
+        step["message"] = self._use(text(self.choose, sight), reads)
         if kind == "choice":
             step["options"] = [
                 "go on",
                 "it's over",
-                *([self._use(texts(sight), reads)] if self._chance(3) else []),
+                *([self._use(text(self.choose, sight), reads)] if self.choose.chance(3) else []),
             ]
-        if kind == "text" and self._chance(2):
-            step["validation"] = self.draw(
-                st.sampled_from([{"pattern": pattern} for pattern in PATTERNS] + [{"min_length": 1}])
+        if kind == "text" and self.choose.chance():
+            step["validation"] = self.choose.pick(
+                [*({"pattern": one} for one in PATTERNS), {"min_length": 1}]
             )
         return ANSWERS[kind]
 
     def _wait(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        step["duration_seconds"] = self.draw(st.sampled_from([1, 30, 0.5]))
-        if self._chance(2):
-            step["message"] = self._use(texts(sight), reads)
+        step["duration_seconds"] = self.choose.pick((1, 30, 0.5))
+        if self.choose.chance():
+            step["message"] = self._use(text(self.choose, sight), reads)
         return ((".resumed", BOOL),)
 
     # -- values and children ----------------------------------------------------
@@ -203,20 +201,20 @@ class Writer:
     def _set_state(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         updates: dict[str, Any] = {}
         kinds: dict[str, str] = {}
-        for _ in range(self.draw(st.integers(1, 3))):
-            name = self.draw(fresh(FIELD_STEMS, self.fields))
+        for _ in range(self.choose.number(1, 3)):
+            name = self.choose.fresh(FIELD_STEMS, self.fields)
             inner = Sight(sight.inputs, sight.fields, {**sight.names, **kinds})
-            match self.draw(st.sampled_from(["lone", "text", "literal", "list"])):
+            match self.choose.pick(("lone", "text", "literal", "list")):
                 case "lone":
-                    expression, kinds[name] = self.draw(lone(inner))
-                    updates[name] = self._use(st.just(expression), reads)
+                    expression, kinds[name] = lone(self.choose, inner)
+                    updates[name] = self._use(expression, reads)
                 case "text":
-                    updates[name], kinds[name] = self._use(texts(inner), reads), TEXT
+                    updates[name], kinds[name] = self._use(text(self.choose, inner), reads), TEXT
                 case "list":
-                    updates[name], kinds[name] = self._use(lists(inner), reads), LIST
+                    updates[name], kinds[name] = self._use(list_of_texts(self.choose, inner), reads), LIST
                 case _:
-                    updates[name] = self.draw(json_values())
-        if self.counter and self.draw(st.booleans()):
+                    updates[name] = self.choose.json()
+        if self.counter and self.choose.chance():
             updates[self.counter] = f"{{{{ state.{self.counter} + 1 }}}}"
             reads.add(self.counter)
         step["updates"] = updates
@@ -224,38 +222,38 @@ class Writer:
         return ()
 
     def _foreach(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        task = step["task"] = self.draw(st.sampled_from(sorted(self.tasks)))
-        step["items"] = self._use(lists(sight), reads)
-        step["agent"] = self.draw(st.sampled_from(["@task", "@reviewer", None]))
-        if self._chance(2):
-            step["sequential"] = self.draw(st.booleans())
-        if self._chance(2):
+        task = step["task"] = self.choose.pick(sorted(self.tasks))
+        step["items"] = self._use(list_of_texts(self.choose, sight), reads)
+        step["agent"] = self.choose.pick(("@task", "@reviewer", None))
+        if self.choose.chance():
+            step["sequential"] = self.choose.chance()
+        if self.choose.chance():
             step["max_items"] = 50
         declared = self.tasks[task]["inputs"]
-        if len(declared) > 1 or self._chance(3):
+        if len(declared) > 1 or self.choose.chance(3):
             given = {name: sample(decl) for name, decl in declared.items() if decl.get("required")}
             step["with"] = {**given, "target": "{{ item ~ index }}"}
         return (("", LIST),)
 
     def _call(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         step["workflow"] = "helper"
-        step["with"] = {"subject": self._use(texts(sight), reads)}
+        step["with"] = {"subject": self._use(text(self.choose, sight), reads)}
         return (("", ANY),)
 
     # -- control ----------------------------------------------------------------
 
     def _condition(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        step["if"] = self._use(conditions(sight), reads)
+        step["if"] = self._use(condition(self.choose, sight), reads)
         step["then"] = self.block(sight.inside(), depth - 1, most=3)
-        if self._chance(2):
+        if self.choose.chance():
             step["else"] = self.block(sight.inside(), depth - 1, most=2)
         return (("", BOOL),)
 
     def _while(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
-        step["if"] = self._use(conditions(sight), reads)
-        step["max_iterations"] = self.draw(st.integers(1, 3))
+        step["if"] = self._use(condition(self.choose, sight), reads)
+        step["max_iterations"] = self.choose.number(1, 3)
         step["steps"] = self.block(sight.inside(), depth - 1, most=3, loop=True)
-        if self._chance(2):
+        if self.choose.chance():
             step["on_error"] = "continue"
 
     def _parallel(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
@@ -263,8 +261,8 @@ class Writer:
         outer = self.lists, self.counter
         self.lists, self.counter = [], None  # a branch keeps to itself
         step["branches"] = {
-            self.draw(fresh(STEMS, names)): self.block(sight.inside(), depth - 1, most=2)
-            for _ in range(self.draw(st.integers(1, 3)))
+            self.choose.fresh(STEMS, names): self.block(sight.inside(), depth - 1, most=2)
+            for _ in range(self.choose.number(1, 3))
         }
         self.lists, self.counter = outer
 
@@ -274,18 +272,14 @@ class Writer:
     _continue = _break
 
     def _goto(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
-        step["max_iterations"] = self.draw(st.integers(1, 3))
+        step["max_iterations"] = self.choose.number(1, 3)
         self._jump(step, "target")
-        if self._chance(2):
+        if self.choose.chance():
             self._jump(step, "else")
 
     def _jump(self, step: Step, key: str) -> None:
         self.jumps.append(Jump(step, key, list(self.lists), [len(steps) for steps in self.lists]))
 
-    def _use(self, strategy: st.SearchStrategy[Expression], reads: set[str]) -> str:
-        expression = self.draw(strategy)
+    def _use(self, expression: Expression, reads: set[str]) -> str:
         reads |= expression.reads
         return expression.text
-
-    def _chance(self, one_in: int) -> bool:
-        return self.draw(st.integers(1, one_in)) == 1

@@ -91,7 +91,11 @@ PYTHON_NAMES = (
     "self",
     "running",
 )
-LIBRARY_NAMES = ["send", "states", "model", "name", "initial", "completed", "failed", "cancelled", "finished", "steps", "fields", "inputs", "error_x", "error_execution", "configuration", "events", "done_state_running", "submit", "recover", "retry", "State", "Machine", "Workflow"]
+LIBRARY_NAMES = (
+    "send", "states", "model", "name", "initial", "completed", "failed", "cancelled", "finished", "steps", "fields",
+    "inputs", "error_x", "error_execution", "configuration", "events", "done_state_running", "submit", "recover",
+    "retry", "State", "Machine", "Workflow",
+)  # fmt: skip
 
 CASES = [
     _case(

@@ -10,7 +10,7 @@ import pytest
 from tests.e2e.command import wfc
 from tests.property.modules import imported
 from tests.property.survival import CONFIG, survived
-from tests.robustness.cases import CASES, Case
+from tests.robustness.cases import CASES, RIGHT, Case
 from tests.robustness.measured import measured
 from wfc.cli.output import FORMATS
 from wfc.diagnostics import Severity
@@ -77,8 +77,9 @@ def test_file_names_can_be_anything(tmp_path: Path, name: str) -> None:
 def test_a_folder_called_like_a_workflow_and_a_dangling_link_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "folder.yaml").mkdir()
     (tmp_path / "link.yaml").symlink_to("nowhere")
+    (tmp_path / "odd.yaml").write_text(RIGHT, encoding="utf-8")
     done = wfc("check", ".", cwd=tmp_path)
-    assert (done.status, done.err) == (0, "")
+    assert (done.status, done.out, done.err) == (0, "checked 1 workflow: all clean\n", "")
 
 
 def test_a_folder_that_contains_itself_is_read_once(tmp_path: Path) -> None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import multiprocessing
 import os
 import sqlite3
 import stat
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -159,21 +160,30 @@ def test_a_store_that_somebody_else_holds_for_too_long_is_said_to_be_busy(box: B
     store.close()
 
 
-def _open_store(path: Path, gate: object) -> None:
-    gate.wait()  # type: ignore[attr-defined]
-    Store(path).close()
+OPENER = """
+import sys
+from pathlib import Path
+from wfc_runtime.store import Store
+
+print("ready", flush=True)
+sys.stdin.readline()
+Store(Path(sys.argv[1])).close()
+"""
 
 
 def test_processes_that_create_the_store_together_all_find_it_whole(tmp_path: Path) -> None:
-    context = multiprocessing.get_context("fork")
-    gate = context.Barrier(6)
     path = tmp_path / ".wfc" / "state.db"
-    workers = [context.Process(target=_open_store, args=(path, gate)) for _ in range(6)]
-    for worker in workers:
-        worker.start()
-    for worker in workers:
-        worker.join(20)
-    assert [worker.exitcode for worker in workers] == [0] * 6
+    command = [sys.executable, "-c", OPENER, str(path)]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    openers = [subprocess.Popen(command, text=True, **pipes) for _ in range(4)]  # type: ignore[call-overload]
+    for opener in openers:
+        assert opener.stdout.readline() == "ready\n"
+    for opener in openers:
+        opener.stdin.write("go\n")
+        opener.stdin.flush()
+    for opener in openers:
+        _, errors = opener.communicate(timeout=60)
+        assert (opener.returncode, errors) == (0, "")
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)

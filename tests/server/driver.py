@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 import sys
-from collections.abc import Awaitable, Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,8 +13,9 @@ from typing import Any
 
 from anyio.from_thread import BlockingPortal
 from mcp import Client, MCPError, StdioServerParameters
+from mcp.client.session import ElicitationFnT
 from mcp.client.stdio import stdio_client
-from mcp_types import ElicitRequestParams, ElicitResult
+from mcp_types import TextContent
 
 ERAS = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 """The protocol versions, and how the client is told to speak each."""
@@ -24,7 +25,6 @@ _WAIT_SECONDS = 60
 _WITH_ID = 'echo $$ > "$0"; exec "$@"'
 
 Reply = dict[str, Any]
-OnForm = Callable[[Any, ElicitRequestParams], Awaitable[ElicitResult]]
 
 
 class ToolRefusedError(Exception):
@@ -47,6 +47,7 @@ class Agent:
         result = self.portal.call(lambda: self.client.call_tool(tool, given, meta=meta))
         if result.is_error:
             [content] = result.content
+            assert isinstance(content, TextContent)
             raise ToolRefusedError(content.text)
         assert result.content == []
         assert isinstance(result.structured_content, dict)
@@ -105,7 +106,7 @@ class Place:
         self,
         *options: str,
         mode: str = "auto",
-        on_form: OnForm | None = None,
+        on_form: ElicitationFnT | None = None,
         env: dict[str, str] | None = None,
     ) -> Iterator[Agent]:
         """A server of its own, with a client connected to it."""

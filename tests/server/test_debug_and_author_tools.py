@@ -108,7 +108,7 @@ def test_an_inline_workflow_with_errors_is_not_started(agent: Agent) -> None:
     assert "`start` is required" in agent.refusal("execute_inline_workflow", yaml=ADD)
 
 
-def test_a_large_state_field_comes_as_a_resource_to_read(agent: Agent) -> None:
+def test_large_values_come_as_resources_to_read(agent: Agent) -> None:
     run = str(agent.call("start_workflow", workflow="keep")["workflow_id"])
     text = "word " * 20_000
     reply = agent.call("submit_result", workflow_id=run, step_id="fetch", result={"response": text})
@@ -121,3 +121,8 @@ def test_a_large_state_field_comes_as_a_resource_to_read(agent: Agent) -> None:
     ended = agent.call("submit_result", workflow_id=run, step_id="show", result={"response": "done"})
     assert ended["status"] == "completed"
     assert json.loads(agent.read(ended["result"]["resource"]))["text"] == {"response": text}
+    history = agent.call("get_workflow_history", workflow_id=run)
+    assert len(str(history)) < 50_000
+    shown = history["events"][1]["result"]
+    assert shown["resource"] == f"wfc://runs/{run}/history"
+    assert json.loads(agent.read(shown["resource"]))["events"][1]["result"] == {"response": text}

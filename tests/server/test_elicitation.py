@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import pytest
 from anyio.from_thread import BlockingPortal
 from mcp import MCPError
-from mcp_types import ElicitRequestParams, ElicitResult
+from mcp_types import ElicitRequestParams, ElicitResult, InputRequiredResult
 
 from tests.server.conftest import make_place
 from tests.server.driver import ERAS, Agent, Place, Reply
@@ -30,9 +31,9 @@ class Person:
     answers: list[dict[str, Any] | str] = field(default_factory=list)
     seen: list[tuple[str, dict[str, Any]]] = field(default_factory=list)
 
-    async def on_form(self, _: Any, form: ElicitRequestParams) -> ElicitResult:
-        assert form.mode == "form"
-        self.seen.append((form.message, form.requested_schema))
+    async def on_form(self, context: Any, params: ElicitRequestParams) -> ElicitResult:
+        assert params.mode == "form"
+        self.seen.append((params.message, params.requested_schema))
         answer = self.answers.pop(0) if self.answers else "cancel"
         if isinstance(answer, dict):
             return ElicitResult(action="accept", content=answer)
@@ -57,7 +58,7 @@ def ask_all(agent: Agent) -> Reply:
     return agent.call("start_workflow", workflow="ask-all")
 
 
-@pytest.fixture(scope="module", params=ERAS.values(), ids=ERAS)
+@pytest.fixture(scope="module", params=list(ERAS.values()), ids=list(ERAS))
 def meeting(
     request: pytest.FixtureRequest,
     tmp_path_factory: pytest.TempPathFactory,
@@ -154,12 +155,9 @@ def test_a_question_outlives_the_server_that_asked_it(place: Place) -> None:
     """In the newer era the client brings the answer and the sealed state to whichever process is there then."""
     person = Person()
     with place.server("--elicit", on_form=person.on_form) as first:
-        asked = first.portal.call(
-            lambda: first.client.session.call_tool(
-                "start_workflow", {"workflow": "ask-all"}, allow_input_required=True
-            )
-        )
-        assert asked.result_type == "input_required"
+        call = partial(first.client.session.call_tool, "start_workflow", {"workflow": "ask-all"})
+        asked = first.portal.call(partial(call, allow_input_required=True))
+        assert isinstance(asked, InputRequiredResult)
         first.kill()
     key = place.state.with_name("state.db.key")
     assert key.stat().st_mode & 0o777 == 0o600

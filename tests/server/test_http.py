@@ -12,12 +12,15 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import httpx2
 import pytest
 from anyio.from_thread import BlockingPortal
 from mcp import Client
+from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
+from mcp_types import ElicitRequestParams, ElicitResult
 
 from tests.server.conftest import make_place
 from tests.server.driver import ERAS, Agent, Place
@@ -56,7 +59,18 @@ class Endpoint:
 
 def serve(place: Place, token: str | None = TOKEN) -> Iterator[Endpoint]:
     env = {key: value for key, value in os.environ.items() if key != "WFC_TOKEN"}
-    command = [sys.executable, "-m", "wfc", "serve", "--state", str(place.state), "--http", "--port", "0"]
+    command = [
+        sys.executable,
+        "-m",
+        "wfc",
+        "serve",
+        "--state",
+        str(place.state),
+        "--elicit",
+        "--http",
+        "--port",
+        "0",
+    ]
     process = subprocess.Popen(
         command,
         cwd=place.folder,
@@ -119,11 +133,13 @@ def test_a_huge_body_is_refused_before_it_is_read(endpoint: Endpoint) -> None:
 
 
 @asynccontextmanager
-async def connected(endpoint: Endpoint, mode: str) -> AsyncIterator[Client]:
+async def connected(
+    endpoint: Endpoint, mode: str, on_form: ElicitationFnT | None = None
+) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {TOKEN}"}
     async with httpx2.AsyncClient(headers=headers, timeout=30) as web:
         transport = streamable_http_client(f"http://127.0.0.1:{endpoint.port}/mcp", http_client=web)
-        async with Client(transport, mode=mode) as client:
+        async with Client(transport, mode=mode, elicitation_callback=on_form) as client:
             yield client
 
 
@@ -135,6 +151,21 @@ def test_a_client_with_the_token_works_a_run(endpoint: Endpoint, portal: Blockin
         assert agent.call("get_workflow_status", workflow_id=run)["action"]["step_id"] == "look-up"
         history = json.loads(agent.read(f"wfc://runs/{run}/history"))
         assert history["events"][0]["actor"].startswith("session:" if mode == "legacy" else "mcp:")
+
+
+@pytest.mark.parametrize("mode", ERAS.values(), ids=ERAS)
+def test_the_person_is_asked_over_http_too(endpoint: Endpoint, portal: BlockingPortal, mode: str) -> None:
+    async def on_form(context: Any, params: ElicitRequestParams) -> ElicitResult:
+        if params.message == "Which colour?":
+            return ElicitResult(action="decline")
+        return ElicitResult(
+            action="accept", content={"acknowledged": True, "confirmed": True, "input": "pear"}
+        )
+
+    with portal.wrap_async_context_manager(connected(endpoint, mode, on_form)) as client:
+        reply = Agent(client, portal, Path(), Path()).call("start_workflow", workflow="ask-all")
+    assert reply["answered_by_person"] == ["tell", "agree", "name"]
+    assert reply["action"]["step_id"] == "colour"
 
 
 def test_a_token_is_made_once_told_on_stderr_and_kept_for_its_owner_only(place: Place) -> None:

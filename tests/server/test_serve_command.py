@@ -3,9 +3,13 @@
 from __future__ import annotations
 
 import json
+import socket
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from tests.e2e.command import wfc
 from tests.server.driver import Place
@@ -19,6 +23,24 @@ try:
 finally:
     print(json.dumps(sorted(sys.modules)), file=sys.stderr)
 """
+
+
+HELLO: dict[str, Any] = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {
+        "protocolVersion": "2025-11-25",
+        "capabilities": {},
+        "clientInfo": {"name": "probe", "version": "1"},
+    },
+}
+READY = {"jsonrpc": "2.0", "method": "notifications/initialized"}
+
+
+def calling(tool: str, **arguments: Any) -> dict[str, Any]:
+    params = {"name": tool, "arguments": arguments}
+    return {"jsonrpc": "2.0", "id": tool, "method": "tools/call", "params": params}
 
 
 def test_wrong_usage_is_refused_before_anything_is_served(place: Place) -> None:
@@ -61,20 +83,10 @@ def test_a_server_whose_client_goes_away_ends_without_a_word(place: Place) -> No
 
 
 def test_nothing_but_the_sdk_is_loaded_before_the_first_answer(place: Place) -> None:
-    request = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2025-11-25",
-            "capabilities": {},
-            "clientInfo": {"name": "probe", "version": "1"},
-        },
-    }
     done = subprocess.run(
         [sys.executable, "-c", LOADED],
         cwd=place.folder,
-        input=json.dumps(request) + "\n",
+        input=json.dumps(HELLO) + "\n",
         capture_output=True,
         text=True,
         encoding="utf-8",
@@ -96,23 +108,7 @@ def test_nothing_but_the_sdk_is_loaded_before_the_first_answer(place: Place) -> 
 
 
 def test_an_older_client_that_knows_no_structured_content_gets_text(place: Place) -> None:
-    hello = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "initialize",
-        "params": {
-            "protocolVersion": "2024-11-05",
-            "capabilities": {},
-            "clientInfo": {"name": "old", "version": "1"},
-        },
-    }
-    ready = {"jsonrpc": "2.0", "method": "notifications/initialized"}
-    call = {
-        "jsonrpc": "2.0",
-        "id": 2,
-        "method": "tools/call",
-        "params": {"name": "list_workflows", "arguments": {"query": "greet"}},
-    }
+    old = {**HELLO, "params": {**HELLO["params"], "protocolVersion": "2024-11-05"}}
     process = subprocess.Popen(
         [sys.executable, "-m", "wfc", "serve"],
         cwd=place.folder,
@@ -124,7 +120,7 @@ def test_an_older_client_that_knows_no_structured_content_gets_text(place: Place
     assert process.stdin is not None
     assert process.stdout is not None
     with process:
-        for message in (hello, ready, call):
+        for message in (old, READY, calling("list_workflows", query="greet")):
             process.stdin.write(json.dumps(message) + "\n")
         process.stdin.flush()
         process.stdout.readline()
@@ -132,6 +128,49 @@ def test_an_older_client_that_knows_no_structured_content_gets_text(place: Place
         process.stdin.close()
     assert "structuredContent" not in result
     assert json.loads(result["content"][0]["text"])["workflows"][0]["workflow"] == "greet"
+
+
+@pytest.mark.parametrize("shared", [False, True], ids=["one socket each way", "one socket both ways"])
+def test_a_client_may_talk_over_sockets_as_node_does(place: Place, shared: bool) -> None:
+    ours, theirs = socket.socketpair()
+    read_from, written_to = (ours, theirs) if shared else socket.socketpair()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wfc", "serve"], cwd=place.folder, stdin=theirs, stdout=written_to
+    )
+    large = {"name": "root", "nobody": "x" * 300_000}
+    with process, ours, theirs, read_from, written_to, read_from.makefile("rb") as answers:
+        ours.settimeout(60)
+        for message in (
+            HELLO,
+            READY,
+            calling("list_workflows"),
+            calling("start_workflow", workflow="greet", inputs=large),
+        ):
+            ours.sendall(json.dumps(message).encode() + b"\n")
+        found = [json.loads(answers.readline()) for _ in range(3)]
+        ours.shutdown(socket.SHUT_WR)
+        process.wait(timeout=60)
+    assert found[0]["result"]["serverInfo"]["name"] == "wfc"
+    results = [one["result"] for one in found[1:]]
+    assert sorted(result["isError"] for result in results) == [False, True]
+
+
+def test_what_a_module_prints_does_not_get_between_the_messages(
+    place: Place, modules: dict[str, str]
+) -> None:
+    with place.server() as agent:
+        assert agent.call("list_workflows")["workflows"]
+    from wfc_runtime.header import digest, read_header
+
+    header = read_header(modules["greet.py"])
+    assert header is not None
+    head, _, body = modules["greet.py"].partition(header.body + "\n")
+    loud = body + 'print("a stray word")\n'
+    text = f"{head}{digest(loud)}\n{loud}"
+    (place.folder / "generated" / "greet.py").write_text(text, encoding="utf-8")
+    with place.server() as agent:
+        assert len(agent.call("list_workflows")["workflows"]) == 5
+        assert "a stray word" in agent.log
 
 
 def test_the_help_names_every_option(tmp_path: Path) -> None:

@@ -59,7 +59,9 @@ def cli() -> None:
 
 def main() -> None:
     """One place where errors become exit codes."""
-    gc.set_threshold(100_000)  # a run is short and keeps nearly all that it makes: looking for garbage is a tenth of it
+    gc.set_threshold(
+        100_000
+    )  # a run is short and keeps nearly all that it makes: looking for garbage is a tenth of it
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:

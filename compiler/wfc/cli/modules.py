@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.files import Selection
+from wfc.cli.selection import Selection
 from wfc.config import find_root
 from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift, compare
@@ -18,9 +18,8 @@ from wfc.pipeline import Compilation
 def recorded_path(path: Path, config_root: Path) -> str:
     """What a header says its module was made from: the same from any working directory and on any machine."""
     full = path.resolve()
-    root = find_root(full.parent) or full.parent
-    if full.is_relative_to(config_root):
-        root = config_root
+    inside = full.is_relative_to(config_root)
+    root = config_root if inside else find_root(full.parent) or full.parent
     return full.relative_to(root).as_posix()
 
 

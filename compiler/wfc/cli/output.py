@@ -4,33 +4,38 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from wfc.diagnostics import Diagnostic
+if TYPE_CHECKING:
+    from wfc.diagnostics import Diagnostic
 
 FORMATS = ("text", "json", "github", "sarif")
 
 
 def print_findings(found: Sequence[Diagnostic], form: str) -> None:
-    """Findings on standard output, in one of the four forms. Only the renderer that is used is imported."""
+    sys.stdout.write(rendered(found, form))
+
+
+def rendered(found: Sequence[Diagnostic], form: str) -> str:
+    """Findings for standard output, in one of the four forms. Only the renderer that is used is imported."""
     match form:
         case "json":
             from wfc.render.json import render_json
 
-            text = render_json(found)
+            return render_json(found)
         case "github":
             from wfc.render.github import render_github
 
-            text = render_github(found)
+            return render_github(found)
         case "sarif":
             from wfc.render.sarif import render_sarif
 
-            text = render_sarif(found)
+            return render_sarif(found)
         case _:
             from wfc.render.style import style_for
             from wfc.render.text import render_text
 
-            text = render_text(found, style_for(sys.stdout))
-    sys.stdout.write(text)
+            return render_text(found, style_for(sys.stdout))
 
 
 def counted(number: int, noun: str) -> str:

@@ -38,8 +38,9 @@ _TEXT_LINE = re.compile(r"""\s*(\w+=|["'][^"']*["']: )?["'].*["'],?""")
 
 def _laid_out(body: str) -> str:
     """The printer lays out as black does, but for names so long that no line takes them: black mends those."""
-    fits = all(width(line) <= WIDTH or _TEXT_LINE.fullmatch(line) for line in body.split("\n"))
-    if fits and (body.isascii() or not UNSURE.search(body)):
+    measure = len if body.isascii() else width
+    long = [line for line in body.split("\n") if measure(line) > WIDTH]
+    if all(map(_TEXT_LINE.fullmatch, long)) and (body.isascii() or not UNSURE.search(body)):
         return body
     import black
 

@@ -25,7 +25,7 @@ def width(text: str) -> int:
 
 
 UNSURE = re.compile(
-    "[\u2630-\u2637\u268a-\u268f\u302e\u302f\u4dc0-\u4dff\U00016ff0\U00016ff1\U0001d300-\U0001d376\U0001f3fb-\U0001f3ff]"
+    "[\u2630-\u2637\u268a-\u268f\u302a-\u302f\u3099\u309a\u4dc0-\u4dff\U00016fe4\U00016ff0\U00016ff1\U0001d300-\U0001d376\U0001f3fb-\U0001f3ff]"
 )
 """Characters whose width is one thing to some versions of Unicode and another to others."""
 

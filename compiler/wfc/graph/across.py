@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.graph.figures import Figure, label_lines, width_of
-from wfc.graph.ground import BOTTOM, LEFT, RIGHT
+from wfc.graph.ground import BOTTOM, FOOT, LEFT, RIGHT
 from wfc.graph.lanes import Interval, share_lanes
 from wfc.graph.placing import Grid
 from wfc.graph.routing import LaneKey, Route
@@ -124,7 +124,7 @@ class Across:
                 over = wide + 8 - self._columns[self._grid.column[source]] / 2
                 if over > 0:
                     yield self._grid.column[source] + 1, LEFT, over + 4
-            elif wide and route.leave == LEFT:
+            elif wide and route.leave in (LEFT, FOOT):
                 yield self._grid.column[source], RIGHT, wide + 12
             elif wide:
                 yield self._grid.after(source), LEFT, wide + (12 if route.channel is not None else 22)

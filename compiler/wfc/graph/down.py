@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wfc.graph.figures import LABEL_LEADING, Figure, label_lines
-from wfc.graph.ground import BOTTOM
+from wfc.graph.ground import BOTTOM, FOOT
 from wfc.graph.lanes import Interval, share_lanes
 from wfc.graph.model import Line
 from wfc.graph.placing import Grid
@@ -93,7 +93,7 @@ class Down:
         found: dict[int, int] = {}
         for route in self._routes:
             lines = label_lines(route.arc.link.label)
-            if route.leave == BOTTOM and lines:
+            if route.leave in (BOTTOM, FOOT) and lines:
                 gap = self._grid.row[route.arc.source] + 1
                 found[gap] = max(found.get(gap, 0), len(lines))
         return found

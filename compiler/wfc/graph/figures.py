@@ -127,11 +127,14 @@ def _in_diamond(
         y += _LEADING[style]
     heads = wrap(title, [_fits("question", rooms[0])]) if title else []
     rooms = rooms[len(heads) :]
-    codes = wrap(code, [_fits("code", room) for room in rooms]) if cut else _halves(code, rooms)
-    if not cut and (codes is None or heads != [title] * bool(title)):
+    codes = _halves(code, rooms)
+    if cut and codes is None:
+        codes = wrap(code, [_fits("code", room) for room in rooms])
+    if codes is None or (heads != [title] * bool(title) and not cut):
         return None, height
-    lines = [("question", text) for text in heads] + [("code", text) for text in codes or []]
-    return lines, height
+    # A line that stays empty keeps its place: the others were fitted to theirs.
+    codes += [""] * (rows - len(codes))
+    return [("question", text) for text in heads] + [("code", text) for text in codes], height
 
 
 def _halves(code: str, rooms: list[float]) -> list[str] | None:
@@ -186,7 +189,8 @@ def _stack(lines: list[tuple[str, str]]) -> tuple[Text, ...]:
     texts: list[Text] = []
     for style, text in lines:
         leading = _LEADING[style]
-        texts.append(Text(text, 0, y + leading / 2 + SIZES[style] * 0.35, style))
+        if text:
+            texts.append(Text(text, 0, y + leading / 2 + SIZES[style] * 0.35, style))
         y += leading
     return tuple(texts)
 

@@ -10,7 +10,8 @@ from itertools import accumulate
 
 from wfc.graph.placing import Grid
 
-BOTTOM, RIGHT, LEFT, TOP = "bottom", "right", "left", "top"
+BOTTOM, RIGHT, LEFT, TOP, FOOT = "bottom", "right", "left", "top", "foot"
+"""Where links meet a node. The foot is beside the bottom, for a link that finds all else taken."""
 
 
 class Ground:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wfc.graph.ground import BOTTOM, LEFT, RIGHT, TOP, Ground
+from wfc.graph.ground import BOTTOM, FOOT, LEFT, RIGHT, TOP, Ground
 from wfc.graph.model import Line
 from wfc.graph.placing import Grid
 from wfc.graph.structure import Arc, Structure
@@ -122,13 +122,13 @@ class _Router:
 
     def _round(self, arc: Arc) -> Route:
         """The outermost way, which nothing ever blocks."""
-        return Route(arc, BOTTOM, TOP, 0, self._grid.row[arc.source] + 1, self._grid.row[arc.target])
+        leave = FOOT if self._is_used(arc.source, BOTTOM) else BOTTOM
+        return Route(arc, leave, TOP, 0, self._grid.row[arc.source] + 1, self._grid.row[arc.target])
 
     # -- the others, each with what it costs -----------------------------------
 
     def _ways(self, arc: Arc) -> Iterator[tuple[float, Route]]:
-        sides = (BOTTOM, RIGHT, LEFT)
-        free = [side for side in sides if not self._is_used(arc.source, side)] or sides
+        free = [side for side in (BOTTOM, RIGHT, LEFT) if not self._is_used(arc.source, side)]
         if BOTTOM in free and not arc.back:
             yield from self._drop(arc)
         for channel in range(self._grid.columns + 1):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from jinja2 import nodes
 
@@ -21,8 +20,7 @@ if TYPE_CHECKING:
 _ROOTS = ("state", "inputs")
 
 
-@dataclass(frozen=True, slots=True)
-class Reached:
+class Reached(NamedTuple):
     type: Type
     path: Path | None = None
 

@@ -32,6 +32,8 @@ class Clause:
     node: nodes.Expr
     """The condition as it was written."""
     outcome: bool
+    narrows: bool
+    """Whether it can tell more about a type than that it has been looked at."""
     names: frozenset[str]
     """What it looks at: `x` for a state field, `inputs.x` for an input. After a write it says nothing."""
 
@@ -69,7 +71,15 @@ def _split(template: Template, node: nodes.Expr, outcome: bool) -> Iterator[Clau
         names = names_in(node)
         if names is not None:
             key, same = _form(node)
-            yield Clause(key, outcome == same, template, node, outcome, names)
+            yield Clause(key, outcome == same, template, node, outcome, _narrows(node), names)
+
+
+def _narrows(node: nodes.Expr) -> bool:
+    """A comparison with a number shows only what reading the number has shown already."""
+    if not isinstance(node, nodes.Compare):
+        return not isinstance(node, nodes.Filter | nodes.Call)
+    other = node.ops[0].expr
+    return isinstance(other, nodes.Const) and (other.value is None or isinstance(other.value, str))
 
 
 def _form(node: nodes.Expr) -> tuple[str, bool]:

@@ -51,8 +51,9 @@ class Definitions:
         """How many times a type has become known better."""
         self.changes: dict[int, int] = {}
         """For a definition, when that was last."""
-        self._at_start(scope)
-        self._by_steps(scope)
+        written = {step: fields_of(step) for step in scope.walk()}
+        self._at_start(scope, dict.fromkeys(field for fields in written.values() for field in fields))
+        self._by_steps(written)
 
     def _add(self, definition: Definition, kind: Type) -> None:
         self.all.append(definition)
@@ -62,8 +63,7 @@ class Definitions:
         if definition.step is not None:
             self.by_step.setdefault(definition.step, []).append(definition)
 
-    def _at_start(self, scope: Scope) -> None:
-        written = dict.fromkeys(field for step in scope.walk() for field in fields_of(step))
+    def _at_start(self, scope: Scope, written: dict[str, None]) -> None:
         node = scope.node.get("initial_state")
         keys = {entry.key.text: entry.key.span for entry in node.entries} if isinstance(node, Mapping) else {}
         for field, tree in (scope.initial_state or {}).items():
@@ -75,9 +75,9 @@ class Definitions:
             if field not in self.by_field:
                 self._add(Definition(len(self.all), field), ANY if field in keys else missing)
 
-    def _by_steps(self, scope: Scope) -> None:
-        for step in scope.walk():
-            for field, (span, kind) in fields_of(step).items():
+    def _by_steps(self, written: dict[Step, dict[str, tuple[Span, Type]]]) -> None:
+        for step, fields in written.items():
+            for field, (span, kind) in fields.items():
                 self._add(Definition(len(self.all), field, step, span), kind)
             output = step.values.get("output_to")
             if isinstance(step, Foreach | Call) and output is not None and goes_on(step):

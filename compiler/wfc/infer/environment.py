@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from jinja2 import nodes
 
@@ -15,8 +15,7 @@ Path = tuple[str | int, ...]
 """A name and the way on from it: ("state", "build", "exit_code")."""
 
 
-@dataclass(frozen=True, slots=True)
-class Held:
+class Held(NamedTuple):
     """A condition that has been looked at on the way, and how it came out."""
 
     node: nodes.Expr
@@ -32,6 +31,8 @@ class Given(Protocol):
     def node(self) -> nodes.Expr: ...
     @property
     def outcome(self) -> bool: ...
+    @property
+    def narrows(self) -> bool: ...
 
 
 def _nothing_known(field: str) -> Type:

@@ -46,11 +46,12 @@ class Inference:
         """What the conditions on the way here have shown."""
         bare = self.environment.bare()
         for given in self.environment.given:
-            other = Inference(given.template, bare)
-            other.facts = self.facts
-            test = other.test(given.node, asked=False)
-            self.assume(test.true if given.outcome else test.false)
             self.held += (Held(given.node, given.outcome),)
+            if given.narrows:
+                other = Inference(given.template, bare)
+                other.facts = self.facts
+                test = other.test(given.node, asked=False)
+                self.assume(test.true if given.outcome else test.false)
 
     def infer(self) -> Type:
         """The type of what the template gives."""

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import NamedTuple
 
 from wfc.core.types import Type
 from wfc.infer.environment import Held, Path
 from wfc.infer.terms import join
 
+_NOWHERE: Mapping[Path, Type] = MappingProxyType({})
 
-@dataclass(frozen=True, slots=True)
-class Facts:
+
+class Facts(NamedTuple):
     """Narrower types of paths, and the conditions themselves, for what types can't say."""
 
-    paths: Mapping[Path, Type] = field(default_factory=dict)
+    paths: Mapping[Path, Type] = _NOWHERE
     held: tuple[Held, ...] = ()
 
     def and_(self, other: Facts) -> Facts:
@@ -37,8 +39,7 @@ class Facts:
 NO_FACTS = Facts()
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """What an expression is, and what its truth and its falsehood show."""
 
     type: Type

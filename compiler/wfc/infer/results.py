@@ -49,7 +49,9 @@ def _item_of(option: Type) -> Type:
     match option:
         case ListType() | Fixed():
             return item_of_list(option)
-        case Record() | MapType():
+        case MapType():
+            return NOTHING if option.item == NOTHING else TEXT
+        case Record():
             return TEXT
     if option in (NOTHING, NULL):
         return NOTHING

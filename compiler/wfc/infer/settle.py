@@ -24,7 +24,7 @@ def settle(inference: ScopeInference, children: Children) -> None:
     definitions = inference.definitions
     for step, written in definitions.by_step.items():
         for definition in written:
-            kind = _fixed_type(step, definition, children)
+            kind = _fixed_type(step, definition, definitions.types[definition.number], children)
             if kind is not None:
                 definitions.types[definition.number] = kind
     computing = [step for step in definitions.by_step if isinstance(step, SetState | Condition)]
@@ -37,22 +37,22 @@ def settle(inference: ScopeInference, children: Children) -> None:
     inference.settled = True
 
 
-def _fixed_type(step: Step, definition: Definition, children: Children) -> Type | None:
+def _fixed_type(step: Step, definition: Definition, kind: Type, children: Children) -> Type | None:
     """The type of what does not depend on the state: answers, and what children return."""
     if isinstance(step, Foreach):
         child = children.returned(step)
         return ListType(stored(with_failures(child) if definition.after_failure else child))
     if isinstance(step, Call) and not definition.after_failure:
         return stored(children.returned(step))
-    return _narrowed(step) if isinstance(step, Answered) else None
+    return _narrowed(step, kind) if isinstance(step, Answered) and isinstance(kind, Record) else None
 
 
-def _narrowed(step: Answered) -> Type:
+def _narrowed(step: Answered, kind: Record) -> Type | None:
     """The result of an action, with the choices that it offers."""
-    kind = step.result_type()
-    if not isinstance(kind, Record):
-        return kind
-    choices = {name: _choice(rules.get("enum")) for name, rules in step.narrowing().items()}
+    demands = step.narrowing()
+    if not demands:
+        return None
+    choices = {name: _choice(rules.get("enum")) for name, rules in demands.items()}
     properties = (
         Property(prop.name, choices.get(prop.name) or prop.type, prop.required) for prop in kind.properties
     )

@@ -54,32 +54,32 @@ def exact(value: str | int | float | bool) -> Exact:
 
 def options(kind: Type) -> tuple[Type, ...]:
     """What a value of this type can be, one by one."""
-    return kind.options if isinstance(kind, Union) else (kind,)
+    return kind.options if type(kind) is Union else (kind,)
+
+
+_CLASSES: dict[type, str] = {
+    Choice: "text", ListType: "list", Fixed: "list", Record: "object", MapType: "object"
+}  # fmt: skip
 
 
 def kind_of(option: Type) -> str:
     """text, number, bool, null, list, object, date, undefined, nothing or any."""
-    match option:
-        case Simple():
-            return KINDS[option.name]
-        case Exact():
-            return _EXACT_KINDS[option.kind]
-        case Choice():
-            return "text"
-        case ListType() | Fixed():
-            return "list"
-        case Record() | MapType():
-            return "object"
-    return "any"
+    if isinstance(option, Simple):
+        return KINDS[option.name]
+    if isinstance(option, Exact):
+        return _EXACT_KINDS[option.kind]
+    return _CLASSES.get(type(option), "any")
 
 
 def kinds_of(kind: Type) -> set[str]:
-    return {kind_of(option) for option in options(kind)}
+    return {kind_of(option) for option in kind.options} if isinstance(kind, Union) else {kind_of(kind)}
 
 
 def is_known(kind: Type) -> bool:
     """Whether something is known of every value that it can be."""
-    return not kinds_of(kind) & {"any", "nothing"}
+    if isinstance(kind, Union):
+        return ANY not in kind.options and NOTHING not in kind.options
+    return kind is not ANY and kind is not NOTHING
 
 
 def base_of(option: Type) -> Type:
@@ -150,7 +150,10 @@ def item_of_list(row: ListType | Fixed) -> Type:
 def without(kind: Type, *unwanted: Type) -> Type:
     if not isinstance(kind, Union):
         return NOTHING if kind in unwanted else kind
-    return join(*(option for option in kind.options if option not in unwanted))
+    kept = [option for option in kind.options if option not in unwanted]
+    if len(kept) == len(kind.options):
+        return kind
+    return join(*kept)
 
 
 def present(kind: Type) -> Type:
@@ -159,12 +162,15 @@ def present(kind: Type) -> Type:
 
 def truthy(kind: Type) -> Type:
     """What is left where a test of it came out true."""
-    kept = [one for one in options(kind) if one not in (NULL, UNDEFINED) and not _is_false(one)]
-    return join(*kept)
+    if isinstance(kind, Union):
+        return join(*(one for one in kind.options if one not in (NULL, UNDEFINED) and not _is_false(one)))
+    return NOTHING if kind is NULL or kind is UNDEFINED or _is_false(kind) else kind
 
 
 def falsy(kind: Type) -> Type:
-    return join(*(option for option in options(kind) if not always_true(option)))
+    if isinstance(kind, Union):
+        return join(*(option for option in kind.options if not always_true(option)))
+    return NOTHING if always_true(kind) else kind
 
 
 def _is_false(option: Type) -> bool:
@@ -173,16 +179,15 @@ def _is_false(option: Type) -> bool:
 
 def always_true(option: Type) -> bool:
     """Whether no value of it is empty, zero or null."""
-    match option:
-        case Exact():
-            return bool(option.value)
-        case Choice():
-            return all(option.values)
-        case Fixed():
-            return bool(option.items)
-        case Record():
-            return any(prop.required for prop in option.properties)
-    return option in (DATE, MOMENT)
+    if isinstance(option, Simple):
+        return option is DATE or option is MOMENT
+    if isinstance(option, Record):
+        return any(prop.required for prop in option.properties)
+    if isinstance(option, Exact):
+        return bool(option.value)
+    if isinstance(option, Choice):
+        return all(option.values)
+    return isinstance(option, Fixed) and bool(option.items)
 
 
 def widened(kind: Type) -> Type:
@@ -201,6 +206,8 @@ def stored(kind: Type, depth: int = _DEEPEST) -> Type:
     """What is left of it once it is part of the state: JSON, and known to a certain depth only."""
     if depth == 0:
         return ANY
+    if isinstance(kind, Simple):
+        return TEXT if kind is DATE or kind is MOMENT else kind
     match kind:
         case Union():
             return join(*(stored(option, depth) for option in kind.options if option != UNDEFINED))
@@ -212,7 +219,7 @@ def stored(kind: Type, depth: int = _DEEPEST) -> Type:
             return MapType(stored(kind.item, depth - 1))
         case Record() if not kind.name:
             return _with_properties(kind, lambda part: stored(part, depth - 1))
-    return TEXT if kind in (DATE, MOMENT) else kind
+    return kind
 
 
 def plain(kind: Type) -> Type:

@@ -88,6 +88,10 @@ def _guards(flow: Flow, state: State) -> Iterator[object]:
 
 
 def _is_condition(step: Step, text: Text) -> bool:
-    return any(
-        step.values.get(name) is text for name, field in step.FIELDS.items() if field.type is CONDITION
-    )
+    if step.kind not in _CONDITIONS:
+        _CONDITIONS[step.kind] = [name for name, found in step.FIELDS.items() if found.type is CONDITION]
+    return any(step.values.get(name) is text for name in _CONDITIONS[step.kind])
+
+
+_CONDITIONS: dict[str, list[str]] = {}
+"""The fields of a step type that hold conditions."""

@@ -92,6 +92,8 @@ def _check_operand(
 
 def _property_meant(walk: Inference, node: nodes.Expr, kind: Type, takes: frozenset[str]) -> str:
     """Of a result, the property that would do."""
+    if not isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
+        return ""
     for option in options(kind):
         if isinstance(option, Record):
             fitting = [

@@ -51,14 +51,25 @@ def _result(found: Diagnostic, codes: dict[str, int]) -> dict[str, Any]:
         "message": {"text": text},
         "locations": [_location(found.span)],
     }
-    related = [
-        {**_location(note.span), "message": {"text": note.message}} for note in found.notes if note.span
-    ]
+    related = [_noted(note.message, note.span) for note in found.notes if note.span]
     if related:
         result["relatedLocations"] = related
+    if found.flow:
+        result["codeFlows"] = [_code_flow(found)]
     if found.fix:
         result["fixes"] = [_fix(found.fix)]
     return result
+
+
+def _code_flow(found: Diagnostic) -> dict[str, Any]:
+    """From the source through each hop to the place of the finding."""
+    hops = [_noted(note.message, note.span) for note in found.flow if note.span]
+    places = [*hops, _noted(found.message, found.span)]
+    return {"threadFlows": [{"locations": [{"location": place} for place in places]}]}
+
+
+def _noted(message: str, span: Span) -> dict[str, Any]:
+    return {**_location(span), "message": {"text": message}}
 
 
 def _location(span: Span) -> dict[str, Any]:

@@ -23,7 +23,7 @@ def _finding(found: Diagnostic, style: Style) -> str:
     kind = style.paint(f"{found.severity}[{found.code}]", color, "bold")
     message = _one_line(found.message)
     lines = [f"{style.paint(place, 'bold')} {kind}: {message}", *_excerpt(found.span, style, color)]
-    for note in found.notes:
+    for note in (*found.flow, *found.notes):
         where = f" ({_place(note.span, found)})" if note.span else ""
         lines.append(f"  note: {_one_line(note.message + where)}")
         if note.span:

@@ -23,6 +23,8 @@ class Finding:
     severity: Severity | None = None
     """Where it differs from the rule's own."""
     step: str | None = None
+    flow: tuple[Note, ...] = ()
+    """The way that a value took to the span, source first."""
 
 
 Check = Callable[[Unit], Iterator[Finding]]
@@ -50,11 +52,16 @@ class Rule:
                 severity=found.severity or self.severity,
                 message=tidy(found.message),
                 span=found.span,
-                notes=tuple(Note(tidy(note.message), note.span) for note in found.notes),
+                notes=_tidied(found.notes),
                 help=tidy(found.help),
                 fix=found.fix,
                 step=found.step,
+                flow=_tidied(found.flow),
             )
+
+
+def _tidied(notes: tuple[Note, ...]) -> tuple[Note, ...]:
+    return tuple(Note(tidy(note.message), note.span) for note in notes)
 
 
 def rule(code: str, name: str, severity: Severity = Severity.ERROR, fix: str = "") -> Callable[[Check], Rule]:

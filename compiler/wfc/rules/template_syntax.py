@@ -29,6 +29,7 @@ from collections.abc import Iterator
 
 from wfc.core.names_in_scope import template_sites
 from wfc.rules.base import Finding, rule
+from wfc.rules.escapes import escapes_in
 from wfc.unit import Unit
 
 
@@ -36,7 +37,8 @@ from wfc.unit import Unit
 def check(unit: Unit) -> Iterator[Finding]:
     for site in template_sites(unit.workflow) if unit.workflow else ():
         error = site.text.template.error
-        if error is not None:
+        # A name with an underscore is more than a slip: WF507 speaks of it.
+        if error is not None and not any(escapes_in(site.text.template)):
             span = site.text.at(error.start, error.end)
             yield Finding(span, error.message, help=_help(span.text), step=site.step.name)
 

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 from wfc.core.names_in_scope import Site, template_sites
 from wfc.rules.base import Finding, rule
 from wfc.rules.builtins import BuiltinNames, builtin_names
+from wfc.rules.escapes import escapes_in
 from wfc.rules.template_edits import replace_in_text
 from wfc.template import Use
 from wfc.unit import Unit
@@ -40,8 +41,11 @@ from wfc.unit import Unit
 def check(unit: Unit) -> Iterator[Finding]:
     kinds = builtin_names()
     for site in template_sites(unit.workflow) if unit.workflow else ():
+        taken = {found.filter for found in escapes_in(site.text.template)}
         for names in kinds:
             for use in names.wrong(site.text.template):
+                if (use.start, use.end) in taken:
+                    continue
                 yield _finding(site, use, names)
 
 

@@ -44,7 +44,7 @@ class Ask(Effect):
             deadline=None if self.timeout is None else at + self.timeout + run.limits.grace_seconds,
             resume_at=None if self.wait_seconds is None else at + self.wait_seconds,
         )
-        run.suspend(pending, size_of(parameters) + size_of(pending.where))
+        run.suspend(pending, size_of([parameters, pending.where]))
 
     def action(self, pending: Pending) -> Action:
         timing: dict[str, Json] = {}
@@ -64,7 +64,7 @@ class Ask(Effect):
             self.due(run, visit)
             return
         try:
-            check_plain(result, run.limits.result_bytes, run.limits.nesting)
+            run.measured = (result, check_plain(result, run.limits.result_bytes, run.limits.nesting))
         except NotPlainError as error:
             raise RefusedError(
                 "result_unfit",
@@ -81,7 +81,11 @@ class Ask(Effect):
 
     def _accept(self, run: Run, visit: str, result: Json) -> None:
         pending = run.snapshot.pending[visit]
-        problems = self._problems(pending, result)
+        try:
+            problems = validation.problems(result, self.schema(pending))
+        except validation.UnusableSchemaError as error:
+            run.fail(pending.state, StepError("result_schema", str(error)), retry=False)
+            return
         if not problems:
             run.complete(visit, result, "submit")
             return
@@ -97,12 +101,6 @@ class Ask(Effect):
             )
         else:
             run.fail(pending.state, StepError("result_misfit", f"no result fitted: {told}"), retry=False)
-
-    def _problems(self, pending: Pending, result: Json) -> list[str]:
-        try:
-            return validation.problems(result, self.schema(pending))
-        except validation.PatternError as error:
-            return [str(error)]
 
     def due(self, run: Run, visit: str) -> None:
         if self.wait_seconds is not None:

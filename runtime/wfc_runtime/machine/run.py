@@ -40,6 +40,8 @@ class Run:
         self.now = datetime.fromtimestamp(event.at, UTC)
         self.outcome = Outcome(snapshot)
         self.returned = False
+        self.measured: tuple[Json, int] = (None, 0)
+        """A value whose size is known already, and that size."""
         self.retrying: set[str] = set()
         """States about to be entered for a further attempt."""
         self._failed: set[str] = set()
@@ -229,9 +231,9 @@ class Run:
         state, size = self.snapshot.state, self.snapshot.size
         written = {**state, **values}
         for name, value in values.items():
-            size += (
-                size_of(value) - size_of(state[name]) if name in state else size_of(value) + size_of(name) + 1
-            )
+            known, measured = self.measured
+            size += measured if value is known and value is not None else size_of(value)
+            size += -size_of(state[name]) if name in state else size_of(name) + 1
         # A comma before every field but the first.
         size += max(len(written) - 1, 0) - max(len(state) - 1, 0)
         if size > self.limits.state_bytes:

@@ -8,6 +8,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from wfc_runtime.contract import Json
+from wfc_runtime.machine.fitting import surely_fits
 from wfc_runtime.machine.plain import to_text
 
 _SHOWN = 10
@@ -16,9 +17,13 @@ _MAX_PATTERN = 2_000
 
 def problems(value: Json, schema: Json) -> list[str]:
     """Why a value does not fit a schema, each with its place; empty where it fits."""
-    if schema is None or schema == {}:
+    if schema is None or surely_fits(value, schema):
         return []
-    found = list(_validator(to_text(schema)).iter_errors(value))
+    try:
+        found = list(_validator(to_text(schema)).iter_errors(value))
+    except Exception as error:
+        # An address that nobody fetches, a schema that holds itself: whatever it is, the step's author has to know.
+        raise UnusableSchemaError(f"the result_schema can't be used: {str(error)[:300]}") from error
     found.sort(key=lambda error: [str(part) for part in error.absolute_path])
     return [f"{_place(error.absolute_path)}{_shortened(error.message)}" for error in found[:_SHOWN]]
 
@@ -94,8 +99,8 @@ def _compiled(pattern: str) -> Any:
     try:
         return re2.compile(pattern[:_MAX_PATTERN], options)
     except re2.error as error:
-        raise PatternError(f"the pattern {pattern[:60]!r} can't be used: {error}") from None
+        raise ValueError(f"RE2 does not know the pattern {pattern[:60]!r}: {error}") from None
 
 
-class PatternError(ValueError):
-    """A schema whose pattern RE2 does not know."""
+class UnusableSchemaError(Exception):
+    """A schema that no result can be checked against."""

@@ -22,7 +22,9 @@ def with_keys(*keys: str) -> AfterValidator:
     """The object has these keys."""
 
     def check(value: Any) -> Any:
-        present = value.model_dump(by_alias=True, exclude_unset=True) if isinstance(value, BaseModel) else value
+        present = (
+            value.model_dump(by_alias=True, exclude_unset=True) if isinstance(value, BaseModel) else value
+        )
         missing = [key for key in keys if key not in present]
         if missing:
             raise ValueError(f"must have {', '.join(map(repr, missing))}")

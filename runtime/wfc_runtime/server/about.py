@@ -79,6 +79,7 @@ def _lean(schema: Json) -> Json:
     if not isinstance(schema, dict):
         return schema
     found: dict[str, Json] = {}
+    key: str
     for key, value in schema.items():
         if key in _NAMED:
             found[key] = {name: _lean(one) for name, one in value.items()}

@@ -20,5 +20,5 @@ class Options:
     """Each workflow as a tool of its own, with its inputs as arguments."""
     elicit: bool = False
     """Ask the person directly where a prompt step waits and the client can show a form."""
-    limits: Mapping[str, float] = field(default_factory=dict)
+    limits: Mapping[str, int] = field(default_factory=dict)
     """`wfc_runtime.machine.limits.Limits` that differ from the defaults."""

@@ -50,6 +50,9 @@ def _holders(reply: Reply) -> Iterator[tuple[dict[str, Any], str, str]]:
         yield reply, "result", f"{base}/result"
     for name in reply.get("state", ()):
         yield reply["state"], name, f"{base}/state/{quote(name, safe='')}"
+    for event in reply.get("events", ()):
+        for holder in (event, event.get("written", {})):
+            yield from ((holder, name, f"{base}/history") for name in holder if name != "written")
     for action in actions_of(reply):
         for name in action["parameters"]:
             yield action["parameters"], name, f"{base}/actions/{quote(action['step_id'], safe='')}"

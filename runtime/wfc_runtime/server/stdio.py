@@ -10,6 +10,7 @@ from mcp.server.stdio import stdio_server
 from wfc_runtime.server.app import build_server
 from wfc_runtime.server.desk import Desk
 from wfc_runtime.server.options import Options
+from wfc_runtime.server.pipes import open_pipes
 
 
 def serve_stdio(options: Options) -> None:
@@ -25,5 +26,5 @@ def serve_stdio(options: Options) -> None:
 
 async def _serve(desk: Desk, options: Options) -> None:
     server = build_server(desk, options)
-    async with stdio_server() as (incoming, outgoing):
+    async with stdio_server(*await open_pipes()) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

@@ -38,7 +38,7 @@ _SCHEMAS: dict[Any, dict[str, Json]] = {
     int: {"type": "integer"},
     dict[str, Any] | None: {"type": "object"},
     list[str] | None: {"type": "array", "items": {"type": "string"}},
-    Any: {},
+    Any: {"type": ["object", "array", "string", "number", "boolean", "null"]},
 }
 _WORDS = {"string": "text", "integer": "a whole number", "object": "an object", "array": "a list of text"}
 
@@ -95,7 +95,7 @@ class Tool:
 
     @property
     def description(self) -> str:
-        return inspect.cleandoc(self.work.__doc__ or "")
+        return " ".join((self.work.__doc__ or "").split())
 
     @cached_property
     def parameters(self) -> Mapping[str, inspect.Parameter]:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 from typing import Any, Protocol
 
 from wfc_runtime.contract import Json
+from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.registry import Module
 
 Reply = dict[str, Any]
 """{"workflow_id", "status", then "action", "actions", "result", "error" or "reason", and "next" last}."""
@@ -16,6 +19,9 @@ class Service(Protocol):
 
     def start(self, workflow: str, inputs: Json = None, *, actor: str | None = None) -> Reply:
         """Start a run of the current version of a workflow, up to its first action or its end."""
+
+    def start_module(self, module: Module, inputs: Json = None, *, actor: str | None = None) -> Reply:
+        """Start a run of a module that need not be in the folder: what the run needs is kept with it."""
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
         """Answer a pending visit. The same answer again gets the same reply and changes nothing."""
@@ -41,4 +47,11 @@ class Service(Protocol):
     def migrate(self, run: str, *, actor: str | None = None) -> Reply:
         """Go on with the current version of the workflow, if the run's steps are still in it."""
 
-    def close(self) -> None: ...
+    def definition(self, run: str) -> tuple[Module, type[Machine[Any, Any]], Snapshot]:
+        """The version that a run goes by, the machine in it that the run is, and where it stands."""
+
+    def stranded(self, workflow: str) -> dict[str, list[str]]:
+        """Runs under way that could not move to the current version, and the steps in the way."""
+
+    def close(self) -> None:
+        """Let go of the store. No call may follow."""

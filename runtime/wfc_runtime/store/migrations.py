@@ -47,7 +47,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )
         """,
         "CREATE INDEX runs_listed ON runs(status, key) WHERE parent IS NULL",
-        "CREATE INDEX runs_clocked ON runs(root) WHERE due IS NOT NULL",
+        "CREATE INDEX runs_under_way ON runs(root) WHERE status = 'running'",
         "CREATE INDEX runs_of_parent ON runs(parent) WHERE parent IS NOT NULL",
         "CREATE INDEX runs_of_module ON runs(digest)",
         # The state, one row per field: a step writes what it changes, however large the rest is. A result that

@@ -15,12 +15,13 @@ from wfc_runtime.errors import StoreError
 from wfc_runtime.store.database import RESTORE, translated
 from wfc_runtime.store.records import HistoryRow, RunRow, checksum
 
+# In the order of RunRow's fields.
 _RUN = (
-    "key, id, root, parent, visit, position, depth, workflow, task, agent, digest, version, status, due, "
+    "id, workflow, digest, depth, key, root, parent, visit, position, task, agent, version, status, due, "
     "pending, created, updated"
 )
-_COLUMNS = _RUN.split(", ")
 _EVENT = "seq, at, kind, data, visit, actor, told, checksum"
+_DUE = "SELECT key FROM runs WHERE root = ? AND status = 'running' AND due <= ? ORDER BY due, key"
 _FIELDS = (
     f"SELECT name, value, fields.checksum, history.{_EVENT.replace(', ', ', history.')} FROM fields "
     "LEFT JOIN history ON history.run = fields.run AND history.seq = fields.seq "
@@ -73,9 +74,7 @@ class Queries:
     def due(self, root: int, now: float) -> list[int]:
         """The runs of a family whose clock has something to do, the longest due first."""
         with self._reading():
-            rows = self._fetch(
-                "SELECT key FROM runs WHERE root = ? AND due <= ? ORDER BY due, key", root, now
-            )
+            rows = self._fetch(_DUE, root, now)
         return [key for (key,) in rows]
 
     def listed(self, statuses: tuple[str, ...], limit: int, before: int | None) -> list[RunRow]:
@@ -151,4 +150,4 @@ class Queries:
 
 
 def _row(row: Sequence[Any]) -> RunRow:
-    return RunRow(**dict(zip(_COLUMNS, row, strict=True)))
+    return RunRow(*row)

@@ -34,6 +34,8 @@ class RunRow:
     """As JSON, without the state. Empty where only the row itself was asked for."""
     fields: dict[str, str | int] = field(default_factory=dict)
     """Fields of the state that are to be written: as JSON, or the number of the event whose result they are."""
+    migrated: bool = False
+    """Whether `digest` is another than the one that was read."""
     parent_row: RunRow | None = None
     """The parent of a run that has not been written yet."""
 

@@ -24,13 +24,15 @@ def _insert(table: str, columns: str) -> str:
 _MODULE = _insert("modules", "digest, workflow, text, created") + " ON CONFLICT DO NOTHING"
 _RUN = _insert(
     "runs",
-    "id, root, parent, visit, position, depth, workflow, task, agent, created, "
-    "version, status, due, pending, updated, digest, checksum, snapshot",
+    "id, root, parent, visit, position, depth, workflow, task, agent, created, status, digest, "
+    "version, due, pending, updated, checksum, snapshot",
 )
-_RUN_MOVED = (
-    "UPDATE runs SET version = ?, status = ?, due = ?, pending = ?, updated = ?, digest = ?, checksum = ?, "
-    "snapshot = ? WHERE key = ? AND version = ?"
+_MOVED = (
+    "UPDATE runs SET version = ?, due = ?, pending = ?, updated = ?, checksum = ?, snapshot = ? "
+    "WHERE key = ? AND version = ?"
 )
+# What is in an index is named only when it changes: SQLite would write the index again even for the same value.
+_TURNED = _MOVED.replace("SET ", "SET status = ?, digest = ?, ")
 _FIELD = (
     _insert("fields", "run, name, seq, checksum, value")
     + " ON CONFLICT DO UPDATE SET seq = excluded.seq, checksum = excluded.checksum, value = excluded.value"
@@ -91,7 +93,9 @@ class Store:
         for row in changes.created:
             self._create(connection, row)
         for row, read_version in changes.updated.values():
-            if connection.execute(_RUN_MOVED, (*_moving(row), row.key, read_version)).rowcount != 1:
+            turned = row.ended or row.migrated
+            values = (*(_turning(row) if turned else ()), *_moving(row), row.key, read_version)
+            if connection.execute(_TURNED if turned else _MOVED, values).rowcount != 1:
                 raise ConflictError(row.id)
             self._hook("run")
             self._write_fields(connection, row)
@@ -102,7 +106,7 @@ class Store:
     def _create(self, connection: sqlite3.Connection, row: RunRow) -> None:
         if row.parent_row is not None:
             row.parent, row.root = row.parent_row.key, row.parent_row.root
-        cursor = connection.execute(_RUN, (*_fixed(row), *_moving(row)))
+        cursor = connection.execute(_RUN, (*_fixed(row), *_turning(row), *_moving(row)))
         assert cursor.lastrowid is not None
         row.key = cursor.lastrowid
         if row.parent is None:
@@ -123,9 +127,12 @@ def _fixed(row: RunRow) -> tuple[object, ...]:
     return (*place, row.workflow, row.task, row.agent, row.created)
 
 
+def _turning(row: RunRow) -> tuple[object, ...]:
+    return row.status, row.digest
+
+
 def _moving(row: RunRow) -> tuple[object, ...]:
-    facts = (row.version, row.status, row.due, row.pending, row.updated, row.digest)
-    return (*facts, checksum(row.snapshot), row.snapshot)
+    return row.version, row.due, row.pending, row.updated, checksum(row.snapshot), row.snapshot
 
 
 def _event(event: HistoryRow) -> tuple[object, ...]:

@@ -51,7 +51,7 @@ def _a_hundred_workflows(folder: Path) -> Iterator[Row]:
 def _growth() -> Iterator[Row]:
     small, large = workflow("small", 100), workflow("large", 1000)
     for what, work in (("check", _check), ("compile", _compile)):
-        one, other = seconds_of(lambda: work(small)), seconds_of(lambda: work(large))
+        one, other = seconds_of(work, small), seconds_of(work, large)
         detail = f"{one * 1000:.0f} ms and {other * 1000:.0f} ms"
         yield Row(f"{what}, 1,000 steps to 100 steps", other / one, 11, detail=detail)
 

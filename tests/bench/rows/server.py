@@ -6,6 +6,7 @@ import sqlite3
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
+from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 
@@ -84,7 +85,9 @@ def _step_over_stdio(folder: Path) -> Row:
             one.hello()
             one.ready()
         run = str(server.call("start_workflow", workflow="chain")["workflow_id"])
-        floor, mine = _alternating(lambda number: _echo(bare, run, number), lambda number: _submit(server, run, number))
+        floor, mine = _alternating(
+            lambda number: _echo(bare, run, number), lambda number: _submit(server, run, number)
+        )
     detail = f"{mine * 1000:.1f} ms and {floor * 1000:.1f} ms"
     return Row("one durable step over MCP stdio, to a bare echo tool", mine / floor, 1.5, detail=detail)
 
@@ -111,12 +114,52 @@ def _alternating(one: Callable[[int], None], other: Callable[[int], None]) -> tu
 
 def _durable_step(folder: Path) -> Row:
     service = SqliteService.open(folder / "service.db", folder / "generated")
-    run = str(service.start("chain")["workflow_id"])
-    floor_file = Floor(folder / "floor.db", service, run)
-    floor, mine = _alternating(
-        lambda number: floor_file.write(), lambda number: service.submit(run, f"step-{number}", _RESULT) and None
-    )
-    floor_file.close()
+    run, other = (str(service.start("chain")["workflow_id"]) for _ in range(2))
+    for number in range(10):
+        service.submit(other, f"step-{number}", _RESULT)
+    bare = _Bare(folder / "bare.db", *_bytes_of_a_step(folder / "service.db"))
+    floor, mine = _alternating(bare.write, lambda number: _step(service, run, number))
     service.close()
+    bare.close()
     detail = f"{mine * 1000:.2f} ms and {floor * 1000:.2f} ms"
     return Row("one durable step in the service, to a bare transaction", mine / floor, 2.5, detail=detail)
+
+
+def _step(service: SqliteService, run: str, number: int) -> None:
+    service.submit(run, f"step-{number}", _RESULT)
+
+
+def _bytes_of_a_step(path: Path) -> tuple[int, int]:
+    """What a step writes: the snapshot over the one before, and its event."""
+    with closing(sqlite3.connect(path)) as connection:
+        [snapshot] = connection.execute("SELECT max(length(snapshot)) FROM runs").fetchone()
+        [event] = connection.execute(
+            "SELECT avg(length(data) + length(told)) FROM history WHERE seq > 1"
+        ).fetchone()
+    return int(snapshot), int(event)
+
+
+class _Bare:
+    """The same bytes in one transaction, with nothing around it."""
+
+    def __init__(self, path: Path, snapshot: int, event: int) -> None:
+        self._connection = sqlite3.connect(path, isolation_level=None)
+        self._snapshot, self._event = "s" * snapshot, "e" * event
+        for statement in (
+            "PRAGMA journal_mode = WAL",
+            "PRAGMA synchronous = FULL",
+            "CREATE TABLE runs (key INTEGER PRIMARY KEY, snapshot TEXT)",
+            "CREATE TABLE history (run INTEGER, seq INTEGER, data TEXT)",
+            "CREATE UNIQUE INDEX history_in_order ON history(run, seq)",
+            "INSERT INTO runs VALUES (1, '')",
+        ):
+            self._connection.execute(statement)
+
+    def write(self, number: int) -> None:
+        self._connection.execute("BEGIN IMMEDIATE")
+        self._connection.execute("UPDATE runs SET snapshot = ? WHERE key = 1", (self._snapshot,))
+        self._connection.execute("INSERT INTO history VALUES (1, ?, ?)", (number, self._event))
+        self._connection.execute("COMMIT")
+
+    def close(self) -> None:
+        self._connection.close()

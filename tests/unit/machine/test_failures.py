@@ -166,6 +166,15 @@ def test_with_a_retry_its_attempts_are_how_often_a_result_may_miss() -> None:
     assert run.at.result == "end"
 
 
+def test_a_schema_that_cannot_be_used_fails_the_step_instead_of_blaming_the_agent() -> None:
+    text = steps(
+        "{id: a, type: delegate, instructions: x, result_schema: {$ref: 'https://example.invalid/x.json'}}"
+    )
+    run = Drive(text)
+    run.submit("a", {})
+    assert (run.at.status, run.error["code"]) == ("failed", "result_schema")
+
+
 def test_a_choice_takes_only_what_was_offered() -> None:
     text = steps(
         "{id: p, type: prompt, prompt_type: choice, message: which?, options: ['{{ inputs.a }}', other],"

@@ -20,7 +20,7 @@ AnyMachine = type[Machine[Any, Any]]
 
 def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow) -> Module:
     """The version that a run is pinned to. A `DefinitionError` says the way out where it can't be had."""
-    known = registry.of_digest(row.digest)
+    known = registry.of_digest(row.digest) or _current(registry, row)
     if known is not None:
         return known
     text = queries.module(row.digest)
@@ -30,6 +30,15 @@ def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, ro
         return registry.pin(row.digest, text)
     except DefinitionError as error:
         raise _stranded(registry, cache.load(queries, row)[1], row, error.message) from error
+
+
+def _current(registry: Registry, row: RunRow) -> Module | None:
+    """The version in the folder, as long as that is still the one."""
+    try:
+        module = registry.find(row.workflow)
+    except WfcError:
+        return None
+    return module if module.digest == row.digest else None
 
 
 def pinned_machine(module: Module, row: RunRow) -> AnyMachine:

@@ -13,7 +13,7 @@ from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import check_actor, check_name, check_run_id, check_step_id, new_id
-from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.interface import Reply, Service
 from wfc_runtime.service.reading import history_reply, listed_run, state_reply, statuses_of, with_progress
 from wfc_runtime.service.replies import Subject, cancelled_reply
 from wfc_runtime.service.sqlite.cache import SnapshotCache
@@ -30,7 +30,7 @@ _TRIES = 8
 _MOST_LISTED = 500
 
 
-class SqliteService:
+class SqliteService(Service):
     """One file and one folder of modules. Threads may share it; other processes may have the same file."""
 
     def __init__(
@@ -63,7 +63,6 @@ class SqliteService:
         return self.start_module(self.registry.find(check_name(workflow)), inputs, actor=actor)
 
     def start_module(self, module: Module, inputs: Json = None, *, actor: str | None = None) -> Reply:
-        """Start a run of a module that need not be in the folder: the store keeps what the run needs."""
         values = check_inputs(module.workflow.machine, {} if inputs is None else inputs, self.limits)
 
         def job(work: Work) -> Reply:
@@ -128,13 +127,11 @@ class SqliteService:
         return history_reply(row, self.store.queries.history(row.key, int(after), count), int(after))
 
     def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
-        """The version that a run goes by, the machine in it that the run is, and where it stands."""
         row = _row(self.store.queries, check_run_id(run))
         module = pinned_module(self.registry, self.store.queries, self._cache, row)
         return module, pinned_machine(module, row), self._cache.load(self.store.queries, row)[1]
 
     def stranded(self, workflow: str) -> dict[str, list[str]]:
-        """Runs under way that could not move to the current version, and the steps in the way."""
         return stranded_runs(self.registry, self.store.queries, self._cache, check_name(workflow))
 
     # -- how a call is worked --------------------------------------------------

@@ -50,7 +50,7 @@ def _move(changes: Changes, current: Module, row: RunRow, at: float, actor: str 
     data = to_text({"from": row.digest, "to": current.digest, "version": current.workflow.version})
     changes.updated[row.key] = (row, row.version)
     row.version += 1
-    row.digest = current.digest
+    row.digest, row.migrated = current.digest, True
     row.updated = at
     changes.history.append((row, HistoryRow(row.version, at, "migrated", data, None, actor)))
 

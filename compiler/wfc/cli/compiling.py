@@ -1,0 +1,80 @@
+"""What `wfc compile` does once it is clear that something has to be done."""
+
+from __future__ import annotations
+
+import difflib
+from dataclasses import dataclass
+from pathlib import Path
+
+from wfc.cli.files import Selection, load_project
+from wfc.cli.modules import apply_drift, find_drift, recorded_path
+from wfc.cli.output import counted, rendered
+from wfc.diagnostics import Diagnostic, Severity
+from wfc.generated import Condition, Drift
+from wfc.pipeline import Compilation, compile_project
+from wfc.rules import BY_CODE
+from wfc.unit import Unit
+
+
+@dataclass(frozen=True)
+class Task:
+    """What the command line asks for."""
+
+    selection: Selection
+    folder: Path
+    check_only: bool
+    show_diff: bool
+    form: str
+    quiet: bool
+
+
+def compile_selection(task: Task) -> tuple[str, int]:
+    """Compile, and write or compare. Returns what to print, and the exit code."""
+    project, units = load_project(task.selection)
+    recorded = {unit: recorded_path(path, task.selection.config.root) for path, unit in units.items()}
+    compilation = compile_project(project, recorded)
+    drift = find_drift(compilation, task.folder, task.selection, set(recorded.values()))
+    dry = task.check_only or task.show_diff
+    findings = compilation.findings + _drift_findings(units, drift, task.check_only)
+    text = rendered(findings, task.form)
+    if dry and task.form == "text":
+        text += _diff(drift)
+    if not dry:
+        apply_drift(drift, task.folder)
+    if task.form == "text" and not task.quiet:
+        text += _summary(compilation, drift, task.folder, dry=dry) + "\n"
+    return text, 1 if any(found.severity is Severity.ERROR for found in findings) else 0
+
+
+def _drift_findings(units: dict[Path, Unit], drift: list[Drift], check_only: bool) -> list[Diagnostic]:
+    """With --check every difference is a finding; without it only a file in the way is."""
+    if not check_only:
+        for unit in units.values():
+            unit.drift = [item for item in unit.drift if item.condition is Condition.FOREIGN]
+    elif units:
+        next(iter(units.values())).drift += [item for item in drift if item.condition is Condition.ORPHANED]
+    rules = (BY_CODE["WF701"], BY_CODE["WF702"])
+    return [found for unit in units.values() for rule in rules for found in rule.run(unit)]
+
+
+def _diff(drift: list[Drift]) -> str:
+    lines: list[str] = []
+    for item in drift:
+        before, after = (item.before or "").splitlines(True), (item.after or "").splitlines(True)
+        lines += difflib.unified_diff(before, after, item.path, item.path)
+    return "".join(lines)
+
+
+def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry: bool) -> str:
+    changed = [item for item in drift if item.after is not None and item.condition is not Condition.FOREIGN]
+    removed = [item for item in drift if item.after is None]
+    same = len(compilation.modules) - sum(item.after is not None for item in drift)
+    verbs = ("would write", "would remove") if dry else ("wrote", "removed")
+    parts = [f"{verbs[0]} {len(changed)}"] if changed else []
+    parts += [f"{verbs[1]} {len(removed)}"] if removed else []
+    parts += [f"{same} unchanged"] if same else []
+    broken = {found.path for found in compilation.findings if found.severity is Severity.ERROR}
+    parts += [f"{counted(len(broken), 'workflow')} with errors"] if broken else []
+    edited = [item.path for item in drift if item.condition is Condition.EDITED and not dry]
+    note = f"\nnote: {', '.join(edited)} had been edited by hand; the edit is gone" if edited else ""
+    return f"{folder}: {', '.join(parts) or 'nothing to do'}{note}"

@@ -1,0 +1,109 @@
+"""Workflow files on disk: which there are, which of them are meant, and what they hold."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+import click
+
+from wfc.config import Config, load_config
+
+ENDINGS = (".yaml", ".yml")
+
+
+@dataclass(frozen=True)
+class Selection:
+    """What the user asked for: files, the folders they came from, and the settings that hold."""
+
+    config: Config
+    files: list[Path]
+    folders: list[Path]
+
+
+def select(paths: tuple[str, ...]) -> Selection:
+    """The workflow files of some files and folders; without any, those of the project."""
+    try:
+        return _named(paths) if paths else _of_project()
+    except OSError as error:
+        raise click.UsageError(f"can't read `{error.filename}`: {error.strerror}") from error
+
+
+def _of_project() -> Selection:
+    config = load_config(Path("."))
+    folder = as_typed(config.workflows_dir)
+    if not folder.is_dir():
+        raise click.UsageError(
+            f"there is no folder `{folder}`; name files or folders, or set `workflows` in [tool.wfc] of "
+            "pyproject.toml"
+        )
+    return Selection(config, list(_in_folder(folder, config)), [folder])
+
+
+def _named(paths: tuple[str, ...]) -> Selection:
+    first = Path(paths[0])
+    config = load_config(first.parent if first.is_file() else first)
+    files: dict[Path, Path] = {}  # By what it really is: a file that is named twice is read once.
+    folders: list[Path] = []
+    for path in map(Path, paths):
+        if path.is_dir():
+            folders.append(path)
+            found = list(_in_folder(path, config))
+        elif path.exists():
+            found = [path]
+        else:
+            raise click.UsageError(f"there is no file or folder `{path}`")
+        for file in found:
+            files.setdefault(file.resolve(), file)
+    return Selection(config, list(files.values()), folders)
+
+
+def as_typed(path: Path) -> Path:
+    """Relative to here where it can be: paths are shown as a person would type them."""
+    try:
+        return path.relative_to(Path.cwd())
+    except ValueError:
+        return path
+
+
+def _in_folder(folder: Path, config: Config) -> Iterator[Path]:
+    for path in sorted(folder.rglob("*")):
+        if path.suffix in ENDINGS and path.is_file() and not _is_left_out(path, folder, config):
+            yield path
+
+
+def _is_left_out(path: Path, folder: Path, config: Config) -> bool:
+    if path.stem.endswith(".test") or any(part.startswith(".") for part in path.relative_to(folder).parts):
+        return True
+    try:
+        shown = path.resolve().relative_to(config.root).as_posix()
+    except ValueError:
+        shown = path.as_posix()
+    return any(
+        fnmatch(shown, pattern) or shown.startswith(pattern.rstrip("/") + "/") for pattern in config.exclude
+    )
+
+
+def other_files(selection: Selection) -> Iterator[Path]:
+    """The workflows of the project beside those selected."""
+    config = selection.config
+    folders = {*selection.folders, *(path.parent for path in selection.files)}
+    if config.workflows_dir.is_dir():
+        folders.add(config.workflows_dir)
+    seen = {path.resolve() for path in selection.files}
+    for folder in sorted(folders):
+        for path in _in_folder(folder, config):
+            if path.resolve() not in seen:
+                seen.add(path.resolve())
+                yield path
+
+
+def read_bytes(path: Path, config: Config) -> bytes:
+    """The file's bytes, but never more than one past the limit: the reader then says that it is too large."""
+    try:
+        with path.open("rb") as file:
+            return file.read(config.limits.source_bytes + 1)
+    except OSError as error:
+        raise click.ClickException(f"can't read `{path}`: {error.strerror}") from error

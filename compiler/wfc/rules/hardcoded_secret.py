@@ -1,0 +1,63 @@
+"""A password, key or token stands in the file.
+
+Whoever can read the repository has it, and so has every copy of its history. Take it back where it was issued: once
+committed, it counts as known. Commands get secrets from the environment of the agent that runs them, tools from
+their own configuration. Nothing of the secret but its beginning is repeated here.
+
+Bad:
+
+```yaml
+- id: upload
+  type: mcp_call
+  tool: storage.upload
+  parameters:
+    path: report.html
+    password: t7Q2-xv91-PLk3-zz08
+```
+
+Good:
+
+```yaml
+- id: upload
+  type: shell
+  command: curl --fail --user "reports:$STORAGE_PASSWORD" --upload-file report.html https://files.example.org/
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.rules.base import Finding, rule
+from wfc.rules.nodes import nodes_of
+from wfc.rules.secrets import Secret, named_secret, secrets_in
+from wfc.source import Mapping, Scalar
+from wfc.unit import Unit
+
+
+@rule("WF504", "hardcoded-secret")
+def check(unit: Unit) -> Iterator[Finding]:
+    told: set[Scalar] = set()
+    for node in nodes_of(unit.document.root):
+        if isinstance(node, Scalar):
+            for secret in secrets_in(node.text):
+                told.add(node)
+                yield _finding(node, secret)
+        elif isinstance(node, Mapping):
+            for entry in node.entries:
+                value = entry.value
+                if isinstance(value, Scalar) and value not in told and not list(secrets_in(value.text)):
+                    found = named_secret(entry.key.text, value.text) if isinstance(value.value, str) else None
+                    if found is not None:
+                        yield _finding(value, found)
+
+
+def _finding(node: Scalar, secret: Secret) -> Finding:
+    beginning = node.text[secret.start : secret.start + secret.shown]
+    shown = f" (`{beginning}...`)" if beginning and beginning.isprintable() else ""
+    return Finding(
+        node.at(secret.start, secret.end),
+        f"{secret.what} stands in the file{shown}",
+        help="withdraw it where it was issued, and let commands take it from the environment and tools from "
+        "their own configuration",
+    )

@@ -1,0 +1,103 @@
+"""Both branches of a condition do the same.
+
+Step ids aside, `then` and `else` are equal, so the condition decides nothing. One of them was probably copied
+and never changed.
+
+Bad:
+
+```yaml
+- id: which
+  type: condition
+  if: "{{ inputs.fast }}"
+  then:
+    - {id: test-fast, type: shell, command: make test}
+  else:
+    - {id: test-all, type: shell, command: make test}
+```
+
+Good:
+
+```yaml
+- id: which
+  type: condition
+  if: "{{ inputs.fast }}"
+  then:
+    - {id: test-fast, type: shell, command: make test-fast}
+  else:
+    - {id: test-all, type: shell, command: make test}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.ast import walk
+from wfc.core.blocks import jumps
+from wfc.diagnostics import Fix, Note, Severity
+from wfc.rules.base import Finding, rule
+from wfc.rules.scope_use import scope_uses
+from wfc.rules.unwrapping import unwrap
+from wfc.rules.wording import call
+from wfc.source import Mapping, Node, Scalar, Sequence
+from wfc.steps.base import Step
+from wfc.steps.condition import Condition
+from wfc.unit import Unit
+
+_JUMPS = frozenset({"target", "else", "goto"})
+"""The keys whose values name steps."""
+
+
+@rule("WF410", "identical-branches", Severity.WARNING, fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for use in scope_uses(unit):
+        steps = list(use.scope.walk())
+        same = [step for step in steps if isinstance(step, Condition) and _is_same(step)]
+        targets = {word.text for step in steps for _, word in jumps(step)} if same else set()
+        for step in same:
+            yield Finding(
+                step.key_span("else"),
+                f"`then` and `else` of {call(step)} do the same: its condition decides nothing",
+                help="change one of the branches, or take the steps out of the condition",
+                notes=(Note("`then` is here", step.key_span("then")),),
+                fix=_fix(step, targets) if use.is_read_beside(step) else None,
+                step=step.name,
+            )
+
+
+def _is_same(step: Condition) -> bool:
+    then, other = step.node.get("then"), step.node.get("else")
+    if not step.then or not step.else_ or then is None or other is None:
+        return False
+    if then is other:
+        # One list and its alias: duplicate ids are WF101's, but the branches are equal all the same.
+        return True
+    return len(step.then) == len(step.else_) and _form(then, step.then) == _form(other, step.else_)
+
+
+def _form(node: Node, steps: list[Step]) -> object:
+    """A list of steps as data in which ids, and the jumps to them, are places in the list."""
+    places = {step.name: place for place, step in enumerate(walk(steps))}
+    return _data(node, places, "")
+
+
+def _data(node: Node, places: dict[str, int], key: str) -> object:
+    match node:
+        case Scalar():
+            if key == "id" or (key in _JUMPS and node.text in places):
+                return places.get(node.text, node.text)
+            return (type(node.value).__name__, node.value)
+        case Sequence():
+            return [_data(item, places, "") for item in node.items]
+        case Mapping():
+            return {entry.key.text: _data(entry.value, places, entry.key.text) for entry in node.entries}
+
+
+def _fix(step: Condition, targets: set[str]) -> Fix | None:
+    """Put the steps of `then` in its place, if it does no more than choose and nothing jumps to it.
+
+    What only its condition reads would be read by nobody: then there is no fix either.
+    """
+    if step.when is not None or "output_to" in step.values or step.name in targets:
+        return None
+    return unwrap(step.node, "then", f"take the steps out of {step.name}")

@@ -1,0 +1,113 @@
+"""A workflow or task returns a value on some paths only.
+
+On the others it comes to its end, and its whole state is the result, or it returns nothing. Whoever reads the
+result has to cope with two shapes, and most often one of the paths was just forgotten. End
+every path with a `return` that has a value, or none.
+
+Bad:
+
+```yaml
+steps:
+  - {id: test, type: shell, command: make test, output_to: tests}
+  - id: check
+    type: condition
+    needs_state: [tests]
+    if: "{{ state.tests.exit_code != 0 }}"
+    then:
+      - {id: failed, type: return, value: {passed: false}}
+  - {id: publish, type: shell, command: make publish}
+```
+
+Good:
+
+```yaml
+steps:
+  - {id: test, type: shell, command: make test, output_to: tests}
+  - id: check
+    type: condition
+    needs_state: [tests]
+    if: "{{ state.tests.exit_code != 0 }}"
+    then:
+      - {id: failed, type: return, value: {passed: false}}
+  - {id: publish, type: shell, command: make publish}
+  - {id: published, type: return, value: {passed: true}}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.blocks import name_of
+from wfc.diagnostics import Note, Severity
+from wfc.flow import Flow, FlowEdge
+from wfc.rules.base import Finding, rule
+from wfc.rules.scope_use import ScopeUse, scope_uses
+from wfc.rules.wording import call
+from wfc.steps.base import Step
+from wfc.steps.condition import Condition
+from wfc.steps.return_ import Return
+from wfc.steps.while_ import While
+from wfc.unit import Unit
+
+
+@rule("WF404", "inconsistent-return", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    for use in scope_uses(unit):
+        if use.is_clear:
+            yield from _findings(use)
+
+
+def _findings(use: ScopeUse) -> Iterator[Finding]:
+    flow = use.flow
+    reached = dict.fromkeys(flow.step(node) for node in flow.states if node in flow.reachable)
+    returns = [step for step in reached if isinstance(step, Return)]
+    valued = next((step for step in returns if "value" in step.values), None)
+    if valued is None:
+        return
+    note = Note(f"{call(valued)} returns a value", valued.span)
+    for step in returns:
+        if "value" not in step.values and step.node.get("value") is None:
+            yield Finding(
+                step.span,
+                f"{call(step)} returns nothing, but on another path {name_of(use.scope)} returns a value",
+                help="give it a `value` as well",
+                notes=(note,),
+                step=step.name,
+            )
+    ends = use.ends
+    if ends:
+        yield _at_the_end(use, ends, note)
+
+
+def _at_the_end(use: ScopeUse, ends: list[FlowEdge], note: Note) -> Finding:
+    """One finding for all ways to the end: one `return` there mends them all."""
+    edge = ends[-1]
+    step = _last(use.flow, edge)
+    return Finding(
+        step.span if step else use.scope.span,
+        f"{_how(step, edge)} {name_of(use.scope)} ends without a value, but on another path it returns one",
+        help=f"end with a `return` that has a value; without one, the state of {name_of(use.scope)} is the result",
+        notes=(note,),
+        step=step.name if step else None,
+    )
+
+
+def _last(flow: Flow, edge: FlowEdge) -> Step | None:
+    """The step after which the end comes: of a branch that ends, the step whose branch it is."""
+    return flow.step(edge.join if edge.join is not None else edge.source)
+
+
+def _how(step: Step | None, edge: FlowEdge) -> str:
+    """The path in words."""
+    if step is None:
+        return "here"
+    if edge.event == "recover":
+        return f"where {call(step)} fails,"
+    if edge.guard is not None and edge.guard.name == "otherwise":
+        if isinstance(step, While):
+            return f"after {call(step)},"
+        if isinstance(step, Condition) and step.when is None:
+            return f"where the condition of {call(step)} is false,"
+        return f"where {call(step)} is not taken,"
+    return f"after {call(step)},"

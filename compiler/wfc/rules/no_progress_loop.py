@@ -1,0 +1,108 @@
+"""A loop whose turns change nothing that its condition looks at.
+
+Whatever the condition says the first time it says every time, so the loop is either left at once or runs until
+`max_iterations` is used up and the run fails. Let a step inside the loop write a field that the condition
+reads, or leave the loop with a `break`. A loop under inputs alone that says what comes after the last turn (`else`,
+`on_error`) is taken for a fixed number of turns, and left alone.
+
+Bad:
+
+```yaml
+- id: poll
+  type: while
+  needs_state: [health]
+  if: "{{ state.health.exit_code != 0 }}"
+  max_iterations: 10
+  steps:
+    - {id: check, type: shell, command: ./health}
+```
+
+Good:
+
+```yaml
+- id: poll
+  type: while
+  needs_state: [health]
+  if: "{{ state.health.exit_code != 0 }}"
+  max_iterations: 10
+  steps:
+    - {id: check, type: shell, command: ./health, output_to: health}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.names_in_scope import CHILD_IN_TURN, EVERYWHERE
+from wfc.core.values import Text
+from wfc.diagnostics import Note, Severity
+from wfc.rules.base import Finding, rule
+from wfc.rules.loops import Loop, Loops
+from wfc.rules.scope_use import scope_uses
+from wfc.rules.wording import call
+from wfc.source import Span
+from wfc.steps.base import Step
+from wfc.steps.goto import Goto
+from wfc.template import Read
+from wfc.unit import Unit
+
+_SHOWN = 4
+_FIXED = CHILD_IN_TURN | EVERYWHERE
+_CHANGING = frozenset({"now", "uuid", "random"})
+"""Functions and filters that may give another value each time."""
+
+
+@rule("WF405", "no-progress-loop", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    for use in scope_uses(unit):
+        if use.is_clear:
+            loops = Loops(use)
+            for loop in loops.found():
+                if not any(_may_change(loops, loop, text) for text in loop.decisions):
+                    yield from _finding(loop)
+
+
+def _may_change(loops: Loops, loop: Loop, text: Text) -> bool:
+    template = text.template
+    if _CHANGING & {use.name for use in (*template.functions, *template.filters)}:
+        return True
+    for read in template.reads:
+        name = read.path[0].name if read.path else None
+        if read.root == "state" and (not isinstance(name, str) or loops.writes(loop, name)):
+            return True
+    return False
+
+
+def _finding(loop: Loop) -> Iterator[Finding]:
+    reads = [(text, read) for text in loop.decisions for read in text.template.reads if read.root in _FIXED]
+    # A condition that reads nothing is WF210's.
+    if not reads or (loop.has_rest and all(read.root != "state" for _, read in reads)):
+        return
+    text, read = reads[0]
+    names = list(dict.fromkeys(_name(read) for _, read in reads))
+    shown = ", ".join(f"`{name}`" for name in names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    step = loop.step
+    yield Finding(
+        text.at(read.start, read.end),
+        f"nothing {_where(step)} changes {shown}: "
+        "the loop is left at once or runs until `max_iterations` is used up",
+        help="let a step inside the loop write a field that the condition reads",
+        notes=(Note("this jump leads back", place),) if (place := _jump(step)) else (),
+        step=step.name,
+    )
+
+
+def _name(read: Read) -> str:
+    first = read.path[0].name if read.path else None
+    return f"{read.root}.{first}" if first is not None else read.root
+
+
+def _where(step: Step) -> str:
+    if isinstance(step, Goto):
+        return f"between `{step.target.text}` and {call(step)}" if step.target else f"before {call(step)}"
+    return f"inside {call(step)}"
+
+
+def _jump(step: Step) -> Span | None:
+    return step.target.span if isinstance(step, Goto) and step.target else None

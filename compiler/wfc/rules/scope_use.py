@@ -1,0 +1,114 @@
+"""What the steps of a workflow or task make use of: its state fields, its inputs, and its state as its result."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import lru_cache
+
+from wfc.core.ast import Scope
+from wfc.core.blocks import jumps
+from wfc.core.state_use import state_use
+from wfc.core.values import Text
+from wfc.flow import Flow, FlowEdge, flows_of
+from wfc.rules.state_access import state_access
+from wfc.source import Span
+from wfc.steps.base import Step, UnknownStep
+from wfc.steps.return_ import Return
+from wfc.template import Read
+from wfc.unit import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class StateRead:
+    """A place in a template that reads a field, or something in it."""
+
+    step: Step
+    text: Text
+    read: Read
+
+    @property
+    def span(self) -> Span:
+        """The path, `state` included."""
+        return self.text.at(self.read.start, self.read.end)
+
+
+@dataclass(eq=False)
+class ScopeUse:
+    scope: Scope
+    flow: Flow
+    is_clear: bool = True
+    """Whether all of it can be told: not where a step or a template can't be made out."""
+    reads: dict[str, list[StateRead]] = field(default_factory=dict)
+    """The fields that templates name, each with the places, in source order."""
+    inputs: dict[str, set[Step]] = field(default_factory=dict)
+    """The inputs that templates name, each with the steps that they are part of."""
+    as_a_whole: set[str] = field(default_factory=set)
+    """The fields that are seen by a step which looks at all that it lists."""
+    listed: set[str] = field(default_factory=set)
+    """The fields that some step lists."""
+    meant: set[str] = field(default_factory=set)
+    """What names that are wrong (WF202, WF204, WF303) may stand for."""
+
+    def is_read(self, name: str) -> bool:
+        return name in self.reads or name in self.as_a_whole or name in self.meant
+
+    def is_read_beside(self, step: Step) -> bool:
+        """Whether all that a step reads is read by other steps too."""
+        mine = [found for found in self.reads.values() if any(read.step is step for read in found)]
+        others = all(any(read.step is not step for read in found) for found in mine)
+        return others and all(len(steps) > 1 for steps in self.inputs.values() if step in steps)
+
+    @property
+    def ends(self) -> list[FlowEdge]:
+        """The edges by which a run comes to its end without a `return`: then its state is its result."""
+        flow = self.flow
+        into = [edge for edge in flow.into.get(flow.end, ()) if edge.source in flow.reachable]
+        return [edge for edge in into if not isinstance(flow.step(edge.source), Return)]
+
+    @property
+    def gives_state(self) -> bool:
+        return flow_is_empty(self.flow) or bool(self.ends)
+
+
+def flow_is_empty(flow: Flow) -> bool:
+    return flow.initial == flow.end
+
+
+@lru_cache(maxsize=8)
+def scope_uses(unit: Unit) -> list[ScopeUse]:
+    """The use that is made of things in every scope of a file."""
+    found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(unit)}
+    for use in found.values():
+        names = {step.name for step in use.scope.walk()}
+        for step in use.scope.walk():
+            _add(use, step)
+            if any(word.text not in names for _, word in jumps(step)):
+                use.is_clear = False
+    for access in state_access(unit):
+        found[access.fields.scope].meant |= {one.meant for one in access.strangers if one.meant is not None}
+    return list(found.values())
+
+
+def _add(use: ScopeUse, step: Step) -> None:
+    listed = {word.text for word in step.declared}
+    use.listed |= listed
+    if isinstance(step, UnknownStep):
+        use.is_clear = False
+    for text in step.texts():
+        template = text.template
+        if template.error is not None:
+            use.is_clear = False
+        if template.is_literal:
+            continue
+        state = state_use(template)
+        if state.whole:
+            use.as_a_whole |= listed
+        for field_name, reads in state.fields.items():
+            use.reads.setdefault(field_name, []).extend(StateRead(step, text, read) for read in reads)
+        for read in template.reads:
+            name = read.path[0].name if read.root == "inputs" and read.path else None
+            if isinstance(name, str):
+                use.inputs.setdefault(name, set()).add(step)
+                use.meant.add(name)
+            elif read.root not in ("state", "inputs"):
+                use.meant.add(read.root)

@@ -1,0 +1,78 @@
+"""What secrets look like: the well-known kinds by their form, others by the name they go by."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Secret:
+    what: str
+    start: int
+    end: int
+    shown: int = 4
+    """How many characters of it a message may repeat."""
+
+
+_KINDS: tuple[tuple[str, str], ...] = (
+    ("an AWS access key", r"\b(?:AKIA|ASIA)(?!\w*EXAMPLE)[0-9A-Z]{16}\b"),
+    ("a GitHub token", r"\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{22,}\b"),
+    ("a GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    ("a Slack token", r"\bxox[abeoprs]-[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+"),
+    ("a Slack webhook", r"\bhttps://hooks\.slack\.com/services/T\w+/B\w+/\w{16,}"),
+    ("an API key", r"\bsk-(?:[a-z]+-)*[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]{24,}|\bsk_live_[A-Za-z0-9]{20,}"),
+    ("a Google API key", r"\bAIza[0-9A-Za-z_-]{35}"),
+    ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("a private key", r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----"),
+)
+_ANY = re.compile("|".join(f"(?P<k{number}>{form})" for number, (_, form) in enumerate(_KINDS)))
+_HINTS = ("AKIA", "ASIA", "gh", "gl", "xox", "hooks.slack", "sk", "AIza", "npm_", "PRIVATE KEY")
+_IN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@{}$]+:(?P<secret>[^\s/:@{}$]{6,})@")
+_WORD = r"(?:pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)"
+_NAME = re.compile(rf"(?:.*[_.-])?{_WORD}|.*(?:Password|Secret|Token|ApiKey|AccessKey)", re.IGNORECASE)
+_ASSIGNED = re.compile(
+    rf"\b[\w-]*{_WORD}[ \t]*[=:][ \t]*[\"']?(?P<secret>[^\s\"'{{}}$&;|]{{12,}})", re.IGNORECASE
+)
+_PLACEHOLDER = re.compile(r"example|change|placeholder|dummy|your|xxx|\*\*\*|<|\.\.\.", re.IGNORECASE)
+_LEAST_LENGTH, _LEAST_BITS = 12, 3.0
+
+
+def secrets_in(text: str) -> Iterator[Secret]:
+    """Those that their form gives away, wherever they stand."""
+    if any(hint in text for hint in _HINTS):
+        for found in _ANY.finditer(text):
+            number = int((found.lastgroup or "k0")[1:])
+            yield Secret(_KINDS[number][0], found.start(), found.end())
+    if "://" in text:
+        for found in _IN_ADDRESS.finditer(text):
+            if not _PLACEHOLDER.search(found["secret"]):
+                yield Secret("a password in an address", found.start("secret"), found.end("secret"), shown=0)
+    if ("=" in text or ":" in text) and not _ANY.search(text):
+        for found in _ASSIGNED.finditer(text):
+            if looks_random(found["secret"]):
+                yield Secret("a secret", found.start("secret"), found.end("secret"), shown=2)
+
+
+def named_secret(name: str, value: str) -> Secret | None:
+    """A value that goes by such a name and looks made up by a machine."""
+    if not _NAME.fullmatch(name) or not looks_random(value):
+        return None
+    return Secret(f"what `{name}` holds looks like a secret, and it", 0, len(value), shown=2)
+
+
+def looks_random(text: str) -> bool:
+    """Whether nobody would have chosen it: long, without blanks, letters and digits in no order."""
+    if len(text) < _LEAST_LENGTH or any(char.isspace() or char in "{}$/" for char in text[:1000]):
+        return False
+    mixed = any(char.isdigit() for char in text) and any(char.isalpha() for char in text)
+    return mixed and not _PLACEHOLDER.search(text) and _bits(text) >= _LEAST_BITS
+
+
+def _bits(text: str) -> float:
+    """Shannon's entropy of its characters."""
+    counts = Counter(text).values()
+    return -sum(count / len(text) * math.log2(count / len(text)) for count in counts)

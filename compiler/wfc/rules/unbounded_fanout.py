@@ -1,0 +1,69 @@
+"""A foreach goes over a list from outside, and nothing says how long that may be.
+
+Each item is a run of its own, often with a sub-agent. An agent that lists five hundred topics, or a command that
+prints every file there is, becomes five hundred of them. With `max_items` more fail the step, with the count; to go
+on with the first few, cut the list: `state.files[:20]`.
+
+Bad:
+
+```yaml
+- {id: list-files, type: shell, command: git ls-files, output_to: listing}
+- id: check-files
+  type: foreach
+  needs_state: [listing]
+  items: "{{ state.listing.stdout.splitlines() }}"
+  task: check_file
+```
+
+Good:
+
+```yaml
+- {id: list-files, type: shell, command: git ls-files, output_to: listing}
+- id: check-files
+  type: foreach
+  needs_state: [listing]
+  items: "{{ state.listing.stdout.splitlines() }}"
+  max_items: 50
+  task: check_file
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.values import Text
+from wfc.diagnostics import Severity
+from wfc.rules.base import Finding, rule
+from wfc.rules.wording import call
+from wfc.source import Scalar, Span
+from wfc.steps.foreach import Foreach
+from wfc.taint.analysis import taint_of
+from wfc.taint.values import Level
+from wfc.unit import Unit
+
+
+@rule("WF602", "unbounded-fanout", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    taint = taint_of(unit)
+    for step in unit.steps if taint else ():
+        if not isinstance(step, Foreach) or step.items is None or step.node.get("max_items") is not None:
+            continue
+        found = taint.value(step, step.items) if taint else None
+        if found and found.flow and found.flow.level is Level.OUTSIDE and not found.bounded:
+            yield Finding(
+                _place(step.items.node),
+                f"{call(step)} runs a task for each item of a list that may be of any length: it is "
+                f"{found.flow.words}",
+                help="say how many there may be at most, such as `max_items: 50`",
+                flow=found.flow.notes(),
+                step=step.name,
+            )
+
+
+def _place(node: object) -> Span:
+    """The expression itself."""
+    assert isinstance(node, Scalar)
+    text = Text(node)
+    expression = text.template.expression
+    return text.at(*text.template.span(expression)) if expression is not None else node.span

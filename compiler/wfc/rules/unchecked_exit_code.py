@@ -1,0 +1,127 @@
+"""The output of a command is used, and nobody looks at whether the command worked.
+
+A command that fails does not fail its step: `exit_code` is data. What it has printed by then is empty, cut
+short or an error message, and the steps after it take that for the real thing. Look at `exit_code`
+anywhere in the same workflow or task, or hand the whole result on. Commands that visibly cope with failure
+(`... || true`, `... || echo none`), or whose exit code says nothing (`... | wc -l`), are left alone, and so is
+output that a condition compares with a text: a failure doesn't print that.
+
+Bad:
+
+```yaml
+- {id: diff, type: shell, command: git diff main, output_to: diff}
+- id: review
+  type: delegate
+  needs_state: [diff]
+  instructions: "Review this change: {{ state.diff.stdout }}"
+```
+
+Good:
+
+```yaml
+- {id: diff, type: shell, command: git diff main, output_to: diff}
+- id: review
+  type: delegate
+  needs_state: [diff]
+  when: "{{ state.diff.exit_code == 0 }}"
+  instructions: "Review this change: {{ state.diff.stdout }}"
+```
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from jinja2 import nodes
+
+from wfc.core.ast import Scope
+from wfc.diagnostics import Note, Severity
+from wfc.rules.base import Finding, rule
+from wfc.rules.scope_use import ScopeUse, StateRead, scope_uses
+from wfc.rules.wording import call
+from wfc.steps.base import Step
+from wfc.steps.shell import Shell
+from wfc.unit import Unit
+
+_SEEN = 2000
+"""How much of the end of a command is looked at."""
+_OUTPUT = frozenset({"stdout", "stderr"})
+_ALWAYS_WELL = re.compile(
+    r"""(
+      (\|\||;|\n)\s*(true|:|exit\s+0)                 # ends well whatever came before
+    | \|\|\s*(echo|printf)\b[^|&;]*                    # says something else instead
+    | (?<!\|)\|\s*(cat|column|cut|head|nl|sort|tail|tee|tr|uniq|wc)\b[^|&;\n]*   # tells how the filter went
+    )\Z""",
+    re.VERBOSE,
+)
+_CANNOT_FAIL = re.compile(r"\s*(date|echo|hostname|printf|pwd|uname|whoami)\b[^|&;\n`$]*\Z")
+
+
+@rule("WF406", "unchecked-exit-code", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    for use in scope_uses(unit):
+        if use.is_clear:
+            yield from _findings(use)
+
+
+def _findings(use: ScopeUse) -> Iterator[Finding]:
+    for name, steps in _results(use.scope).items():
+        reads = use.reads.get(name, [])
+        risky = next((step for step in steps if _may_fail(step)), None)
+        if risky is None or name in use.as_a_whole or not reads or not all(map(_is_output, reads)):
+            continue
+        if any(_is_compared(read) for read in reads):
+            continue
+        first, output = reads[0], risky.values["output_to"]
+        yield Finding(
+            first.span,
+            f"the output of {call(risky)} is used, but nothing looks at its `exit_code`",
+            help=f"check `state.{name}.exit_code` first, or end the command with `|| true` if it may fail",
+            notes=(Note("the result is kept here", output.span),),
+            step=first.step.name,
+        )
+
+
+def _results(scope: Scope) -> dict[str, list[Shell]]:
+    """The fields that only shell steps write, with those steps."""
+    writers: dict[str, list[Step]] = {}
+    for step in scope.walk():
+        for name in step.writes():
+            writers.setdefault(name, []).append(step)
+    found: dict[str, list[Shell]] = {}
+    for name, steps in writers.items():
+        shells = [step for step in steps if isinstance(step, Shell)]
+        if len(shells) == len(steps):
+            found[name] = shells
+    return found
+
+
+def _is_output(found: StateRead) -> bool:
+    """Whether it reads what was printed: anything else may look at the exit code."""
+    part = found.read.path[1] if len(found.read.path) > 1 else None
+    return part is not None and part.name in _OUTPUT and not part.called
+
+
+def _is_compared(found: StateRead) -> bool:
+    """Whether a condition holds what was printed against a text: a failure would not print that."""
+    step, template = found.step, found.text.template
+    if found.text not in (step.when, step.values.get("if")) or template.ast is None:
+        return False
+    for compare in template.ast.find_all(nodes.Compare):
+        operands = [compare.expr, *(operand.expr for operand in compare.ops)]
+        start, end = template.span(compare)
+        if start <= found.read.start < end and any(
+            isinstance(one, nodes.Const) and one.value for one in operands
+        ):
+            return True
+    return False
+
+
+def _may_fail(step: Shell) -> bool:
+    command = step.command.node.text.rstrip()[-_SEEN:] if step.command else ""
+    if not command:
+        return False
+    if re.search(r"\bpipefail\b", command):
+        return True
+    return not _ALWAYS_WELL.search(command) and not _CANNOT_FAIL.match(command)

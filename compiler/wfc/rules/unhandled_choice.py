@@ -1,0 +1,108 @@
+"""A person may pick an option that no branch handles.
+
+Conditions compare what was selected with some of the options, and for the others nothing happens: no `else`
+takes them, and no step hands the selection on. Usually an option was added or renamed and a branch was not. A
+text in a list of options that is none of them is reported too: it never matches. Of two options one may go
+without a branch, as the steps under a plain yes do.
+
+Bad:
+
+```yaml
+- {id: ask, type: prompt, prompt_type: choice, message: "Go?", options: [ship, fix, revert], output_to: answer}
+- {id: ship, type: shell, needs_state: [answer], when: "{{ state.answer.selected == 'ship' }}", command: make ship}
+- {id: fix, type: shell, needs_state: [answer], when: "{{ state.answer.selected == 'fix' }}", command: make fix}
+```
+
+Good:
+
+```yaml
+- {id: ask, type: prompt, prompt_type: choice, message: "Go?", options: [ship, fix, revert], output_to: answer}
+- {id: ship, type: shell, needs_state: [answer], when: "{{ state.answer.selected == 'ship' }}", command: make ship}
+- {id: fix, type: shell, needs_state: [answer], when: "{{ state.answer.selected == 'fix' }}", command: make fix}
+- {id: undo, type: shell, needs_state: [answer], when: "{{ state.answer.selected == 'revert' }}", command: make undo}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.values import Text
+from wfc.diagnostics import Note, Severity
+from wfc.rules.base import Finding, rule
+from wfc.rules.choices import Comparison, Comparisons
+from wfc.rules.nearest import Nearest
+from wfc.rules.scope_use import ScopeUse, scope_uses
+from wfc.rules.wording import call
+from wfc.steps.prompt import Prompt
+from wfc.unit import Unit
+
+_SHOWN = 6
+
+
+@rule("WF407", "unhandled-choice", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    for use in scope_uses(unit):
+        prompts = _prompts(use) if use.is_clear else {}
+        for name, prompt in prompts.items():
+            found = Comparisons(name, use)
+            options = {option.node.text: option for option in prompt.fixed_options()}
+            yield from _strange(prompt, options, found.all)
+            if found.all and found.decide_alone:
+                yield from _missing(prompt, options, found)
+
+
+def _prompts(use: ScopeUse) -> dict[str, Prompt]:
+    """The fields that one prompt alone writes, with options that are all known."""
+    writers: dict[str, list[object]] = {}
+    for step in use.scope.walk():
+        for name in step.writes():
+            writers.setdefault(name, []).append(step)
+    found: dict[str, Prompt] = {}
+    for name, steps in writers.items():
+        if len(steps) == 1 and isinstance(steps[0], Prompt) and name not in use.as_a_whole:
+            options = steps[0].fixed_options() if steps[0].prompt_kind == "choice" else []
+            if options and all(option.template.is_literal for option in options):
+                found[name] = steps[0]
+    return found
+
+
+def _missing(prompt: Prompt, options: dict[str, Text], found: Comparisons) -> Iterator[Finding]:
+    meant = Nearest(options)
+
+    def named(leaving: bool) -> set[str]:
+        words = {word.value for one in found.all if one.leaves == leaving for word in one.words}
+        return {word if word in options else meant.to(word) or "" for word in words} & options.keys()
+
+    rest = options.keys() - named(leaving=True)
+    handled = named(leaving=False) & rest
+    missing = [name for name in options if name in rest - handled]
+    # One of two: the other goes on with what follows.
+    if not missing or not handled or len(rest) <= 2:
+        return
+    shown = ", ".join(f"`{name}`" for name in missing[:_SHOWN]) + (", ..." if len(missing) > _SHOWN else "")
+    first = next(one for one in found.all if not one.leaves)
+    noun = "option" if len(missing) == 1 else "options"
+    yield Finding(
+        options[missing[0]].span,
+        f"no branch handles the {noun} {shown} of {call(prompt)}",
+        help=f"add a branch for {'it' if len(missing) == 1 else 'them'}, or an `else` that takes the rest",
+        notes=(Note("others are looked for here", first.span),),
+        step=prompt.name,
+    )
+
+
+def _strange(prompt: Prompt, options: dict[str, Text], found: list[Comparison]) -> Iterator[Finding]:
+    """Texts in lists that are no options. A comparison that is never true as a whole is WF210's."""
+    meant = Nearest(options)
+    for one in found:
+        if any(word.value in options for word in one.words):
+            for word in one.words:
+                if word.value not in options:
+                    yield Finding(
+                        one.text.at(*one.text.template.span(word)),
+                        f"`{word.value}` is no option of {call(prompt)}: it is never selected",
+                        help=meant.hint(word.value),
+                        notes=(Note("the options are here", prompt.value_span("options")),),
+                        step=one.step.name,
+                    )

@@ -1,0 +1,73 @@
+"""A field of `initial_state` that nothing reads.
+
+No template looks at it and the workflow or task returns something else, so its value has no effect. Usually
+it is left over, or a step was meant to read it. Where a run ends without `return`, its state is
+its result and every field of it counts as read.
+
+Bad:
+
+```yaml
+initial_state:
+  attempts: 0
+steps:
+  - {id: build, type: shell, command: make, output_to: build}
+  - {id: done, type: return, needs_state: [build], value: "{{ state.build.exit_code }}"}
+```
+
+Good:
+
+```yaml
+steps:
+  - {id: build, type: shell, command: make, output_to: build}
+  - {id: done, type: return, needs_state: [build], value: "{{ state.build.exit_code }}"}
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.blocks import name_of
+from wfc.diagnostics import Note, Severity
+from wfc.rules.base import Finding, rule
+from wfc.rules.removal import remove_entries
+from wfc.rules.scope_use import ScopeUse, scope_uses
+from wfc.source import Mapping, Span
+from wfc.unit import Unit
+
+
+@rule("WF307", "unused-initial", Severity.WARNING, fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for use in scope_uses(unit):
+        node = use.scope.node.get("initial_state")
+        if use.is_clear and isinstance(node, Mapping) and not use.gives_state:
+            yield from _findings(use, node)
+
+
+def _findings(use: ScopeUse, node: Mapping) -> Iterator[Finding]:
+    unread = [entry for entry in node.entries if not use.is_read(entry.key.text)]
+    if not unread:
+        return
+    # A field that some step lists must be there: that list is to be mended first (WF302).
+    free = [entry for entry in unread if entry.key.text not in use.listed]
+    fixes = remove_entries(use.scope.node, "initial_state", free, "field")
+    writers = _writers(use)
+    for entry in unread:
+        name = entry.key.text
+        written = writers.get(name)
+        yield Finding(
+            entry.key.span,
+            f"nothing reads the field `{name}`, and {name_of(use.scope)} returns something else",
+            help=f"use `state.{name}` in a step, or take the field out of `initial_state`",
+            notes=(Note("it is written here, but never read", written),) if written else (),
+            fix=fixes.get(name),
+        )
+
+
+def _writers(use: ScopeUse) -> dict[str, Span]:
+    """The first place that writes each field."""
+    found: dict[str, Span] = {}
+    for step in use.scope.walk():
+        for name, (span, _) in step.writes().items():
+            found.setdefault(name, span)
+    return found

@@ -1,0 +1,121 @@
+"""An input that is declared and never read.
+
+Whoever starts the workflow is asked for a value that changes nothing. Either a template was meant to use
+it, or the declaration is left over. A task that a named agent works as one brief hands the agent
+all of its inputs: there, none is unused.
+
+Bad:
+
+```yaml
+inputs:
+  service: {type: string, required: true}
+  region: {type: string, default: eu}
+steps:
+  - {id: deploy, type: shell, command: "deploy {{ inputs.service | shquote }}"}
+```
+
+Good:
+
+```yaml
+inputs:
+  service: {type: string, required: true}
+  region: {type: string, default: eu}
+steps:
+  - id: deploy
+    type: shell
+    command: "deploy {{ inputs.service | shquote }} --region {{ inputs.region | shquote }}"
+```
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+
+from wfc.core.ast import Scope, Task, Workflow
+from wfc.core.blocks import name_of
+from wfc.core.names_in_scope import runners
+from wfc.diagnostics import Severity
+from wfc.rules.base import Finding, rule
+from wfc.rules.nearest import Nearest
+from wfc.rules.removal import remove_entries
+from wfc.rules.scope_use import scope_uses
+from wfc.source import Entry, Mapping
+from wfc.steps.call import Call
+from wfc.unit import Project, Unit
+
+
+@rule("WF309", "unused-input", Severity.WARNING, fix="unsafe")
+def check(unit: Unit) -> Iterator[Finding]:
+    for use in scope_uses(unit):
+        scope, node = use.scope, use.scope.node.get("inputs")
+        if not use.is_clear or not isinstance(node, Mapping) or _is_brief(unit, scope):
+            continue
+        read = _inputs_read(scope, [entry.key.text for entry in node.entries])
+        unread = [entry for entry in node.entries if entry.key.text not in read]
+        fixes = remove_entries(scope.node, "inputs", _removable(unit, scope, unread), "input")
+        for entry in unread:
+            name = entry.key.text
+            yield Finding(
+                entry.key.span,
+                f"no template of {name_of(scope)} reads the input `{name}`",
+                help=f"use `inputs.{name}`, or take the declaration away",
+                fix=fixes.get(name),
+            )
+
+
+def _is_brief(unit: Unit, scope: Scope) -> bool:
+    """Whether it is a task that some agent gets as one text, with all of its inputs."""
+    if not isinstance(scope, Task) or unit.workflow is None:
+        return False
+    steps = runners(unit.workflow).get(scope.task_name, [])
+    return any(step.agent_name not in (None, "@task") for step in steps)
+
+
+def _inputs_read(scope: Scope, declared: list[str]) -> set[str]:
+    """The inputs that templates name, or that a name in them may stand for."""
+    meant = Nearest(declared)
+    everything = set(declared)
+    found: set[str] = set()
+    for read in (read for step in scope.walk() for text in step.texts() for read in text.template.reads):
+        first = read.path[0] if read.path else None
+        name = first.name if first and not first.called else None
+        if read.root in ("inputs", "item") and not isinstance(name, str):
+            return everything
+        if read.root == "item" and len(declared) == 1:
+            # The one input of a task is its item.
+            return everything
+        if isinstance(name, str) and read.root in ("inputs", "item", "state"):
+            found.add(name)
+            near = meant.to(name) if read.root == "inputs" and name not in everything else None
+            found |= {near} if near else set()
+        found.add(read.root)
+    return found
+
+
+def _removable(unit: Unit, scope: Scope, unread: list[Entry]) -> list[Entry]:
+    """Those that no step gives a value to: the others are to be taken out there first."""
+    if isinstance(scope, Task):
+        steps = runners(unit.workflow).get(scope.task_name, []) if unit.workflow else []
+        # Without `with`, an item is bound to a task's inputs by their number and names.
+        if any(step.with_ is None for step in steps):
+            return []
+        given = {name for step in steps for name in step.with_ or {}}
+    else:
+        given = _given_by_calls(unit.project).get(unit.name or "", set())
+    return [entry for entry in unread if entry.key.text not in given]
+
+
+@lru_cache(maxsize=2)
+def _given_by_calls(project: Project) -> dict[str, set[str]]:
+    """The inputs that calls anywhere in the project give, by workflow."""
+    found: dict[str, set[str]] = {}
+    for scope in (unit.workflow for unit in project.units if unit.workflow):
+        for step in _calls(scope):
+            found.setdefault(step.workflow.text if step.workflow else "", set()).update(step.with_ or {})
+    return found
+
+
+def _calls(workflow: Workflow) -> Iterator[Call]:
+    for scope in workflow.scopes:
+        yield from (step for step in scope.walk() if isinstance(step, Call))

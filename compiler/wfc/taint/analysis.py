@@ -1,0 +1,200 @@
+"""Taint through a whole file: each step puts what it makes of what it reads into variables, until none changes.
+
+A variable is a definition of a state field, an input of a task, what a task gets as `item` and `previous`, or what a
+scope returns. A step is looked at again only when a variable that it read has changed, and a variable can
+change a few times at most, so that the work is nearly linear in the number of steps.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Hashable, Iterator, Mapping
+from functools import lru_cache
+
+from wfc.core.ast import Scope, Task
+from wfc.core.names_in_scope import runners
+from wfc.core.values import Text, Tree
+from wfc.infer.unit_types import types_of
+from wfc.infer.workflow import FileTypes, ScopeTypes
+from wfc.source import Node, Scalar, Sequence
+from wfc.steps.base import Step
+from wfc.steps.return_ import Return
+from wfc.taint.effects import outcome_of
+from wfc.taint.expressions import Piece, Walk
+from wfc.taint.sources import of_declaration, within
+from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record
+from wfc.unit import Unit
+
+Variable = tuple[Hashable, ...]
+_DEEPEST_CALL = 5
+_underway: list[Unit] = []
+
+
+@lru_cache(maxsize=128)
+def taint_of(unit: Unit) -> FileTaint | None:
+    """Where what comes from outside gets to in a file."""
+    types = types_of(unit)
+    if types is None or unit.workflow is None:
+        return None
+    _underway.append(unit)
+    try:
+        return FileTaint(unit, types)
+    finally:
+        _underway.pop()
+
+
+class FileTaint:
+    def __init__(self, unit: Unit, types: FileTypes) -> None:
+        self._unit = unit
+        self.scopes: dict[Scope, ScopeTypes] = {found.scope: found for found in types.scopes}
+        self._homes: dict[Step, ScopeTypes] = {
+            step: found for found in types.scopes for step in found.scope.walk()
+        }
+        self.tasks = {scope.task_name: scope for scope in self.scopes if isinstance(scope, Task)}
+        self._places: dict[Step, dict[Scalar, str]] = {}
+        self._run_by = runners(unit.workflow) if unit.workflow else {}
+        self._values: dict[Variable, Taint] = {}
+        self._readers: dict[Variable, dict[Step, None]] = {}
+        self._job: Step | None = None
+        self._ends_without_return = {
+            scope: _ends_without_return(found) for scope, found in self.scopes.items()
+        }
+        self._solve()
+
+    def _solve(self) -> None:
+        todo = deque(self._homes)
+        waiting = set(todo)
+        while todo:
+            step = self._job = todo.popleft()
+            waiting.discard(step)
+            for variable, taint in outcome_of(step, self, self._homes[step]):
+                known = self._values.get(variable, CLEAN)
+                found = join(known, taint)
+                if found is known:
+                    continue
+                self._values[variable] = found
+                fresh = [reader for reader in self._readers.get(variable, ()) if reader not in waiting]
+                todo.extend(fresh)
+                waiting.update(fresh)
+        self._job = None
+
+    def read(self, variable: Variable) -> Taint:
+        if self._job is not None:
+            self._readers.setdefault(variable, {})[self._job] = None
+        return self._values.get(variable, CLEAN)
+
+    # -- what steps ask --------------------------------------------------------
+
+    def tree(self, step: Step, node: Node, names: Mapping[str, Taint]) -> Taint:
+        """A value of the file, with templates in its strings."""
+        if isinstance(node, Scalar):
+            return self._scalar(step, node, names)
+        if isinstance(node, Sequence):
+            return listed(joined(self.tree(step, item, names) for item in node.items))
+        return record({entry.key.text: self.tree(step, entry.value, names) for entry in node.entries})
+
+    def _scalar(self, step: Step, node: Scalar, names: Mapping[str, Taint]) -> Taint:
+        text = Text(node)
+        if not text.is_text or text.template.ast is None:
+            return CLEAN
+        found = Walk(text.template, self.names(step, node, names)).result()
+        kind = None if found.is_clean else self._homes[step].inference.visit(step).types.get(node)
+        return found if kind is None else within(found, kind)
+
+    def names(self, step: Step, node: Scalar, names: Mapping[str, Taint]) -> Place:
+        home = self._homes[step]
+        if step not in self._places:
+            self._places[step] = {one.text.node: one.node for one in home.inference.texts(step).all}
+        return Place(self, home, self._places[step].get(node), names)
+
+    def pieces(self, step: Step, text: Text) -> list[Piece]:
+        """A text of a step, with what each hole puts into it."""
+        return Walk(text.template, self.names(step, text.node, {})).pieces()
+
+    def value(self, step: Step, tree: Tree) -> Taint:
+        return self.tree(step, tree.node, {})
+
+    def returned(self, scope: Scope) -> Taint:
+        """What a scope gives back: a value that a step returns, or its state where it just ends."""
+        found = self.read(("return", scope))
+        if self._ends_without_return[scope]:
+            definitions = self.scopes[scope].inference.definitions
+            fields = {
+                name: joined(self.read(("field", scope, way.number)) for way in ways)
+                for name, ways in definitions.by_field.items()
+            }
+            found = join(found, record(fields))
+        return found
+
+    def called(self, name: str, given: Taint) -> Taint | None:
+        """What another workflow returns; its inputs are what it is given. None where that can't be known."""
+        found = self._unit.project.named(name)
+        if len(found) != 1 or found[0] in _underway or len(_underway) > _DEEPEST_CALL:
+            return None
+        taint = taint_of(found[0])
+        workflow = found[0].workflow
+        return _with_inputs(taint.returned(workflow), given.whole) if taint and workflow else None
+
+    def is_run(self, task: Task) -> bool:
+        return task.task_name in self._run_by
+
+
+class Place:
+    """The names that one template sees."""
+
+    def __init__(
+        self, file: FileTaint, home: ScopeTypes, node: str | None, names: Mapping[str, Taint]
+    ) -> None:
+        self._file, self._home, self._node, self._own = file, home, node, names
+
+    def field(self, name: str | None) -> Taint:
+        definitions, scope = self._home.inference.definitions, self._home.scope
+        if name is None:
+            return only(joined(self.field(field) for field in definitions.by_field).whole)
+        mask = self._home.states.mask_at(self._node, name) if self._node else 0
+        ways = list(definitions.of_mask(mask)) if mask else definitions.by_field.get(name, [])
+        return joined(self._file.read(("field", scope, way.number)) for way in ways)
+
+    def input(self, name: str | None) -> Taint:
+        scope = self._home.scope
+        if name is None:
+            return only(joined(self.input(one) for one in scope.declared_inputs).whole)
+        decl = scope.declared_inputs.get(name)
+        if decl is None:
+            return CLEAN
+        if isinstance(scope, Task) and self._file.is_run(scope):
+            return of_declaration(decl, self._file.read(("input", scope, name)))
+        return of_declaration(decl, only(_input_flow(scope, name)))
+
+    def other(self, name: str) -> Taint:
+        if name in self._own:
+            return self._own[name]
+        is_child = isinstance(self._home.scope, Task) and name in ("item", "previous")
+        return self._file.read((name, self._home.scope)) if is_child else CLEAN
+
+
+def _input_flow(scope: Scope, name: str) -> Flow:
+    span = next(
+        (key.span for key in _keys(scope.node.get("inputs")) if key.text == name), scope.key_span("inputs")
+    )
+    words = "what the run is started with"
+    return Flow(Level.INPUT, words, f"whoever starts a run gives `inputs.{name}`", span)
+
+
+def _keys(node: Node | None) -> Iterator[Scalar]:
+    return iter(()) if node is None or isinstance(node, Scalar | Sequence) else (e.key for e in node.entries)
+
+
+def _ends_without_return(found: ScopeTypes) -> bool:
+    states = found.inference.states
+    flow = states.flow
+    return any(
+        edge.source in states.reach and not isinstance(flow.step(edge.source), Return)
+        for edge in flow.into.get(flow.end, ())
+    )
+
+
+def _with_inputs(taint: Taint, given: Flow | None) -> Taint:
+    """A value of another workflow as its caller sees it: an input there is what was given here."""
+    flow = given if taint.flow is not None and taint.flow.level is Level.INPUT else taint.flow
+    return record({key: _with_inputs(part, given) for key, part in taint.parts.items()}, flow)

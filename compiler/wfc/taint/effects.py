@@ -1,0 +1,167 @@
+"""What each kind of step puts where: what comes in from outside, and what it passes on."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from typing import Any, Protocol
+
+from wfc.core.ast import Scope, Task
+from wfc.core.values import Text
+from wfc.infer.children import goes_on
+from wfc.infer.workflow import ScopeTypes
+from wfc.source import Node, Span
+from wfc.steps.action import Answered
+from wfc.steps.base import Step
+from wfc.steps.call import Call
+from wfc.steps.condition import Condition
+from wfc.steps.foreach import Foreach
+from wfc.steps.prompt import Prompt
+from wfc.steps.return_ import Return
+from wfc.steps.set_state import SetState
+from wfc.taint.patterns import is_safe
+from wfc.taint.sources import of_schema, of_type
+from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record
+
+Outcome = Iterator[tuple[tuple[Hashable, ...], Taint]]
+_ORIGINS = {
+    "shell": ("what a command printed", "what the command of {} prints comes from outside"),
+    "prompt": ("what a person typed", "the answer to {} comes from outside"),
+    "delegate": ("what an agent wrote", "what the agent of {} answers comes from outside"),
+    "mcp_call": ("what a tool returned", "what the tool of {} returns comes from outside"),
+    "foreach": ("what an agent wrote", "what the agent that {} asks returns comes from outside"),
+    "call": ("what another workflow returned", "what {} gets back comes from outside"),
+}
+
+
+class File(Protocol):
+    tasks: dict[str, Task]
+
+    def tree(self, step: Step, node: Node, names: Mapping[str, Taint]) -> Taint: ...
+    def returned(self, scope: Scope) -> Taint: ...
+    def called(self, name: str, given: Taint) -> Taint | None: ...
+
+
+def outcome_of(step: Step, file: File, home: ScopeTypes) -> Outcome:
+    """The variables that a step writes, each with what it puts there."""
+    effect = next((found for kind, found in _EFFECTS.items() if isinstance(step, kind)), None)
+    return effect(step, file, home) if effect else iter(())
+
+
+def origin(step: Step, span: Span | None = None) -> Flow:
+    """What a step brings in."""
+    words, message = _ORIGINS.get(step.kind, _ORIGINS["call"])
+    name = f"`{step.name}`" if step.name else "this step"
+    return Flow(Level.OUTSIDE, words, message.format(name), span or step.span)
+
+
+def _kept(step: Step, home: ScopeTypes, taint: Taint, field: str | None = None) -> Outcome:
+    """A result goes where `output_to` says."""
+    output = step.values.get("output_to")
+    name = field or (output.text if output is not None else None)
+    for way in home.inference.definitions.by_step.get(step, ()) if not taint.is_clean else ():
+        if way.field == name:
+            yield ("field", home.scope, way.number), taint
+
+
+def _answered(step: Answered, file: File, home: ScopeTypes) -> Outcome:
+    flow = origin(step)
+    schema = step.result_schema_data()
+    if schema is not None:
+        return _kept(step, home, of_schema(schema, flow))
+    if isinstance(step, Prompt):
+        return _kept(step, home, _answer(step, flow, file))
+    return _kept(step, home, of_type(step.result_type(), flow))
+
+
+def _answer(step: Prompt, flow: Flow, file: File) -> Taint:
+    if step.prompt_kind == "choice":
+        options = joined(file.tree(step, option.node, {}) for option in step.fixed_options())
+        return record({"selected": options.then(f"`{step.name}` offers it as an option", step.span)})
+    rules: dict[str, Any] = step.narrowing().get("input", {})
+    if step.prompt_kind != "text" or "enum" in rules or is_safe(rules.get("pattern")):
+        return CLEAN
+    return record({"input": only(flow)})
+
+
+def _set_state(step: SetState, file: File, home: ScopeTypes) -> Outcome:
+    names: dict[str, Taint] = {}
+    spans = step.writes()
+    for field, tree in (step.updates or {}).items():
+        span = spans[field][0] if field in spans else step.span
+        found = file.tree(step, tree.node, names)
+        names[field] = found.then(f"`{step.name}` puts it into `state.{field}`", span)
+        yield from _kept(step, home, names[field], field)
+    yield from _kept(step, home, record(names))
+
+
+def _condition(step: Condition, file: File, home: ScopeTypes) -> Outcome:
+    if step.output_to and isinstance(step.if_, Text):
+        found = file.tree(step, step.if_.node, {})
+        yield from _kept(step, home, found.then(f"`{step.name}` keeps it", step.output_to.span))
+
+
+def _return(step: Return, file: File, home: ScopeTypes) -> Outcome:
+    if step.value is not None:
+        found = file.tree(step, step.value.node, {})
+        yield ("return", home.scope), found.then(f"`{step.name}` returns it", step.value_span("value"))
+
+
+def _call(step: Call, file: File, home: ScopeTypes) -> Outcome:
+    given = joined(file.tree(step, tree.node, {}) for tree in (step.with_ or {}).values())
+    name = step.workflow.text if step.workflow else ""
+    found = file.called(name, only(given.whole))
+    if found is None:
+        found = only(origin(step))
+    elif goes_on(step):
+        found = join(found, record({"error": only(origin(step))}))
+    return _kept(step, home, found.then(f"`{step.name}` gets it from the workflow `{name}`", step.span))
+
+
+def _foreach(step: Foreach, file: File, home: ScopeTypes) -> Outcome:
+    task = file.tasks.get(step.task.text) if step.task else None
+    items = file.tree(step, step.items.node, {}) if step.items else CLEAN
+    result = only(origin(step))
+    if task is not None and step.agent_name in (None, "@task"):
+        result = file.returned(task)
+        if goes_on(step):
+            result = join(result, record({"error": only(origin(step))}))
+    results = listed(result, items.flow, items.bounded or step.max_items is not None)
+    if task is not None:
+        yield from _given(step, file, task, items.item, results)
+    keeps = f"`{step.name}` collects what each `{step.task.text if step.task else 'task'}` returns"
+    yield from _kept(step, home, results.then(keeps, step.span))
+
+
+def _given(step: Foreach, file: File, task: Task, item: Taint, results: Taint) -> Outcome:
+    """What a child gets: its item, and its inputs."""
+    span = step.value_span("items")
+    yield ("item", task), item.then(f"`{step.name}` gives each item to `{task.task_name}`", span)
+    if step.setting("sequential"):
+        yield ("previous", task), results
+    names = {"item": item, "previous": results}
+    if step.with_ is not None:
+        given = {name: file.tree(step, tree.node, names) for name, tree in step.with_.items()}
+        spans = {name: tree.span for name, tree in step.with_.items()}
+    else:
+        given, spans = _from_item(task, item), {}
+    for name, taint in given.items():
+        message = f"`{step.name}` gives it to `{task.task_name}` as `inputs.{name}`"
+        yield ("input", task, name), taint.then(message, spans.get(name, span))
+
+
+def _from_item(task: Task, item: Taint) -> dict[str, Taint]:
+    """An object fills inputs by name; anything else goes to the only one."""
+    names = list(task.declared_inputs)
+    if len(names) == 1 and names[0] not in item.parts:
+        return {names[0]: item}
+    return {name: item.get(name) for name in names}
+
+
+_EFFECTS: dict[type[Step], Callable[[Any, File, ScopeTypes], Outcome]] = {
+    Answered: _answered,
+    SetState: _set_state,
+    Condition: _condition,
+    Return: _return,
+    Call: _call,
+    Foreach: _foreach,
+}

@@ -1,0 +1,208 @@
+"""One template: what it gives, and what each of its holes puts into the text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from jinja2 import nodes
+
+from wfc.taint.filters import Uses
+from wfc.taint.values import CLEAN, ITEMS, Flow, Taint, join, joined, listed, only, record, worse
+from wfc.template import Template
+
+_NUMERIC = (nodes.Sub, nodes.Div, nodes.FloorDiv, nodes.Pow, nodes.Neg, nodes.Pos)
+_TRUTHS = (nodes.Compare, nodes.Test, nodes.Not, nodes.Const)
+
+
+class Names(Protocol):
+    """The values that a template can name."""
+
+    def field(self, name: str | None) -> Taint: ...
+    def input(self, name: str | None) -> Taint: ...
+    def other(self, name: str) -> Taint: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Hole:
+    """One `{{ expression }}`, or one expression in a tag that is part of the text."""
+
+    node: nodes.Expr
+    taint: Taint
+    quoted: Taint | None = None
+    """For `... | shquote`: what was quoted."""
+    within: nodes.Node | None = None
+    """The outermost `for` or `if` around it."""
+
+    @property
+    def flow(self) -> Flow | None:
+        return self.taint.whole
+
+
+@dataclass(slots=True)
+class Literal:
+    """Text between holes."""
+
+    text: str
+
+
+@dataclass(slots=True)
+class Choice:
+    """Pieces of which one list is taken. A loop is one list that may be left out."""
+
+    ways: list[list[Piece]] = field(default_factory=list)
+
+
+Piece = Literal | Hole | Choice
+
+
+class Walk:
+    """One walk through one template."""
+
+    def __init__(self, template: Template, names: Names) -> None:
+        self._template = template
+        self._names = names
+        self._locals: dict[str, Taint] = {}
+        self._uses = Uses(self.value)
+        self._outermost: nodes.Node | None = None
+
+    def result(self) -> Taint:
+        """What the template gives."""
+        expression = self._template.expression
+        if expression is not None:
+            return self.value(expression)
+        flow = None
+        for hole in holes_in(self.pieces()):
+            flow = worse(flow, hole.flow)
+        return only(flow)
+
+    def pieces(self) -> list[Piece]:
+        """The text as it will be put together, in order."""
+        return self._pieces(self._template.ast.body) if self._template.ast is not None else []
+
+    def _pieces(self, body: Iterable[nodes.Node]) -> list[Piece]:
+        found: list[Piece] = []
+        for node in body:
+            match node:
+                case nodes.Output():
+                    found += [self._piece(part) for part in node.nodes]
+                case nodes.If() | nodes.For():
+                    outermost, self._outermost = self._outermost, self._outermost or node
+                    found.append(self._if(node) if isinstance(node, nodes.If) else self._for(node))
+                    self._outermost = outermost
+                case nodes.Assign():
+                    self._bind(node.target, self.value(node.node))
+                case nodes.AssignBlock():
+                    flow = None
+                    for hole in holes_in(self._pieces(node.body)):
+                        flow = worse(flow, hole.flow)
+                    self._bind(node.target, only(flow))
+        return found
+
+    def _piece(self, node: nodes.Node) -> Piece:
+        if isinstance(node, nodes.TemplateData):
+            return Literal(node.data)
+        if not isinstance(node, nodes.Expr):
+            return Literal("")
+        quoted = None
+        if isinstance(node, nodes.Filter) and node.name == "shquote" and node.node is not None:
+            quoted = self.value(node.node)
+        return Hole(node, self.value(node), quoted, self._outermost)
+
+    def _if(self, node: nodes.If) -> Choice:
+        branches = [node.body, *(branch.body for branch in node.elif_), node.else_]
+        return Choice([self._pieces(body) for body in branches])
+
+    def _for(self, node: nodes.For) -> Choice:
+        before = dict(self._locals)
+        self._bind(node.target, self.value(node.iter).item)
+        self._locals["loop"] = CLEAN
+        body = self._pieces(node.body)
+        self._locals = before
+        return Choice([body, self._pieces(node.else_)])
+
+    def _bind(self, target: nodes.Node, taint: Taint) -> None:
+        match target:
+            case nodes.Name():
+                self._locals[target.name] = taint
+            case nodes.NSRef():
+                known = self._locals.get(target.name, CLEAN)
+                self._locals[target.name] = join(known, record({target.attr: taint}))
+            case nodes.Tuple():
+                for item in target.items:
+                    self._bind(item, only(taint.whole))
+
+    # -- expressions -----------------------------------------------------------
+
+    def value(self, node: nodes.Node) -> Taint:
+        match node:
+            case nodes.Name():
+                return self._name(node.name)
+            case nodes.Getattr():
+                return self._part(node.node, node.attr)
+            case nodes.Getitem():
+                return self._subscript(node)
+            case nodes.Filter():
+                return self._uses.filtered(node)
+            case nodes.Call():
+                return self._uses.called(node)
+            case nodes.CondExpr():
+                other = self.value(node.expr2) if node.expr2 is not None else CLEAN
+                return join(self.value(node.expr1), other)
+            case nodes.And() | nodes.Or():
+                return join(self.value(node.left), self.value(node.right))
+            case nodes.List() | nodes.Tuple():
+                return listed(joined(map(self.value, node.items)))
+            case nodes.Dict():
+                return self._dict(node)
+            case nodes.Add():
+                return self._sum(self.value(node.left), self.value(node.right))
+        if isinstance(node, _TRUTHS + _NUMERIC):
+            return CLEAN
+        return only(joined(map(self.value, node.iter_child_nodes())).whole)
+
+    def _sum(self, left: Taint, right: Taint) -> Taint:
+        """Lists, or texts, one after the other."""
+        if ITEMS in left.parts or ITEMS in right.parts:
+            return join(left.as_list(), right.as_list())
+        return only(join(left, right).whole)
+
+    def _dict(self, node: nodes.Dict) -> Taint:
+        parts = [(pair.key, self.value(pair.value)) for pair in node.items]
+        keys = [key.value if isinstance(key, nodes.Const) else None for key, _ in parts]
+        if all(isinstance(key, str) for key in keys):
+            return record({str(key): part for key, (_, part) in zip(keys, parts, strict=True)})
+        return only(joined(part for _, part in parts).whole)
+
+    def _name(self, name: str) -> Taint:
+        if name in self._locals:
+            return self._locals[name]
+        if name == "state":
+            return self._names.field(None)
+        return self._names.input(None) if name == "inputs" else self._names.other(name)
+
+    def _part(self, node: nodes.Node, key: str | int | None) -> Taint:
+        if isinstance(node, nodes.Name) and node.name not in self._locals and isinstance(key, str):
+            if node.name == "state":
+                return self._names.field(key)
+            if node.name == "inputs":
+                return self._names.input(key)
+        return self.value(node).get(key)
+
+    def _subscript(self, node: nodes.Getitem) -> Taint:
+        if isinstance(node.arg, nodes.Slice):
+            base, cut = self.value(node.node), node.arg
+            is_short = cut.stop is not None or isinstance(cut.start, nodes.Neg)
+            return base.short() if is_short and not base.is_clean else base
+        key = node.arg.value if isinstance(node.arg, nodes.Const) else None
+        return self._part(node.node, key if isinstance(key, str | int) else None)
+
+
+def holes_in(pieces: Iterable[Piece]) -> Iterable[Hole]:
+    for piece in pieces:
+        if isinstance(piece, Hole):
+            yield piece
+        elif isinstance(piece, Choice):
+            for way in piece.ways:
+                yield from holes_in(way)

@@ -1,0 +1,219 @@
+"""How the holes of a command stand in it: bare, in quotes, in a here-document, and behind which words.
+
+A rough reader of shell text: quotes, escapes, substitutions, comments and here-documents. What it can't follow, such
+as a quote that only one branch of an `if` opens, it says so.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass, field
+
+from wfc.taint.expressions import Choice, Hole, Literal, Piece
+
+_HEREDOC = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
+_SEPARATORS = frozenset(";|&\n()")
+HOLE = "\0"
+"""Stands for a hole among the characters of a word."""
+
+
+@dataclass(frozen=True, slots=True)
+class Spot:
+    """Where a hole stands."""
+
+    hole: Hole
+    quote: str
+    """Empty where it is bare; else `'`, `"`, `<<` (a here-document) or `#` (a comment)."""
+    words: tuple[str, ...]
+    """The words of the same command before it."""
+    prefix: str
+    """What stands directly before it, in the same word."""
+    command: int = 0
+    """Which of the commands it is in."""
+    unsure: bool = False
+    """Whether its quotes depend on the way through the template."""
+
+
+@dataclass(slots=True)
+class _State:
+    stack: list[str] = field(default_factory=lambda: [""])
+    """What is open: "" at the outside and in a substitution, `'`, `"` and backquotes."""
+    words: list[str] = field(default_factory=list)
+    word: str | None = None
+    command: int = 0
+    outer: list[tuple[list[str], str | None, int]] = field(default_factory=list)
+    """The words around a substitution, and which command they are of."""
+    pending: list[str] = field(default_factory=list)
+    document: list[str] = field(default_factory=list)
+    """The ends of the here-documents that are being read."""
+    line: str = ""
+    comment: bool = False
+    escaped: bool = False
+    unsure: bool = False
+
+    @property
+    def quote(self) -> str:
+        if self.document:
+            return "<<"
+        return "#" if self.comment else self.stack[-1].replace("`", "")
+
+    def same_place(self, other: _State) -> bool:
+        return (self.stack, self.document, self.comment) == (other.stack, other.document, other.comment)
+
+
+class Scanner:
+    def __init__(self) -> None:
+        self.spots: list[Spot] = []
+        self._state = _State()
+        self._commands = 0
+
+    def read(self, pieces: Iterable[Piece]) -> list[Spot]:
+        for piece in pieces:
+            match piece:
+                case Literal():
+                    self._text(piece.text)
+                case Hole():
+                    self._hole(piece)
+                case Choice():
+                    self._choice(piece)
+        return self.spots
+
+    def _choice(self, choice: Choice) -> None:
+        before = self._state
+        ends: list[_State] = []
+        for way in choice.ways:
+            self._state = deepcopy(before)
+            self.read(way)
+            ends.append(self._state)
+        self._state = ends[0]
+        self._state.unsure |= not all(end.same_place(ends[0]) for end in ends)
+
+    def _hole(self, hole: Hole) -> None:
+        state = self._state
+        word = state.word or ""
+        self.spots.append(Spot(hole, state.quote, tuple(state.words), word, state.command, state.unsure))
+        state.line += HOLE
+        if not state.document and not state.comment:
+            state.word = word + HOLE
+        state.escaped = False
+
+    def _text(self, text: str) -> None:
+        at = 0
+        while at < len(text):
+            at = self._character(text, at)
+
+    def _character(self, text: str, at: int) -> int:
+        state, char = self._state, text[at]
+        if state.escaped:
+            state.escaped = False
+            if char != "\n":
+                self._add(char)
+            return at + 1
+        if state.document or state.comment:
+            self._skipped(char)
+            return at + 1
+        if state.stack[-1] == "'":
+            self._close(char) if char == "'" else self._add(char)
+            return at + 1
+        if char == "\\":
+            state.escaped = True
+            return at + 1
+        if text.startswith("$(", at):
+            self._open("")
+            return at + 2
+        if state.stack[-1] == '"' and char not in '"`':
+            self._add(char)
+            return at + 1
+        return self._bare(text, at)
+
+    def _skipped(self, char: str) -> None:
+        """In a comment or a here-document."""
+        state = self._state
+        if char != "\n":
+            state.line += char
+            return
+        state.comment = False
+        if state.document and state.line.strip("\t") == state.document[0]:
+            state.document.pop(0)
+        elif not state.document:
+            self._end_line()
+        state.line = ""
+
+    def _bare(self, text: str, at: int) -> int:
+        state, char = self._state, text[at]
+        if char in "'\"`":
+            if state.stack[-1] == char:
+                self._close(char)
+            elif char == "`":
+                self._open("`")
+            else:
+                state.stack.append(char)
+                state.word = state.word or ""
+            return at + 1
+        if char == ")" and len(state.outer) and state.stack[-1] == "":
+            self._close(char)
+            return at + 1
+        document = _HEREDOC.match(text, at)
+        if document and not text.startswith("<<<", at):
+            state.pending.append(next(group for group in document.groups() if group))
+            self._end_word()
+            return document.end()
+        if char == "#" and state.word is None:
+            state.comment = True
+        elif self._separates(text, at):
+            self._end_command()
+            if char == "\n":
+                self._end_line()
+        elif char.isspace():
+            self._end_word()
+        else:
+            self._add(char)
+        return at + 1
+
+    def _separates(self, text: str, at: int) -> bool:
+        """Whether a new command begins behind it. `2>&1` and `${name}` are parts of one."""
+        char = text[at]
+        if char == "{":
+            return self._state.word is None and text[at + 1 : at + 2].isspace()
+        redirects = char == "&" and (text[at - 1 : at] == ">" or text[at + 1 : at + 2] == ">")
+        return char in _SEPARATORS and not redirects
+
+    def _end_line(self) -> None:
+        state = self._state
+        self._end_command()
+        state.line = ""
+        state.document, state.pending = state.pending, []
+
+    def _end_command(self) -> None:
+        self._end_word()
+        self._commands += 1
+        self._state.words, self._state.command = [], self._commands
+
+    def _add(self, char: str) -> None:
+        self._state.word = (self._state.word or "") + char
+
+    def _end_word(self) -> None:
+        if self._state.word is not None:
+            self._state.words.append(self._state.word)
+        self._state.word = None
+
+    def _open(self, kind: str) -> None:
+        """A substitution: a command of its own inside a word."""
+        state = self._state
+        state.outer.append((state.words, state.word, state.command))
+        state.word = None
+        self._end_command()
+        state.stack.append(kind)
+
+    def _close(self, char: str) -> None:
+        state = self._state
+        state.stack.pop()
+        if char in ")`" and state.outer:
+            state.words, word, state.command = state.outer.pop()
+            state.word = (word or "") + "$"
+
+
+def spots_of(pieces: list[Piece]) -> list[Spot]:
+    return Scanner().read(pieces)

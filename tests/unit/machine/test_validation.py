@@ -1,0 +1,188 @@
+"""Results against JSON Schema, and JSON as such."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from wfc_runtime.contract import ConfirmAnswer, DelegateResult, NotRequired, ShellResult, TypedDict
+from wfc_runtime.machine import schema
+from wfc_runtime.machine.fitting import surely_fits
+from wfc_runtime.machine.plain import NotPlainError, check_plain, size_of, to_text
+from wfc_runtime.machine.validation import UnusableSchemaError, problems
+
+
+def test_a_problem_names_its_place() -> None:
+    wanted = {"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"}}}}
+    assert problems({"a": [1, "x"]}, wanted) == ["result.a[1]: 'x' is not of type 'integer'"]
+
+
+def test_no_schema_takes_anything() -> None:
+    assert problems(object, None) == problems(3, {}) == []
+
+
+def test_a_huge_value_does_not_make_a_huge_message() -> None:
+    [problem] = problems("x" * 100_000, {"type": "integer"})
+    assert len(problem) < 400
+    assert problem.endswith("is not of type 'integer'")
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted", "fits"),
+    [
+        ("abc", {"pattern": "^[a-c]+$"}, True),
+        ("abd", {"pattern": "^[a-c]+$"}, False),
+        ({"a1": 1}, {"patternProperties": {"^a": {"type": "integer"}}}, True),
+        ({"a1": "x"}, {"patternProperties": {"^a": {"type": "integer"}}}, False),
+        ({"a1": 1, "b": 2}, {"patternProperties": {"^a": {}}, "additionalProperties": False}, False),
+        (
+            {"a1": 1, "b": 2},
+            {"properties": {"b": {}}, "patternProperties": {"^a": {}}, "additionalProperties": False},
+            True,
+        ),
+        ({"b": "x"}, {"additionalProperties": {"type": "integer"}}, False),
+        ({"b": 1}, {"additionalProperties": {"type": "integer"}}, True),
+    ],
+)
+def test_patterns_and_other_properties_are_checked(value: Any, wanted: Any, fits: bool) -> None:
+    assert (problems(value, wanted) == []) is fits
+
+
+def test_a_pattern_that_would_backtrack_for_ever_does_not() -> None:
+    assert problems("a" * 50_000 + "!", {"pattern": "^(a+)+$"}) != []
+
+
+@pytest.mark.parametrize(
+    ("wanted", "why"),
+    [
+        ({"pattern": "(?=x)"}, "RE2 does not know the pattern"),
+        (
+            {"$ref": "https://example.invalid/schema.json"},
+            "Unresolvable: https://example.invalid/schema.json",
+        ),
+        ({"$ref": "#/nowhere"}, "nowhere"),
+        ({"$ref": "#"}, "recursion"),
+    ],
+)
+def test_a_schema_that_cannot_be_used_says_why_and_fetches_nothing(wanted: Any, why: str) -> None:
+    with pytest.raises(UnusableSchemaError, match=why):
+        problems("x", wanted)
+
+
+# Not as a class: here annotations are postponed, and TypedDict has to see which keys are NotRequired.
+Nested = TypedDict("Nested", {"inner": list[ConfirmAnswer], "either": NotRequired[int | None]})
+
+
+def test_result_types_become_schemas() -> None:
+    assert schema.of(None) is None
+    assert schema.of({"type": "string"}) == {"type": "string"}
+    assert schema.of(DelegateResult)["required"] == ["response"]
+    assert schema.of(ShellResult)["properties"]["duration"] == {"type": "number"}
+    assert schema.of(Nested) == {
+        "type": "object",
+        "properties": {
+            "inner": {
+                "type": "array",
+                "items": {
+                    "type": "object",
+                    "properties": {"confirmed": {"type": "boolean"}},
+                    "required": ["confirmed"],
+                },
+            },
+            "either": {"anyOf": [{"type": "integer"}, {"type": "null"}]},
+        },
+        "required": ["inner"],
+    }
+
+
+def test_a_schema_is_narrowed_without_being_changed() -> None:
+    before = to_text(schema.of(ConfirmAnswer))
+    narrow = schema.narrowed(schema.of(ConfirmAnswer), {"confirmed": {"enum": [True]}})
+    assert narrow["properties"]["confirmed"] == {"type": "boolean", "enum": [True]}
+    assert to_text(schema.of(ConfirmAnswer)) == before
+
+
+@pytest.mark.parametrize("value", [None, True, 1.5, "ü", [], {"a": [1, {"b": None}]}])
+def test_plain_values_have_their_size_in_bytes(value: Any) -> None:
+    assert check_plain(value, 100, 10) == size_of(value) == len(to_text(value).encode())
+
+
+@pytest.mark.parametrize(
+    ("value", "why"),
+    [
+        (float("nan"), "is not plain JSON"),
+        ({"a": object()}, "is not plain JSON"),
+        ({1: 2}, "key that is not text"),
+        ("\ud800", "half a surrogate pair"),
+        ("x" * 200, "is 202 bytes; the limit is 100"),
+        ([[[[[[[[[[[[]]]]]]]]]]]], "nested too deeply; the limit is 10 levels"),
+        ([10**5000], "is not plain JSON"),
+    ],
+)
+def test_what_cannot_be_kept_says_why(value: Any, why: str) -> None:
+    with pytest.raises(NotPlainError) as caught:
+        check_plain(value, 100, 10)
+    assert why in str(caught.value)
+
+
+def test_a_value_that_holds_itself_is_refused() -> None:
+    loop: list[Any] = []
+    loop.append(loop)
+    with pytest.raises(NotPlainError):
+        check_plain(loop, 100, 10)
+
+
+SCHEMAS = st.recursive(
+    st.fixed_dictionaries(
+        {},
+        optional={
+            "type": st.sampled_from(
+                ["string", "integer", "number", "boolean", "null", "array", "object", ["string"]]
+            ),
+            "enum": st.lists(st.sampled_from(["a", "bb", 1, True, None]), min_size=1),
+            "minLength": st.integers(0, 2),
+            "maximum": st.integers(0, 2),
+            "maxItems": st.integers(0, 2),
+            "required": st.lists(st.sampled_from(["a", "b"]), unique=True),
+            "pattern": st.just("^a"),
+            "const": st.just("a"),
+        },
+    ),
+    lambda inner: st.fixed_dictionaries(
+        {}, optional={"items": inner, "properties": st.dictionaries(st.sampled_from(["a", "b"]), inner)}
+    ),
+    max_leaves=4,
+)
+VALUES = st.recursive(
+    st.sampled_from([None, True, False, 0, 1, 1.0, 2.5, 3, "", "a", "bb", "abc"]),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "c"]), inner, max_size=3)
+    ),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=400)
+@given(SCHEMAS, VALUES)
+def test_the_quick_answer_never_says_yes_where_the_validator_says_no(wanted: Any, value: Any) -> None:
+    import jsonschema
+
+    if surely_fits(value, wanted):
+        assert jsonschema.Draft202012Validator(wanted).is_valid(value)
+
+
+@pytest.mark.parametrize(
+    "wanted", [{"minLength": "x"}, {"enum": 3}, {"required": 1}, {"items": []}, {"type": "odd"}]
+)
+def test_a_schema_that_is_none_gets_no_quick_answer(wanted: Any) -> None:
+    assert not surely_fits(
+        "a" if "minLength" in wanted or "enum" in wanted else {} if "required" in wanted else [1], wanted
+    )
+
+
+def test_everyday_results_get_the_quick_answer() -> None:
+    assert surely_fits({"stdout": "", "stderr": "", "exit_code": 0, "duration": 1.5}, schema.of(ShellResult))
+    assert not surely_fits({"stdout": "", "stderr": "", "exit_code": True}, schema.of(ShellResult))

@@ -1,0 +1,56 @@
+"""What a command imports is what its users wait for."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.support import ROOT
+
+CHECK = "from wfc.cli.main import main; main()"
+FLOW = 'name: odd\nversion: "1.0.0"\nsteps:\n  - {id: build, type: shell, command: "make {{ 1 + 1 }}"}\n'
+
+
+def imported_by(code: str, *arguments: str, cwd: Path) -> set[str]:
+    """The modules that were imported while some code ran in a process of its own."""
+    script = f"import atexit, sys\natexit.register(lambda: print(*sys.modules, sep=chr(10), file=sys.stderr))\n{code}"
+    done = subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return set(done.stderr.split())
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "odd.yaml").write_text(FLOW, encoding="utf-8")
+    return tmp_path
+
+
+def test_a_check_imports_no_state_machine_server_formatter_or_model_library(project: Path) -> None:
+    found = imported_by(CHECK, "check", "odd.yaml", cwd=project)
+    assert "wfc.rules" in found
+    assert not found & {"statemachine", "mcp", "black", "pydantic", "wfc.emit.module", "wfc_runtime.machine"}
+
+
+def test_compiling_needs_neither_the_machines_nor_black(project: Path) -> None:
+    found = imported_by(CHECK, "compile", "odd.yaml", "-o", "made", cwd=project)
+    assert "wfc.emit.module" in found
+    assert not found & {"statemachine", "mcp", "black", "pydantic", "wfc_runtime.machine"}
+
+
+def test_help_and_version_load_no_compiler(project: Path) -> None:
+    assert "wfc.unit" not in imported_by(CHECK, "--version", cwd=project)
+
+
+def test_a_generated_module_imports_the_machines_and_nothing_of_the_compiler() -> None:
+    found = imported_by("import deploy_service", cwd=ROOT / "generated")
+    assert "statemachine" in found
+    assert not found & {"wfc", "mcp", "black", "yaml", "click"}
