@@ -10,6 +10,9 @@ from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit
 
 
+_ON_FORM = tuple(rule for rule in RULES if rule.code.startswith("WF0"))
+
+
 def check_project(project: Project) -> list[Diagnostic]:
     """All findings, sorted by place. None of the rules stops another."""
     return sorted(
@@ -20,7 +23,8 @@ def check_project(project: Project) -> list[Diagnostic]:
 def check_unit(unit: Unit) -> list[Diagnostic]:
     """The findings of one file. WF704, which says what hid nothing, comes last in the list of rules."""
     found: dict[object, Diagnostic] = {}
-    for rule in RULES:
+    # One that is too large, which WF010 says, would only keep the others busy.
+    for rule in RULES if len(unit.steps) <= unit.limits.steps else _ON_FORM:
         for diagnostic in rule.run(unit):
             if _is_wanted(diagnostic, unit):
                 # What an alias or a merge brings to many places is wrong once.

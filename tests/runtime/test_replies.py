@@ -107,6 +107,9 @@ def test_state_gives_the_fields_that_were_asked_for_and_no_others(box: Box) -> N
     service.submit(run, "build", OK)
     assert service.state(run)["fields"] == {"built": 43}
     assert service.state(run, ["built"])["state"] == {"built": OK}
+    for wrong in ("built", [3], [["built"]]):
+        with pytest.raises(RequestError, match="must be a list of field names"):
+            service.state(run, wrong)  # type: ignore[arg-type]
     with pytest.raises(NotFoundError, match=r"has no `bult`\. Did you mean `built`\?"):
         service.state(run, ["bult"])
 

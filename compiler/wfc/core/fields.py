@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
 
 from wfc.core.values import Literal, Text, Tree, Word
@@ -212,6 +213,19 @@ class OneOf(FieldType[Word]):
         return {"enum": list(self.choices)}
 
 
+def not_json(node: Node) -> list[Mismatch]:
+    """The numbers in a value that YAML knows and JSON does not: a run could not be stored with them."""
+    match node:
+        case Scalar(value=float() as number) if not isfinite(number):
+            message = f"expected a value that JSON can hold, found {kind_of(node)}"
+            return [Mismatch(node.span, message, "quote it if it is text")]
+        case Sequence():
+            return [bad for item in node.items for bad in not_json(item)]
+        case Mapping():
+            return [bad for entry in node.entries for bad in not_json(entry.value)]
+    return []
+
+
 @dataclass(frozen=True)
 class Anything(FieldType[Tree]):
     """Any JSON value, with templates in its strings."""
@@ -222,7 +236,7 @@ class Anything(FieldType[Tree]):
         return Tree(node)
 
     def mismatches(self, node: Node) -> list[Mismatch]:
-        return []
+        return not_json(node)
 
     def schema(self) -> dict[str, Any]:
         return {}
@@ -239,7 +253,7 @@ class Items(Anything):
 
     def mismatches(self, node: Node) -> list[Mismatch]:
         if isinstance(node, Sequence) or (isinstance(node, Scalar) and isinstance(node.value, str)):
-            return []
+            return not_json(node)
         return [Mismatch(node.span, f"expected {self.words}, found {kind_of(node)}")]
 
     def schema(self) -> dict[str, Any]:

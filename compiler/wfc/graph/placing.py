@@ -54,7 +54,7 @@ def place(flow: Flow, shape: Structure, span: list[int]) -> Grid:
     for visit in visits:
         node, column[visit.node] = visit.node, visit.column
         if node in stuck:
-            row[node] = row[stuck[node]]
+            row[node], column[node] = row[stuck[node]], column[stuck[node]]
             continue
         lowest = row[visit.beside] if visit.beside is not None else 0
         for source in shape.before[node]:
@@ -118,17 +118,22 @@ def _ways(node: int, flow: Flow, shape: Structure) -> _Ways:
     # A way out to where several ways meet is the straight one: what else leaves here goes aside.
     meets = any(line is not Line.ERROR and target not in alone for target, line in lines.items())
     if not meets:
-        alone.discard(_main(alone, node, flow, shape, lines))
+        alone.discard(_main(alone, node, flow, shape, lines, joined=len(alone) < len(children)))
     return _Ways(
         [child for child in children if child in alone], [child for child in children if child not in alone]
     )
 
 
-def _main(alone: set[int], node: int, flow: Flow, shape: Structure, lines: dict[int, Line]) -> int:
-    """The branch that goes straight on: never what a loop repeats, a handler only for want of others."""
+def _main(
+    alone: set[int], node: int, flow: Flow, shape: Structure, lines: dict[int, Line], joined: bool
+) -> int:
+    """The branch that goes straight on: never what a loop repeats, a handler only for want of others.
+
+    Of two that are equally long it is the first if they join again, else the last: what follows an early return.
+    """
     body = shape.outs[node][0].target if flow.nodes[node].loop and shape.outs[node] else None
     return max(
         alone - {body},
-        key=lambda child: (lines[child] is not Line.ERROR, shape.size[child], -child),
+        key=lambda child: (lines[child] is not Line.ERROR, shape.size[child], -child if joined else child),
         default=-1,
     )

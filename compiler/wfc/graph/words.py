@@ -10,7 +10,7 @@ from typing import Any
 
 ELLIPSIS = "…"
 
-_HOLE = re.compile(r"\{\{-?\s*(.*?)\s*-?\}\}", re.DOTALL)
+_HOLE = re.compile(r"\{\{-?((?:(?!\}\}).)*?)-?\}\}", re.DOTALL)
 _ROOT = re.compile(r"(?<![\w.'\"])(?:state|inputs)\.(?=[A-Za-z_])")
 _SPACE = re.compile(r"(?<=\s)")
 _BREAK = re.compile(r"(?<=[_.,:/-])(?=[^_.,:/-])")

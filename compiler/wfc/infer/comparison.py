@@ -48,7 +48,10 @@ def check(walk: Inference, node: nodes.Compare) -> tuple[Reached, Reached]:
 Operand = tuple[nodes.Expr, Type]
 
 
-def check_order(walk: Inference, left: Operand, right: Operand, sign: str) -> None:
+def check_order(
+    walk: Inference, left: Operand, right: Operand, sign: str, place: nodes.Node | None = None
+) -> None:
+    """`place`: the whole of it, where it is more than the two operands."""
     if not is_known(left[1]) or not is_known(right[1]):
         return
     if kinds_of(left[1]) & kinds_of(right[1]) & _ORDERED:
@@ -58,7 +61,7 @@ def check_order(walk: Inference, left: Operand, right: Operand, sign: str) -> No
         return
     walk.report(
         Kind.MISMATCH,
-        _around(walk, left[0], right[0]),
+        place or _around(walk, left[0], right[0]),
         f"{_both(walk, left, right)}: `{sign}` can't compare them",
         help=_conversion(walk, left, right),
     )
@@ -77,7 +80,9 @@ def report_null(walk: Inference, node: nodes.Node, kind: Type) -> None:
     )
 
 
-def check_equality(walk: Inference, left: Operand, right: Operand, sign: str) -> None:
+def check_equality(
+    walk: Inference, left: Operand, right: Operand, sign: str, place: nodes.Node | None = None
+) -> None:
     """Values of two kinds are never equal, nor is a text that is none of those which it is compared with."""
     if (
         not is_known(left[1])
@@ -87,7 +92,7 @@ def check_equality(walk: Inference, left: Operand, right: Operand, sign: str) ->
     ):
         return
     if not _alike(left[1]) & _alike(right[1]):
-        _never_equal(walk, left, right, sign)
+        _never_equal(walk, left, right, place)
         return
     known, wanted = values_of(left[1]), values_of(right[1])
     if known and wanted and not set(known) & set(wanted):
@@ -100,7 +105,7 @@ def _alike(kind: Type) -> set[str]:
     return {_ALIKE.get(one, one) for one in kinds_of(kind)}
 
 
-def _never_equal(walk: Inference, left: Operand, right: Operand, sign: str) -> None:
+def _never_equal(walk: Inference, left: Operand, right: Operand, place: nodes.Node | None) -> None:
     for (node, kind), (_, other) in ((left, right), (right, left)):
         words = values_of(kind)
         if words and len(words) > 1 and is_switch(words) and kinds_of(other) == {"bool"}:
@@ -108,7 +113,7 @@ def _never_equal(walk: Inference, left: Operand, right: Operand, sign: str) -> N
             return
     walk.report(
         Kind.MISMATCH,
-        _around(walk, left[0], right[0]),
+        place or _around(walk, left[0], right[0]),
         f"{_both(walk, left, right)}: they are never equal",
         help=_conversion(walk, left, right),
     )

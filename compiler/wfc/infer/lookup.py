@@ -118,6 +118,16 @@ def may_have(option: Type, name: str, there: bool) -> bool:
     return bool(found.lacking or found.optional or found.null or found.loose) or kind_of(option) == "any"
 
 
+def with_part(option: Type, name: str) -> Type:
+    """A value of which a property has been found to be there."""
+    if not isinstance(option, Record):
+        return option
+    properties = (
+        Property(prop.name, prop.type, prop.required or prop.name == name) for prop in option.properties
+    )
+    return Record(option.name, tuple(properties), option.open)
+
+
 def property_names(kinds: list[Type]) -> Iterator[str]:
     """What one could have meant instead."""
     for option in kinds:

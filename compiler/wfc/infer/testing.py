@@ -13,7 +13,7 @@ from wfc.infer.access import Reached, follow
 from wfc.infer.constant import check_constant
 from wfc.infer.environment import Held, Path
 from wfc.infer.facts import NO_FACTS, Facts, Outcome
-from wfc.infer.lookup import may_have
+from wfc.infer.lookup import may_have, with_part
 from wfc.infer.terms import UNDEFINED, falsy, join, kind_of, kinds_of, options, present, truthy, without
 
 if TYPE_CHECKING:
@@ -133,7 +133,7 @@ def _having(walk: Inference, reached: Reached, name: object) -> tuple[Facts, Fac
     """An object with a property of that name, and one without: of several kinds, only some can be either."""
     if reached.path is None or not isinstance(name, str) or "object" not in kinds_of(reached.type):
         return NO_FACTS, NO_FACTS
-    having = join(*(one for one in options(reached.type) if may_have(one, name, True)))
+    having = join(*(with_part(one, name) for one in options(reached.type) if may_have(one, name, True)))
     lacking = join(*(one for one in options(reached.type) if may_have(one, name, False)))
     return _narrow(walk, reached, having), _narrow(walk, reached, lacking, there=False)
 

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import nodes
 
-from wfc.core.types import ANY, INT, NULL, Property, Record, Type
+from wfc.core.types import ANY, INT, NULL, Type
 from wfc.infer import arithmetic
 from wfc.infer.comparison import check_equality
-from wfc.infer.lookup import FAILED_CHILD, Found, find_item, find_property, may_have
+from wfc.infer.lookup import FAILED_CHILD, Found, find_item, find_property, may_have, with_part
 from wfc.infer.missing import inside_quotes, no_such_part
 from wfc.infer.problems import Kind
 from wfc.infer.signatures import FILTERS, Signature
@@ -181,7 +181,11 @@ class Use:
         if name in ("defined", "undefined") and isinstance(path, str):
             there = wanted == (name == "defined")
             first = path.split(".")[0]
-            left = [_with(one, first, there) for one in options(item) if may_have(one, first, there)]
+            left = [
+                with_part(one, first) if there else one
+                for one in options(item)
+                if may_have(one, first, there)
+            ]
             return join(*left)
         part = self.part(item, "attribute")
         rest = self.positional[2:]
@@ -214,16 +218,6 @@ class Use:
             )
             return ANY
         return join(start or INT, total) if start is not None else total
-
-
-def _with(option: Type, name: str, there: bool) -> Type:
-    """An item whose part has been found to be there."""
-    if not there or not isinstance(option, Record) or option.name:
-        return option
-    properties = (
-        Property(prop.name, prop.type, prop.required or prop.name == name) for prop in option.properties
-    )
-    return Record("", tuple(properties), option.open)
 
 
 def result_of(use: Use) -> Type:

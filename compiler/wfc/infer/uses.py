@@ -114,9 +114,9 @@ def tested(walk: Inference, node: nodes.Test, operand: Type) -> None:
     use.read_arguments(node)
     left = (node.node, operand)
     if node.name in _ORDER and use.positional:
-        check_order(walk, left, use.positional[0], _ORDER[node.name])
+        check_order(walk, left, use.positional[0], _ORDER[node.name], node)
     elif node.name in _EQUAL and use.positional:
-        check_equality(walk, left, use.positional[0], _EQUAL[node.name])
+        check_equality(walk, left, use.positional[0], _EQUAL[node.name], node)
     elif node.name == "in" and use.positional:
         check_membership(walk, left, use.positional[0])
     else:

@@ -40,7 +40,7 @@ def check(unit: Unit) -> Iterator[Finding]:
         if hole.is_quoted and hole.needs_dashes and not hole.spot.quote:
             yield Finding(
                 hole.span,
-                f"`{hole.shown}` would be an option of `{_tool(hole)}` if it began with `-`, and it is "
+                f"`{hole.shown}` would be an option of `{_tool(hole)}` if it began with `-`, and holds "
                 f"{hole.flow.words}",
                 help="put `--` before it: what follows is never an option",
                 flow=hole.flow.notes(),

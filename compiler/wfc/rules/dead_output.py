@@ -37,14 +37,14 @@ from wfc.unit import Unit
 @rule("WF306", "dead-output", Severity.INFO, fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
     for use in scope_uses(unit):
-        if use.is_clear and not use.gives_state:
+        if use.is_clear and use.is_whole and not use.gives_state:
             yield from _findings(use)
 
 
 def _findings(use: ScopeUse) -> Iterator[Finding]:
     for step in use.scope.walk():
         output = step.values.get("output_to")
-        if output is not None and not use.is_read(output.text):
+        if output is not None and not use.is_read(output.text) and step.name not in use.meant:
             yield Finding(
                 output.span,
                 f"nothing reads `{output.text}`, and {name_of(use.scope)} returns something else",

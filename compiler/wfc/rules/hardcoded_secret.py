@@ -31,25 +31,28 @@ from collections.abc import Iterator
 from wfc.rules.base import Finding, rule
 from wfc.rules.nodes import nodes_of
 from wfc.rules.secrets import Secret, named_secret, secrets_in
-from wfc.source import Mapping, Scalar
+from wfc.source import Mapping, Node, Scalar
 from wfc.unit import Unit
 
 
 @rule("WF504", "hardcoded-secret")
 def check(unit: Unit) -> Iterator[Finding]:
-    told: set[Scalar] = set()
     for node in nodes_of(unit.document.root):
         if isinstance(node, Scalar):
             for secret in secrets_in(node.text):
-                told.add(node)
                 yield _finding(node, secret)
         elif isinstance(node, Mapping):
             for entry in node.entries:
-                value = entry.value
-                if isinstance(value, Scalar) and value not in told and not list(secrets_in(value.text)):
-                    found = named_secret(entry.key.text, value.text) if isinstance(value.value, str) else None
-                    if found is not None:
-                        yield _finding(value, found)
+                yield from _by_name(entry.key.text, entry.value)
+
+
+def _by_name(name: str, node: Node) -> Iterator[Finding]:
+    """A value whose name says that it is a secret; or the default of an input whose name does."""
+    value = node.get("default") if isinstance(node, Mapping) else node
+    if isinstance(value, Scalar) and isinstance(value.value, str) and not secrets_in(value.text):
+        found = named_secret(name, value.text)
+        if found is not None:
+            yield _finding(value, found)
 
 
 def _finding(node: Scalar, secret: Secret) -> Finding:

@@ -67,7 +67,9 @@ def _findings(use: ScopeUse) -> Iterator[Finding]:
         return
     note = Note(f"{call(valued)} returns a value", valued.span)
     for step in returns:
-        if "value" not in step.values and step.node.get("value") is None:
+        if "value" not in step.values and step.FIELDS.keys() >= {
+            entry.key.text for entry in step.node.entries
+        }:
             yield Finding(
                 step.span,
                 f"{call(step)} returns nothing, but on another path {name_of(use.scope)} returns a value",

@@ -34,6 +34,7 @@ class Loops:
     def __init__(self, use: ScopeUse) -> None:
         self._scope = use.scope
         self._flow = use.flow
+        self._meant = use.meant
 
     def found(self) -> Iterator[Loop]:
         """The loops that nothing but conditions can end."""
@@ -45,8 +46,10 @@ class Loops:
 
     def writes(self, loop: Loop, field: str) -> bool:
         """Whether a field may be written while the loop runs: by itself, or in a branch beside it."""
-        return field in loop.written or any(
-            total[field] > own[field] for total, own in self._beside.get(loop.step, ())
+        return (
+            field in loop.written
+            or field in self._meant
+            or any(total[field] > own[field] for total, own in self._beside.get(loop.step, ()))
         )
 
     # -- while -----------------------------------------------------------------

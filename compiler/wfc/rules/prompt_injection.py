@@ -75,7 +75,7 @@ def _in_text(taint: FileTaint, step: Step, text: Text) -> Iterator[Finding]:
         tag = _tag(hole.node)
         yield Finding(
             text.at(start, end),
-            f"nothing marks where `{shown}` begins and ends in the instructions, and it is {flow.words}",
+            f"nothing marks where `{shown}` begins and ends in the instructions, and it holds {flow.words}",
             help=f"put tags around it: `<{tag}>{{{{ {shown} }}}}</{tag}>`",
             flow=flow.notes(),
             fix=_fix(text, hole, tag),

@@ -49,7 +49,7 @@ def check(unit: Unit) -> Iterator[Finding]:
         if hole.spot.quote and not hole.spot.unsure:
             yield Finding(
                 hole.span,
-                f"`{hole.shown}` stands {_PLACES[hole.spot.quote]}, and it is {hole.flow.words}",
+                f"`{hole.shown}` stands {_PLACES[hole.spot.quote]}, and holds {hole.flow.words}",
                 help=_help(hole),
                 flow=hole.flow.notes(),
                 fix=_fix(hole),

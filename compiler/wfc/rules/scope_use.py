@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from wfc.core.ast import Scope
-from wfc.core.blocks import jumps
+from wfc.core.blocks import Targets, jumps
 from wfc.core.state_use import state_use
-from wfc.core.values import Text
+from wfc.core.values import Text, Tree
 from wfc.flow import Flow, FlowEdge, flows_of
 from wfc.rules.state_access import state_access
-from wfc.source import Span
+from wfc.source import Node, Span
 from wfc.steps.base import Step, UnknownStep
 from wfc.steps.return_ import Return
 from wfc.template import Read
@@ -47,7 +47,9 @@ class ScopeUse:
     listed: set[str] = field(default_factory=set)
     """The fields that some step lists."""
     meant: set[str] = field(default_factory=set)
-    """What names that are wrong (WF202, WF204, WF303) may stand for."""
+    """Names in places where they are wrong (WF004, WF202, WF204, WF303), and what they may stand for."""
+    is_whole: bool = True
+    """Whether all is there: not where a step lacks a field, or reads one that is nowhere, and might read more."""
 
     def is_read(self, name: str) -> bool:
         return name in self.reads or name in self.as_a_whole or name in self.meant
@@ -62,16 +64,19 @@ class ScopeUse:
     def ends(self) -> list[FlowEdge]:
         """The edges by which a run comes to its end without a `return`: then its state is its result."""
         flow = self.flow
-        into = [edge for edge in flow.into.get(flow.end, ()) if edge.source in flow.reachable]
+        into = [
+            edge for edge in flow.into.get(flow.end, ()) if flow.reachable.issuperset(_sources(flow, edge))
+        ]
         return [edge for edge in into if not isinstance(flow.step(edge.source), Return)]
 
     @property
     def gives_state(self) -> bool:
-        return flow_is_empty(self.flow) or bool(self.ends)
+        return self.flow.initial == self.flow.end or bool(self.ends)
 
 
-def flow_is_empty(flow: Flow) -> bool:
-    return flow.initial == flow.end
+def _sources(flow: Flow, edge: FlowEdge) -> tuple[str, ...]:
+    """The nodes that must be reached for an edge to be taken."""
+    return flow.branch_ends[edge.join] if edge.join is not None else (edge.source,)
 
 
 @lru_cache(maxsize=8)
@@ -79,13 +84,17 @@ def scope_uses(unit: Unit) -> list[ScopeUse]:
     """The use that is made of things in every scope of a file."""
     found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(unit)}
     for use in found.values():
-        names = {step.name for step in use.scope.walk()}
+        use.is_whole = bool(use.scope.block)
+        targets = Targets(use.scope)
         for step in use.scope.walk():
             _add(use, step)
-            if any(word.text not in names for _, word in jumps(step)):
+            if not all(targets.can_reach(step, word.text) for _, word in jumps(step)):
                 use.is_clear = False
     for access in state_access(unit):
-        found[access.fields.scope].meant |= {one.meant for one in access.strangers if one.meant is not None}
+        use = found[access.fields.scope]
+        for stranger in access.strangers:
+            use.is_whole = False
+            use.meant |= {stranger.name, stranger.meant or stranger.name}
     return list(found.values())
 
 
@@ -94,6 +103,11 @@ def _add(use: ScopeUse, step: Step) -> None:
     use.listed |= listed
     if isinstance(step, UnknownStep):
         use.is_clear = False
+    for entry in step.node.entries:
+        if entry.key.text not in step.values:
+            _add_unread(use, entry.value)
+    if any(known.required and name not in step.values for name, known in step.FIELDS.items()):
+        use.is_whole = False
     for text in step.texts():
         template = text.template
         if template.error is not None:
@@ -112,3 +126,11 @@ def _add(use: ScopeUse, step: Step) -> None:
                 use.meant.add(name)
             elif read.root not in ("state", "inputs"):
                 use.meant.add(read.root)
+
+
+def _add_unread(use: ScopeUse, node: Node) -> None:
+    """What a field that can't be read would have named, had it been right."""
+    for text in Tree(node).texts:
+        use.meant.add(text.node.text)
+        for read in text.template.reads:
+            use.meant |= {read.root, *(name for part in read.path[:1] if isinstance(name := part.name, str))}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 
@@ -24,37 +23,40 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("a GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
     ("a Slack token", r"\bxox[abeoprs]-[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+"),
     ("a Slack webhook", r"\bhttps://hooks\.slack\.com/services/T\w+/B\w+/\w{16,}"),
-    ("an API key", r"\bsk-(?:[a-z]+-)*[A-Za-z0-9_-]*[0-9][A-Za-z0-9_-]{24,}|\bsk_live_[A-Za-z0-9]{20,}"),
+    ("an API key", r"\bsk[-_](?:ant|proj|live|test|or)[-_][A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{32,}\b"),
     ("a Google API key", r"\bAIza[0-9A-Za-z_-]{35}"),
     ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
     ("a private key", r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----"),
 )
 _ANY = re.compile("|".join(f"(?P<k{number}>{form})" for number, (_, form) in enumerate(_KINDS)))
 _HINTS = ("AKIA", "ASIA", "gh", "gl", "xox", "hooks.slack", "sk", "AIza", "npm_", "PRIVATE KEY")
-_IN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]*://[^\s/:@{}$]+:(?P<secret>[^\s/:@{}$]{6,})@")
+_IN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@{}$]{1,100}:(?P<secret>[^\s/:@{}$]{6,200})@")
 _WORD = r"(?:pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)"
 _NAME = re.compile(rf"(?:.*[_.-])?{_WORD}|.*(?:Password|Secret|Token|ApiKey|AccessKey)", re.IGNORECASE)
 _ASSIGNED = re.compile(
-    rf"\b[\w-]*{_WORD}[ \t]*[=:][ \t]*[\"']?(?P<secret>[^\s\"'{{}}$&;|]{{12,}})", re.IGNORECASE
+    rf"(?:\b[\w-]{{0,40}}{_WORD}[ \t]*[=:]|--[\w-]{{0,40}}{_WORD})[ \t]*[\"']?(?P<secret>[^\s\"'{{}}$&;|]{{12,}})",
+    re.IGNORECASE,
 )
 _PLACEHOLDER = re.compile(r"example|change|placeholder|dummy|your|xxx|\*\*\*|<|\.\.\.", re.IGNORECASE)
 _LEAST_LENGTH, _LEAST_BITS = 12, 3.0
 
 
-def secrets_in(text: str) -> Iterator[Secret]:
+def secrets_in(text: str) -> list[Secret]:
     """Those that their form gives away, wherever they stand."""
+    found: list[Secret] = []
     if any(hint in text for hint in _HINTS):
-        for found in _ANY.finditer(text):
-            number = int((found.lastgroup or "k0")[1:])
-            yield Secret(_KINDS[number][0], found.start(), found.end())
+        for hit in _ANY.finditer(text):
+            what = _KINDS[int((hit.lastgroup or "k0")[1:])][0]
+            found.append(Secret(what, hit.start(), hit.end(), 0 if hit[0].startswith("-") else 4))
     if "://" in text:
-        for found in _IN_ADDRESS.finditer(text):
-            if not _PLACEHOLDER.search(found["secret"]):
-                yield Secret("a password in an address", found.start("secret"), found.end("secret"), shown=0)
-    if ("=" in text or ":" in text) and not _ANY.search(text):
-        for found in _ASSIGNED.finditer(text):
-            if looks_random(found["secret"]):
-                yield Secret("a secret", found.start("secret"), found.end("secret"), shown=2)
+        for hit in _IN_ADDRESS.finditer(text):
+            if not _PLACEHOLDER.search(hit["secret"]):
+                found.append(Secret("a password in an address", *hit.span("secret"), shown=0))
+    told = {secret.start for secret in found}
+    for hit in _ASSIGNED.finditer(text):
+        if looks_random(hit["secret"]) and hit.start("secret") not in told:
+            found.append(Secret("a secret", *hit.span("secret"), shown=2))
+    return found
 
 
 def named_secret(name: str, value: str) -> Secret | None:

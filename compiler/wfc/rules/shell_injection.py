@@ -59,7 +59,7 @@ def _is_command(hole: CommandHole) -> bool:
 def _message(hole: CommandHole) -> str:
     if hole.text.template.lone:
         return f"the whole command is `{hole.shown}`: it is {hole.flow.words}"
-    return f"`{hole.shown}` stands in the command without quotes, and it is {hole.flow.words}"
+    return f"`{hole.shown}` stands in the command without quotes, and holds {hole.flow.words}"
 
 
 def _help(hole: CommandHole) -> str:

@@ -71,7 +71,7 @@ def _findings(use: ScopeUse) -> Iterator[Finding]:
         risky = next((step for step in steps if _may_fail(step)), None)
         if risky is None or name in use.as_a_whole or not reads or not all(map(_is_output, reads)):
             continue
-        if any(_is_compared(read) for read in reads):
+        if name in use.meant or risky.name in use.meant or any(_is_compared(read) for read in reads):
             continue
         first, output = reads[0], risky.values["output_to"]
         yield Finding(

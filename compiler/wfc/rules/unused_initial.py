@@ -40,7 +40,7 @@ from wfc.unit import Unit
 def check(unit: Unit) -> Iterator[Finding]:
     for use in scope_uses(unit):
         node = use.scope.node.get("initial_state")
-        if use.is_clear and isinstance(node, Mapping) and not use.gives_state:
+        if use.is_clear and use.is_whole and isinstance(node, Mapping) and not use.gives_state:
             yield from _findings(use, node)
 
 

@@ -49,10 +49,10 @@ from wfc.unit import Project, Unit
 def check(unit: Unit) -> Iterator[Finding]:
     for use in scope_uses(unit):
         scope, node = use.scope, use.scope.node.get("inputs")
-        if not use.is_clear or not isinstance(node, Mapping) or _is_brief(unit, scope):
+        if not (use.is_clear and use.is_whole and isinstance(node, Mapping)) or _is_brief(unit, scope):
             continue
-        read = _inputs_read(scope, [entry.key.text for entry in node.entries])
-        unread = [entry for entry in node.entries if entry.key.text not in read]
+        read = _inputs_read(scope, [entry.key.text for entry in node.entries]) | use.meant
+        unread = [entry for entry in node.entries if _is_name(entry) and entry.key.text not in read]
         fixes = remove_entries(scope.node, "inputs", _removable(unit, scope, unread), "input")
         for entry in unread:
             name = entry.key.text
@@ -70,6 +70,11 @@ def _is_brief(unit: Unit, scope: Scope) -> bool:
         return False
     steps = runners(unit.workflow).get(scope.task_name, [])
     return any(step.agent_name not in (None, "@task") for step in steps)
+
+
+def _is_name(entry: Entry) -> bool:
+    """Whether it can be read at all: what is wrong with another name is said elsewhere."""
+    return entry.key.text.isidentifier()
 
 
 def _inputs_read(scope: Scope, declared: list[str]) -> set[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from wfc.core.fields import FieldType, Mismatch, Reader, kind_of
+from wfc.core.fields import FieldType, Mismatch, Reader, kind_of, not_json
 from wfc.core.values import Constant, Tree
 from wfc.source import Mapping, Node, Scalar, Sequence
 
@@ -22,7 +22,7 @@ class SchemaType(FieldType[Tree]):
     def mismatches(self, node: Node) -> list[Mismatch]:
         if not isinstance(node, Mapping):
             return [Mismatch(node.span, f"expected a JSON Schema (a mapping), found {kind_of(node)}")]
-        return list(_problems(node))
+        return not_json(node) or _problems(node)
 
     def schema(self) -> dict[str, Any]:
         return {"$ref": "http://json-schema.org/draft-07/schema#"}

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Mapping as Named
 from typing import Any, Protocol
 
 from wfc.core.ast import Scope, Task
 from wfc.core.values import Text
 from wfc.infer.children import goes_on
 from wfc.infer.workflow import ScopeTypes
-from wfc.source import Node, Span
+from wfc.source import Mapping, Node, Span
 from wfc.steps.action import Answered
 from wfc.steps.base import Step
 from wfc.steps.call import Call
@@ -36,7 +37,7 @@ _ORIGINS = {
 class File(Protocol):
     tasks: dict[str, Task]
 
-    def tree(self, step: Step, node: Node, names: Mapping[str, Taint]) -> Taint: ...
+    def tree(self, step: Step, node: Node, names: Named[str, Taint]) -> Taint: ...
     def returned(self, scope: Scope) -> Taint: ...
     def called(self, name: str, given: Taint) -> Taint | None: ...
 
@@ -101,9 +102,20 @@ def _condition(step: Condition, file: File, home: ScopeTypes) -> Outcome:
 
 
 def _return(step: Return, file: File, home: ScopeTypes) -> Outcome:
-    if step.value is not None:
-        found = file.tree(step, step.value.node, {})
-        yield ("return", home.scope), found.then(f"`{step.name}` returns it", step.value_span("value"))
+    if step.value is None:
+        return
+    node = step.value.node
+    message = f"`{step.name}` returns it"
+    if isinstance(node, Mapping):
+        found = record(
+            {
+                entry.key.text: file.tree(step, entry.value, {}).then(message, entry.value.span)
+                for entry in node.entries
+            }
+        )
+    else:
+        found = file.tree(step, node, {}).then(message, node.span)
+    yield ("return", home.scope), found
 
 
 def _call(step: Call, file: File, home: ScopeTypes) -> Outcome:

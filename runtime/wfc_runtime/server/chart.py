@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from types import NoneType
 from typing import Any
 
 from statemachine import State
@@ -18,17 +17,20 @@ _ENDINGS = ("fail", "cancel")
 
 
 def render_chart(machine: AnyMachine, active: list[str]) -> str:
-    """The chart of one machine. `active`: the steps that a run of it waits in, or how it ended."""
+    """The chart of one machine. `active`: the states that a run of it is in."""
     lines = ["stateDiagram-v2", *_inside(machine, list(machine.states), "  ")]
-    named = [state for state in machine.states_map.values() if state.name in active and state.is_atomic]
-    now = [
-        state.id
-        for state in named
-        if state.final or not isinstance(machine.steps.get(state.id), (Delay, NoneType))
-    ]
+    now = [state.id for state in _shown(machine, active)]
     if now:
         lines += ["  classDef now stroke-width:4px", f"  class {','.join(now)} now"]
     return "\n".join(lines) + "\n"
+
+
+def _shown(machine: AnyMachine, active: list[str]) -> Iterator[State]:
+    """The innermost states. A pause before another try stands for the step that is tried again."""
+    for state in machine.states_map.values():
+        if state.id in active and state.is_atomic:
+            effect = machine.steps.get(state.id)
+            yield machine.states_map[effect.step] if isinstance(effect, Delay) else state
 
 
 def _inside(machine: AnyMachine, states: list[State], indent: str) -> Iterator[str]:

@@ -14,7 +14,7 @@ from wfc_runtime.server.options import Options
 
 if TYPE_CHECKING:
     from wfc_runtime.registry import Registry
-    from wfc_runtime.service.sqlite import SqliteService
+    from wfc_runtime.service import Service
 
 
 class Desk:
@@ -23,23 +23,31 @@ class Desk:
     def __init__(self, options: Options) -> None:
         self.options = options
         self._lock = RLock()
-        self._service: SqliteService | None = None
+        self._registry: Registry | None = None
+        self._service: Service | None = None
 
     @property
-    def service(self) -> SqliteService:
+    def registry(self) -> Registry:
+        """The compiled workflows, as the folder has them now."""
+        with self._lock:
+            if self._registry is None:
+                from wfc_runtime.registry import Registry
+
+                self._registry = Registry(self.options.generated)
+            return self._registry
+
+    @property
+    def service(self) -> Service:
         """Raises `StoreError` where the store can't be opened; the next call tries again."""
         with self._lock:
             if self._service is None:
                 from wfc_runtime.machine.limits import Limits
                 from wfc_runtime.service.sqlite import SqliteService
+                from wfc_runtime.store import Store
 
                 limits = replace(Limits(), **self.options.limits)  # type: ignore[arg-type]
-                self._service = SqliteService.open(self.options.state, self.options.generated, limits)
+                self._service = SqliteService(Store(self.options.state), self.registry, limits)
             return self._service
-
-    @property
-    def registry(self) -> Registry:
-        return self.service.registry
 
     def close(self) -> None:
         with self._lock:

@@ -132,13 +132,8 @@ class ResourceHandlers:
         """Of the version that the run goes by."""
         from wfc_runtime.server.chart import render_chart
 
-        service, registry = self._desk.service, self._desk.registry
-        status = service.status(run)
-        started = service.history(run, limit=1)["events"][0]
-        module = registry.of_digest(started.get("module", "")) or registry.find(status["workflow"])
-        task = module.workflow.tasks.get(status.get("task", ""), module.workflow.machine)
-        waiting = [action["step_id"].partition("@")[0] for action in actions_of(status)]
-        return render_chart(task, waiting or [status["status"]])
+        _, machine, snapshot = self._desk.service.definition(run)
+        return render_chart(machine, snapshot.configuration)
 
 
 def _to_text(value: Json) -> str:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine.chart import Machine
-from wfc_runtime.machine.snapshot import Snapshot
-from wfc_runtime.registry import Module
+
+if TYPE_CHECKING:
+    # A server imports this on the way to its first answer: it must stay cheap.
+    from wfc_runtime.machine.chart import Machine
+    from wfc_runtime.machine.snapshot import Snapshot
+    from wfc_runtime.registry import Module
 
 Reply = dict[str, Any]
 """{"workflow_id", "status", then "action", "actions", "result", "error" or "reason", and "next" last}."""

@@ -65,6 +65,8 @@ def state_reply(row: RunRow, snapshot: Snapshot, fields: Sequence[str] | None) -
     if not fields:
         sizes = {name: size_of(value) for name, value in snapshot.state.items()}
         return {**reply, "fields": sizes, "next": f'get_workflow_state(workflow_id="{row.id}", fields=[...])'}
+    if isinstance(fields, str) or not all(isinstance(name, str) for name in fields):
+        raise RequestError("invalid_fields", "`fields` must be a list of field names")
     missing = [name for name in fields if name not in snapshot.state]
     if missing:
         near = get_close_matches(str(missing[0]), list(snapshot.state), 1)

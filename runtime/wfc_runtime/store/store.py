@@ -21,7 +21,7 @@ def _insert(table: str, columns: str) -> str:
     return f"INSERT INTO {table} ({columns}) VALUES ({marks})"
 
 
-_MODULE = _insert("modules", "digest, workflow, text, created") + " ON CONFLICT DO NOTHING"
+_MODULE = _insert("modules", "digest, workflow, text, created") + " ON CONFLICT (digest) DO NOTHING"
 _RUN = _insert(
     "runs",
     "id, root, parent, visit, position, depth, workflow, task, agent, created, status, digest, "
@@ -35,7 +35,7 @@ _MOVED = (
 _TURNED = _MOVED.replace("SET ", "SET status = ?, digest = ?, ")
 _FIELD = (
     _insert("fields", "run, name, seq, checksum, value")
-    + " ON CONFLICT DO UPDATE SET seq = excluded.seq, checksum = excluded.checksum, value = excluded.value"
+    + " ON CONFLICT (run, name) DO UPDATE SET seq = excluded.seq, checksum = excluded.checksum, value = excluded.value"
 )
 _EVENT = _insert("history", "run, seq, at, kind, visit, actor, checksum, data, told")
 

@@ -29,7 +29,21 @@ PATHS = [
     "state.scores", "state.scores.a", "state.maybe", "state.word", "state.nothing", "state.unknown", "inputs.env",
     "inputs.note", "inputs.limit", "item", "index", "state.names[0]", "state.issues[0].title", "state.issues.0",
 ]  # fmt: skip
-LITERALS = ["0", "1", "2.5", "'a'", "''", "'staging'", "true", "false", "none", "[]", "{}", "['a', 'b']", "{'a': 1}"]
+LITERALS = [
+    "0",
+    "1",
+    "2.5",
+    "'a'",
+    "''",
+    "'staging'",
+    "true",
+    "false",
+    "none",
+    "[]",
+    "{}",
+    "['a', 'b']",
+    "{'a': 1}",
+]
 FILTERS = [
     "length", "first", "last", "list", "int", "float", "round", "abs", "trim", "upper", "title", "join(',')", "sum",
     "sort", "unique", "reverse", "min", "max", "tojson", "string", "default(1)", "default('x', true)", "d([])",
@@ -41,7 +55,18 @@ FILTERS = [
 ]  # fmt: skip
 METHODS = ["strip()", "split(',')", "upper()", "items()", "get('a')", "get('title', 1)", "keys()", "values()"]
 METHODS += ["startswith('a')", "count('a')", "splitlines()", "partition(',')"]
-TESTS = ["defined", "none", "string", "mapping", "number", "boolean", "sequence", "true", "even", "equalto(1)"]
+TESTS = [
+    "defined",
+    "none",
+    "string",
+    "mapping",
+    "number",
+    "boolean",
+    "sequence",
+    "true",
+    "even",
+    "equalto(1)",
+]
 
 
 class Writer:
@@ -72,9 +97,13 @@ class Writer:
         if kind == 9:
             return f"({one}) is {pick(['', 'not '])}{pick(TESTS)}"
         if kind == 10:
-            return pick(["not ({})", "[{}]", "({})[0]", "({})[:1]", "{{'k': {}}}", "({}).title", "-({})"]).format(one)
+            return pick(
+                ["not ({})", "[{}]", "({})[0]", "({})[:1]", "{{'k': {}}}", "({}).title", "-({})"]
+            ).format(one)
         path = pick(PATHS)
-        test = pick(["{} is defined", "{} is not none", "{}", "not {}", "{} is none", "{} == 'a'"]).format(path)
+        test = pick(["{} is defined", "{} is not none", "{}", "not {}", "{} is none", "{} == 'a'"]).format(
+            path
+        )
         return f"(({path}) | {pick(FILTERS)}) if {test} else ({one})"
 
     def value(self, kind: Type, depth: int = 0) -> Any:
@@ -86,7 +115,9 @@ class Writer:
             case ListType():
                 return [self.value(kind.item, depth + 1) for _ in range(self._random.randrange(3))]
             case MapType():
-                return {name: self.value(kind.item, depth + 1) for name in ("a", "b")[: self._random.randrange(3)]}
+                return {
+                    name: self.value(kind.item, depth + 1) for name in ("a", "b")[: self._random.randrange(3)]
+                }
             case Record():
                 parts = [prop for prop in kind.properties if prop.required or self._random.random() < 0.5]
                 return {prop.name: self.value(prop.type, depth + 1) for prop in parts}
@@ -126,7 +157,9 @@ def fits(value: Any, kind: Type) -> bool:
         case Record():
             if not isinstance(value, dict):
                 return False
-            known = all(fits(value[p.name], p.type) if p.name in value else not p.required for p in kind.properties)
+            known = all(
+                fits(value[p.name], p.type) if p.name in value else not p.required for p in kind.properties
+            )
             return known and (kind.open or all(kind.get(name) for name in value))
         case Choice():
             return value in kind.values

@@ -127,9 +127,9 @@ class SqliteService(Service):
         return history_reply(row, self.store.queries.history(row.key, int(after), count), int(after))
 
     def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
-        row = _row(self.store.queries, check_run_id(run))
+        row, snapshot = self._cache.load(self.store.queries, _row(self.store.queries, check_run_id(run)))
         module = pinned_module(self.registry, self.store.queries, self._cache, row)
-        return module, pinned_machine(module, row), self._cache.load(self.store.queries, row)[1]
+        return module, pinned_machine(module, row), snapshot
 
     def stranded(self, workflow: str) -> dict[str, list[str]]:
         return stranded_runs(self.registry, self.store.queries, self._cache, check_name(workflow))

@@ -18,7 +18,7 @@ from wfc_runtime.service.sqlite.cache import SnapshotCache
 from wfc_runtime.service.sqlite.definitions import pinned_machine, pinned_module
 from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
 
-_PENDING_SHOWN = 200
+_PENDING_SHOWN = 10
 _NEW = -1
 """The version read of a run that is being created."""
 
@@ -69,8 +69,9 @@ class Ledger:
         """A stored run. Raises `DefinitionError` where its module can't be had."""
         active = self._active.get(row.id)
         if active is None:
-            module = pinned_module(self.registry, self.queries, self.cache, row)
+            # The row may be older than what is read here, and of another version of the module.
             row, snapshot = self.cache.load(self.queries, row)
+            module = pinned_module(self.registry, self.queries, self.cache, row)
             active = Active(row, module, pinned_machine(module, row), snapshot, row.version)
             self._active[row.id] = active
         return active
@@ -116,7 +117,7 @@ class Ledger:
         row.version += 1
         row.status = snapshot.status
         row.due = snapshot.due
-        row.pending = " ".join(snapshot.pending)[:_PENDING_SHOWN]
+        row.pending = " ".join(list(snapshot.pending)[:_PENDING_SHOWN])
         row.updated = self.at
         entry.seq = row.version
         self._changes.history.append((row, entry))
