@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from wfc.config import CompileLimits, Config
 from wfc.core.ast import Scope, Workflow
@@ -16,6 +17,9 @@ from wfc.lower import lower_workflow
 from wfc.source import Document, Mapping, Problem, Source, YamlLimits, parse_document, read_source
 from wfc.steps.base import Step
 from wfc.suppress import Suppressions
+
+if TYPE_CHECKING:
+    from wfc_runtime.store.waiting import Waiting
 
 
 @dataclass(eq=False)
@@ -73,6 +77,19 @@ class Project:
     others: Callable[[], Iterable[tuple[str, bytes]]] = tuple
     """Files of the project beside those being compiled, read only when a call asks for a name."""
     units: list[Unit] = field(default_factory=list)
+    runs: Callable[[], Iterable[Waiting]] = tuple
+    """Runs under way in the project's store, read only where a rule asks for them."""
+
+    def waiting(self, workflow: str) -> list[Waiting]:
+        """The runs of a workflow that are under way."""
+        return self._runs.get(workflow, [])
+
+    @cached_property
+    def _runs(self) -> dict[str, list[Waiting]]:
+        found: dict[str, list[Waiting]] = {}
+        for run in self.runs():
+            found.setdefault(run.workflow, []).append(run)
+        return found
 
     def named(self, name: str) -> list[Unit]:
         """The workflows of that name, among all of the project."""

@@ -8,6 +8,7 @@ files anew; read the diff before you commit it.
 
 from __future__ import annotations
 
+import json
 import os
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from wfc.render.style import Style
 from wfc.render.text import render_text
 from wfc.rules import BY_CODE, RULES
 from wfc.unit import Project, load_unit
+from wfc_runtime.store.waiting import Waiting
 
 HERE = Path(__file__).parent
 FOLDERS = sorted(path for path in HERE.iterdir() if path.name.startswith("WF"))
@@ -45,11 +47,18 @@ def findings(path: Path, text: str | None = None) -> list[Diagnostic]:
     config = (
         load_config(path) if path.is_dir() and (path / "pyproject.toml").exists() else Config(path.parent)
     )
-    project = Project(config)
+    project = Project(config, runs=lambda: runs_under_way(path))
     for file in files:
         data = text.encode() if text is not None and file == files[0] else file.read_bytes()
         load_unit(file.name, data, config, project)
     return check_project(project) + drift_findings(project, path / "generated")
+
+
+def runs_under_way(path: Path) -> list[Waiting]:
+    """The runs that a case's `runs.json` lists: [run, workflow, task, steps]."""
+    listed = path / "runs.json"
+    rows = json.loads(listed.read_text(encoding="utf-8")) if path.is_dir() and listed.exists() else []
+    return [Waiting(run, workflow, task, tuple(steps)) for run, workflow, task, steps in rows]
 
 
 def drift_findings(project: Project, folder: Path) -> list[Diagnostic]:

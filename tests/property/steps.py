@@ -203,7 +203,8 @@ class Writer:
         kinds: dict[str, str] = {}
         for _ in range(self.choose.number(1, 3)):
             name = self.choose.fresh(FIELD_STEMS, self.fields)
-            inner = Sight(sight.inputs, sight.fields, {**sight.names, **kinds})
+            siblings = {key: kind for key, kind in kinds.items() if key not in ("state", "inputs")}
+            inner = Sight(sight.inputs, sight.fields, {**sight.names, **siblings})
             match self.choose.pick(("lone", "text", "literal", "list")):
                 case "lone":
                     expression, kinds[name] = lone(self.choose, inner)

@@ -37,9 +37,9 @@ def test_inserting_a_step_changes_only_the_lines_about_it_and_its_neighbours(
     removed, added = _difference(_chart(before), _chart(after))
     for line in removed:
         assert _is_about(line, following), line
-    block = _effect_of(name, _chart(after))
+    block = _lines_about(name, _chart(after))
     for line in added:
-        assert _is_about(line, following) or _is_about(line, name) or line in block, line
+        assert _is_about(line, following) or line in block, line
 
 
 def _lists(node: Any) -> Iterator[list[Any]]:
@@ -91,7 +91,16 @@ def _is_about(line: str, name: str) -> bool:
     return re.search(rf"\b{name}\b", line) is not None or line.lstrip().startswith("#")
 
 
-def _effect_of(name: str, lines: list[str]) -> list[str]:
-    start = next(number for number, line in enumerate(lines) if line.strip() == f'"{name}": Ask(')
-    end = next(number for number in range(start, len(lines)) if lines[number] == "        ),")
-    return lines[start : end + 1]
+def _lines_about(name: str, lines: list[str]) -> set[str]:
+    """The lines that name a state, each with all that its bracket holds."""
+    found: set[str] = set()
+    closing = ""
+    for line in lines:
+        if closing or _is_about(line, name):
+            found.add(line)
+            indent = line[: len(line) - len(line.lstrip())]
+            if not closing and line.endswith("("):
+                closing = f"{indent})"
+            elif closing and line.startswith(closing):
+                closing = ""
+    return found

@@ -44,7 +44,7 @@ def command(
         return _show(selection, unsafe_fixes, quiet)
     if fix:
         _write(selection, unsafe_fixes, quiet)
-    project, units = load_project(selection)
+    project, units = load_project(selection, with_runs=True)
     found = check_project(project)
     print_findings(found, form)
     if form == "text" and not quiet:

@@ -2,24 +2,40 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wfc.cli.selection import ENDINGS, Selection, as_typed, other_files, read_bytes, select
 from wfc.unit import Project, Unit, load_unit
+
+if TYPE_CHECKING:
+    from wfc_runtime.store.waiting import Waiting
 
 __all__ = ["ENDINGS", "Selection", "load_project", "read_bytes", "select"]
 
 
 def load_project(
-    selection: Selection, texts: dict[Path, str] | None = None
+    selection: Selection, texts: dict[Path, str] | None = None, *, with_runs: bool = False
 ) -> tuple[Project, dict[Path, Unit]]:
-    """Read the selected files, or the texts given for them; others only when a call asks for a name."""
+    """Read the selected files, or the texts given for them; others only when a call asks for a name.
+
+    `with_runs`: let rules look at the runs in the project's store, where there is one.
+    """
 
     def others() -> Iterable[tuple[str, bytes]]:
         return ((str(as_typed(path)), read_bytes(path, selection.config)) for path in other_files(selection))
 
-    project = Project(others=others, config=selection.config)
+    def runs() -> Iterable[Waiting]:
+        path = Path(os.environ.get("WFC_STATE") or selection.config.root / ".wfc" / "state.db")
+        if not with_runs or not path.is_file():
+            return ()
+        from wfc_runtime.store.waiting import waiting_runs
+
+        return waiting_runs(path)
+
+    project = Project(others=others, runs=runs, config=selection.config)
     units: dict[Path, Unit] = {}
     for path in selection.files:
         data = texts[path].encode() if texts and path in texts else read_bytes(path, selection.config)

@@ -18,6 +18,7 @@ _COMMANDS = {
     "compile": "Compile workflows into typed Python statecharts.",
     "graph": "Draw a workflow.",
     "serve": "Serve the compiled workflows to agents over MCP.",
+    "runs": "List, show, cancel and migrate runs.",
     "explain": "Explain a check or a step type.",
 }
 

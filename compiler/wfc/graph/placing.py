@@ -52,10 +52,11 @@ def place(flow: Flow, shape: Structure, span: list[int]) -> Grid:
     row, column = [0] * len(flow.nodes), [0] * len(flow.nodes)
     filled: dict[int, int] = {}
     for visit in visits:
-        node, column[visit.node] = visit.node, visit.column
+        node = visit.node
         if node in stuck:
             row[node], column[node] = row[stuck[node]], column[stuck[node]]
             continue
+        column[node] = visit.column
         lowest = row[visit.beside] if visit.beside is not None else 0
         for source in shape.before[node]:
             lowest = max(lowest, row[source] + (source != visit.beside))

@@ -47,7 +47,7 @@ def check_default(walk: Inference, node: nodes.Filter, use: Use) -> None:
         or UNDEFINED in options(kind)
     ):
         return
-    if any(UNDEFINED in options(seen) for seen in _seen_on(walk, operand)):
+    if _was_tested(walk, operand):
         return
     text = walk.source(operand)
     place = walk.template.token_span(node)
@@ -84,10 +84,10 @@ def _end_of(walk: Inference, node: nodes.Filter) -> int:
     return len(walk.template.text) - len(rest) + rest.index(")") + 1
 
 
-def _seen_on(walk: Inference, node: nodes.Expr) -> list[Type]:
-    """The types along a path before tests made them narrower: a default may be there for those."""
+def _was_tested(walk: Inference, node: nodes.Expr) -> bool:
+    """Whether a test around the place has made a type narrower: the default may be there for the wider one."""
     path = path_of(node)
-    return [walk.seen[path[:n]] for n in range(1, len(path) + 1) if path[:n] in walk.seen] if path else []
+    return path is not None and any(path[:length] in walk.facts for length in range(1, len(path) + 1))
 
 
 def path_of(node: nodes.Expr) -> Path | None:

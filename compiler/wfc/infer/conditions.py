@@ -14,6 +14,7 @@ from functools import lru_cache
 from jinja2 import nodes
 
 from wfc.flow import FlowEdge
+from wfc.infer.environment import Held
 from wfc.template import Template, parse_template
 
 _OPPOSITES = {"ne": "eq", "gt": "lteq", "gteq": "lt", "notin": "in"}
@@ -80,6 +81,12 @@ def _narrows(node: nodes.Expr) -> bool:
         return not isinstance(node, nodes.Filter | nodes.Call)
     other = node.ops[0].expr
     return isinstance(other, nodes.Const) and (other.value is None or isinstance(other.value, str))
+
+
+def form_of(held: Held) -> tuple[str, bool]:
+    """A condition and how it came out, in the form in which it is known again."""
+    key, same = _form(held.node)
+    return key, held.outcome == same
 
 
 def _form(node: nodes.Expr) -> tuple[str, bool]:

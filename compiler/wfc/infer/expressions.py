@@ -99,7 +99,7 @@ class Inference:
 
     def report(self, kind: Kind, place: nodes.Node | tuple[int, int], message: str, **more: Any) -> None:
         start, end = self.template.span(place) if isinstance(place, nodes.Node) else place
-        self.problems.append(Problem(kind, start, end, message, **more))
+        self.problems.append(Problem(kind, start, end, message, held=self.held, **more))
 
 
 def _const(walk: Inference, node: nodes.Const, guarded: bool) -> Type:

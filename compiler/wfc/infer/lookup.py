@@ -65,6 +65,7 @@ def _find_in_record(record: Record, name: str, found: Found) -> None:
     prop = record.get(name)
     if prop is not None:
         found.types.append(prop.type)
+        found.loose |= not prop.required
         # A schema that demands nothing at all was not written to say what may be missing.
         if not prop.required and any(other.required for other in record.properties):
             found.optional = record

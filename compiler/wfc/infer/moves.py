@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from wfc.core.state_use import state_use
 from wfc.flow import Flow, FlowEdge
-from wfc.infer.conditions import Clause, clauses_of_edge
+from wfc.infer.conditions import Clause, clauses_of_edge, form_of
 from wfc.infer.definitions import Definitions
+from wfc.infer.environment import Held
 from wfc.infer.texts import Place
 from wfc.ir import Region
 from wfc.steps.base import Step
@@ -47,6 +48,10 @@ class Clauses:
             for name in names:
                 self.of_name[name] = self.of_name.get(name, 0) | self._bits[key]
         return self._bits[key]
+
+    def known(self, held: Held) -> int:
+        """The bit of a condition; 0 where no edge has it."""
+        return self._bits.get(form_of(held), 0)
 
     def opposite(self, clause: Clause) -> int:
         """The bit of the same condition with the other outcome; 0 where nobody learns that."""

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from enum import StrEnum
 
+from wfc.infer.environment import Held
+
 
 class Kind(StrEnum):
     PROPERTY = "property"
@@ -46,3 +48,5 @@ class Problem:
     fix: str = ""
     """What the changes do, in a few words."""
     safe: bool = False
+    held: tuple[Held, ...] = ()
+    """The conditions of the template itself that hold at this place."""

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from wfc.core.types import ANY
 from wfc.flow import Flow, FlowEdge
 from wfc.infer.decided import Values, decide
+from wfc.infer.environment import Held
 from wfc.infer.states import StateFlow
 from wfc.source import Span
 from wfc.steps.base import Step
@@ -44,10 +45,16 @@ class Ways:
         self._budget = 2_000 + 40 * len(states.flow.edges)
         self._telling = 0
 
-    def find(self, node: str, field: str, mask: int) -> list[FlowEdge] | None:
-        """Edges by which one of these definitions comes to a node; None where conditions rule that out."""
+    def find(self, node: str, field: str, mask: int, held: tuple[Held, ...] = ()) -> list[FlowEdge] | None:
+        """Edges by which one of these definitions comes to a node; None where conditions rule that out.
+
+        `held`: conditions inside the template, which hold where the field is read.
+        """
         self._telling = self._what_writers_ask(field)
-        todo = deque([_Place(node, self._states.held[node])])
+        clauses = self._states.held[node]
+        for condition in held:
+            clauses |= self._states.moves.clauses.known(condition)
+        todo = deque([_Place(node, clauses)])
         seen: dict[str, list[int]] = {node: [todo[0].clauses]}
         while todo:
             place = todo.popleft()

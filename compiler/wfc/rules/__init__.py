@@ -77,6 +77,7 @@ _MODULES = (
     "unbounded_fanout",
     "stale_output",
     "edited_output",
+    "breaks_running_instances",
     "unused_suppression",
 )
 

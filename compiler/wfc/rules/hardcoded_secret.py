@@ -49,9 +49,9 @@ def check(unit: Unit) -> Iterator[Finding]:
 def _by_name(name: str, node: Node) -> Iterator[Finding]:
     """A value whose name says that it is a secret; or the default of an input whose name does."""
     value = node.get("default") if isinstance(node, Mapping) else node
-    if isinstance(value, Scalar) and isinstance(value.value, str) and not secrets_in(value.text):
+    if isinstance(value, Scalar) and isinstance(value.value, str):
         found = named_secret(name, value.text)
-        if found is not None:
+        if found is not None and not secrets_in(value.text):
             yield _finding(value, found)
 
 

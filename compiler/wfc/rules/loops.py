@@ -2,20 +2,18 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
 from wfc.core.ast import walk
-from wfc.core.blocks import blocks_of
 from wfc.core.values import Text
 from wfc.digraph import components, has_circle
 from wfc.flow import FlowEdge
+from wfc.rules.beside import Beside
 from wfc.rules.scope_use import ScopeUse
 from wfc.steps.base import Step
 from wfc.steps.goto import Goto
-from wfc.steps.parallel import Parallel
 from wfc.steps.while_ import While
 
 
@@ -35,6 +33,7 @@ class Loops:
         self._scope = use.scope
         self._flow = use.flow
         self._meant = use.meant
+        self._beside = Beside(use.scope)
 
     def found(self) -> Iterator[Loop]:
         """The loops that nothing but conditions can end."""
@@ -85,7 +84,8 @@ class Loops:
         return state is not None and state.kind == "turn" and self._flow.step(edge.source) is not state.step
 
     def _circle(self, nodes: frozenset[str]) -> Iterator[Loop]:
-        states = [state for state in self._flow.states.values() if state.id in nodes and state.step]
+        inside = sorted(nodes & self._flow.states.keys(), key=self._rank.__getitem__)
+        states = [self._flow.states[node] for node in inside]
         steps = list(dict.fromkeys(state.step for state in states if state.step))
         gotos = [step for step in steps if isinstance(step, Goto)]
         # How often a `while` inside it turns, and what it writes on the way, is not followed.
@@ -109,9 +109,17 @@ class Loops:
 
     def _leading_back(self, gotos: list[Goto]) -> Goto:
         """The last goto whose target stands before it."""
-        order = {step.name: number for number, step in reversed(list(enumerate(self._scope.walk())))}
+        order = self._order
         back = [step for step in gotos if step.target and order.get(step.target.text, 0) <= order[step.name]]
         return (back or gotos)[-1]
+
+    @cached_property
+    def _order(self) -> dict[str, int]:
+        return {step.name: number for number, step in reversed(list(enumerate(self._scope.walk())))}
+
+    @cached_property
+    def _rank(self) -> dict[str, int]:
+        return {node: number for number, node in enumerate(self._flow.states)}
 
     def _may_fail_over(self, node: str) -> bool:
         return any(edge.event == "recover" and not self._is_used_up(edge) for edge in self._flow.out[node])
@@ -148,28 +156,6 @@ class Loops:
             if step is not None:
                 found[step] += ends
         return found
-
-    @cached_property
-    def _beside(self) -> dict[Step, list[tuple[Counter[str], Counter[str]]]]:
-        """For each step in a branch: how often each field is written in all branches, and in its own."""
-        blocks = blocks_of(self._scope)
-        counts: dict[int, Counter[str]] = {}
-        total: dict[Step, Counter[str]] = {}
-        for step in blocks:
-            if isinstance(step, Parallel):
-                total[step] = Counter()
-                for branch in step.blocks():
-                    counts[id(branch)] = Counter(name for one in walk(branch) for name in one.writes())
-                    total[step].update(counts[id(branch)])
-        return {
-            step: [
-                (total[around.owner], counts[id(around.steps)])
-                for around in block.around()
-                if around.owner in total and around.owner is not None
-            ]
-            for step, block in blocks.items()
-            if total
-        }
 
 
 def _is_choice(edge: FlowEdge) -> bool:

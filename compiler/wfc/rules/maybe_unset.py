@@ -60,7 +60,7 @@ def _findings(scope: ScopeTypes, found: Located) -> Iterator[Finding]:
     if field is None:
         return
     definitions = scope.inference.definitions
-    edges = scope.ways.find(node, field, definitions.unset(field))
+    edges = scope.ways.find(node, field, definitions.unset(field), found.problem.held)
     if edges is None:
         return
     writers = [way for way in definitions.of_mask(scope.states.mask_at(node, field)) if way.step is not None]

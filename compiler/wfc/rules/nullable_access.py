@@ -73,7 +73,7 @@ def _reason(scope: ScopeTypes, found: Located) -> tuple[Note, ...] | None:
             null |= way.bit
         elif NULL in options(kind):
             return ()
-    edges = scope.ways.find(node, field, null) if null else []
+    edges = scope.ways.find(node, field, null, found.problem.held) if null else []
     if edges is None:
         return None
     turning = scope.ways.explain(node, field, edges)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 
 from wfc.core.ast import Scope
 from wfc.core.blocks import Targets, jumps
@@ -56,9 +56,19 @@ class ScopeUse:
 
     def is_read_beside(self, step: Step) -> bool:
         """Whether all that a step reads is read by other steps too."""
-        mine = [found for found in self.reads.values() if any(read.step is step for read in found)]
-        others = all(any(read.step is not step for read in found) for found in mine)
-        return others and all(len(steps) > 1 for steps in self.inputs.values() if step in steps)
+        reads = [read for text in step.texts() for read in text.template.reads if read.path]
+        names = {(read.root, read.path[0].name) for read in reads}
+        return all(len(self._readers.get(name, ())) > 1 for name in names if name[0] in ("state", "inputs"))
+
+    @cached_property
+    def _readers(self) -> dict[tuple[str, str | int | None], set[Step]]:
+        """The steps that read each state field and each input."""
+        found: dict[tuple[str, str | int | None], set[Step]] = {}
+        for name, reads in self.reads.items():
+            found["state", name] = {read.step for read in reads}
+        for name, steps in self.inputs.items():
+            found["inputs", name] = steps
+        return found
 
     @property
     def ends(self) -> list[FlowEdge]:

@@ -37,13 +37,18 @@ _ASSIGNED = re.compile(
     rf"(?:\b[\w-]{{0,40}}{_WORD}[ \t]*[=:]|--[\w-]{{0,40}}{_WORD})[ \t]*[\"']?(?P<secret>[^\s\"'{{}}$&;|]{{12,}})",
     re.IGNORECASE,
 )
+_SIGN = re.compile(r"[=:]|--")
 _PLACEHOLDER = re.compile(r"example|change|placeholder|dummy|your|xxx|\*\*\*|<|\.\.\.", re.IGNORECASE)
 _LEAST_LENGTH, _LEAST_BITS = 12, 3.0
+_SHORTEST = 16
+"""No secret that its form gives away is shorter."""
 
 
 def secrets_in(text: str) -> list[Secret]:
     """Those that their form gives away, wherever they stand."""
     found: list[Secret] = []
+    if len(text) < _SHORTEST:
+        return found
     if any(hint in text for hint in _HINTS):
         for hit in _ANY.finditer(text):
             what = _KINDS[int((hit.lastgroup or "k0")[1:])][0]
@@ -53,7 +58,7 @@ def secrets_in(text: str) -> list[Secret]:
             if not _PLACEHOLDER.search(hit["secret"]):
                 found.append(Secret("a password in an address", *hit.span("secret"), shown=0))
     told = {secret.start for secret in found}
-    for hit in _ASSIGNED.finditer(text):
+    for hit in _ASSIGNED.finditer(text) if _SIGN.search(text) else ():
         if looks_random(hit["secret"]) and hit.start("secret") not in told:
             found.append(Secret("a secret", *hit.span("secret"), shown=2))
     return found

@@ -48,15 +48,13 @@ class ToolHandlers:
     ) -> CallToolResult | InputRequiredResult:
         try:
             reply = await self._work(ctx, params)
+            if isinstance(reply, InputRequiredResult):
+                return reply
+            return to_result(by_reference(reply), ctx.protocol_version)
         except WfcError as error:
             return to_error(params.name, error)
         except Exception as error:
             return to_failure(params.name, error)
-        return (
-            reply
-            if isinstance(reply, InputRequiredResult)
-            else to_result(by_reference(reply), ctx.protocol_version)
-        )
 
     async def _work(
         self, ctx: Context, params: CallToolRequestParams

@@ -13,7 +13,8 @@ order) with `type`, `parameters`, an `instruction` and, mostly, a `result_schema
    - shell: run parameters.command with its timeout; result: stdout, stderr, exit_code. A non-zero exit code \
 is a result like any other.
    - mcp_call: call parameters.tool with parameters.parameters; result: what it returns.
-   - prompt: ask the person and submit their answer, never your own. No answer is not a yes.
+   - prompt: ask the person and submit their answer, never your own. No answer is not a yes. What \
+`answered_by_person` lists, the person has answered in a form already.
    - delegate: do what parameters.instructions say, or give them to parameters.agent; result: as \
 result_schema says.
    - wait: nothing to do until parameters.resume_at; then get_workflow_status.

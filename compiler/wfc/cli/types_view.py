@@ -1,0 +1,92 @@
+"""`wfc check --types`: every state field with its type, the steps that write it and those that read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import click
+
+from wfc.core.blocks import name_of
+from wfc.core.state_use import state_use
+from wfc.core.types import ListType, MapType, Record, Type, Union
+from wfc.infer.terms import UNDEFINED
+from wfc.infer.unit_types import types_of
+from wfc.infer.workflow import ScopeTypes
+from wfc.source import Span
+from wfc.unit import Unit
+
+_DEEPEST = 3
+"""How many objects inside each other are shown with their properties."""
+
+
+def print_types(units: Iterable[Unit]) -> None:
+    for unit in units:
+        click.echo(render_types(unit))
+
+
+def render_types(unit: Unit) -> str:
+    """What is known of a file's state, as text for people."""
+    types = types_of(unit)
+    if types is None:
+        return f"{unit.source.path}: nothing is known of its types; see `wfc check`\n"
+    lines: list[str] = []
+    for scope in types.scopes:
+        title = name_of(scope.scope) if scope is not types.main else f"the workflow `{unit.name or '?'}`"
+        lines += [f"{unit.source.path}: {title}", *_scope(scope), ""]
+    return "\n".join(lines)
+
+
+def _scope(scope: ScopeTypes) -> Iterator[str]:
+    kinds = scope.field_types()
+    readers = _readers(scope)
+    width = max((len(name) for name in kinds), default=0)
+    for name, kind in kinds.items():
+        ways = scope.inference.definitions.by_field[name]
+        unset = scope.inference.definitions.types[ways[0].number] == UNDEFINED
+        yield f"  {name:<{width}}  {shown(kind)}{', unset at the start' if unset else ''}"
+        written = [
+            _place(way.step.name if way.step else "initial_state", way.span) for way in ways if way.span
+        ]
+        yield f"  {'':<{width}}    written by {', '.join(dict.fromkeys(written)) or 'nothing'}"
+        yield f"  {'':<{width}}    read by {', '.join(readers.get(name, ())) or 'nothing'}"
+    yield f"  returns {shown(scope.returns)}"
+
+
+def _readers(scope: ScopeTypes) -> dict[str, list[str]]:
+    """The steps that read each field."""
+    fields = scope.inference.definitions.by_field
+    found: dict[str, list[str]] = {}
+    for step in scope.scope.walk():
+        names: dict[str, None] = {}
+        for place in scope.inference.texts(step).all:
+            use = state_use(place.text.template)
+            names |= dict.fromkeys(use.fields)
+            if use.whole:
+                names |= dict.fromkeys(word.text for word in step.declared)
+        for name in names:
+            if name in fields:
+                found.setdefault(name, []).append(_place(step.name, step.span))
+    return found
+
+
+def _place(name: str, span: Span) -> str:
+    return f"{name}:{span.line}"
+
+
+def shown(kind: Type, depth: int = 0) -> str:
+    """A type with the properties of the objects in it."""
+    match kind:
+        case Record() if not kind.name and depth < _DEEPEST:
+            parts = (
+                f"{prop.name}{'' if prop.required else '?'}: {shown(prop.type, depth + 1)}"
+                for prop in kind.properties
+            )
+            return "{" + ", ".join(parts) + "}"
+        case ListType():
+            inner = shown(kind.item, depth)
+            return f"list of ({inner})" if isinstance(kind.item, Union) else f"list of {inner}"
+        case MapType():
+            return f"object of {shown(kind.item, depth)}"
+        case Union():
+            return " or ".join(shown(option, depth) for option in kind.options)
+    return str(kind)

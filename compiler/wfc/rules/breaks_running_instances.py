@@ -1,0 +1,59 @@
+"""A run waits in a step that this version of the workflow no longer has.
+
+A run goes on with the version it was started with, so nothing breaks at once. But it can't be moved to this version,
+and if the old module is ever lost it can't go on at all. Let such runs end, or cancel them, before the step goes. The
+check looks at the project's own store of runs, where there is one.
+
+Bad: a run waits in `approve`, and the step is renamed to `sign-off`.
+
+Good: the run has ended, or `approve` keeps its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.core.ast import Scope
+from wfc.diagnostics import Severity
+from wfc.rules.base import Finding, rule
+from wfc.source import Span
+from wfc.suggest import nearest
+from wfc.unit import Unit
+
+
+@rule("WF703", "breaks-running-instances", Severity.WARNING)
+def check(unit: Unit) -> Iterator[Finding]:
+    if unit.workflow is None or unit.name is None:
+        return
+    gone: dict[tuple[str | None, str], list[str]] = {}
+    for waiting in unit.project.waiting(unit.name):
+        scope = _scope(unit, waiting.task)
+        known = {step.name for step in scope.walk()} if scope else set()
+        for step in waiting.steps:
+            if step not in known:
+                gone.setdefault((waiting.task, step), []).append(waiting.run)
+    for (task, step), runs in gone.items():
+        yield _finding(unit, task, step, runs)
+
+
+def _finding(unit: Unit, task: str | None, step: str, runs: list[str]) -> Finding:
+    scope = _scope(unit, task)
+    who = f"run `{runs[0]}` waits" if len(runs) == 1 else f"run `{runs[0]}` and {len(runs) - 1} more wait"
+    near = nearest(step, [one.name for one in scope.walk()]) if scope else None
+    return Finding(
+        _place(unit, scope),
+        f"{who} in step `{step}`, which is not here any more",
+        help=(f"if `{near}` is the same step, keep its old id; else " if near else "")
+        + f"let it end, or `wfc runs cancel {runs[0]}`",
+    )
+
+
+def _scope(unit: Unit, task: str | None) -> Scope | None:
+    assert unit.workflow is not None
+    return unit.workflow if task is None else unit.workflow.declared_tasks.get(task)
+
+
+def _place(unit: Unit, scope: Scope | None) -> Span:
+    """The list of steps that lacks it."""
+    assert unit.workflow is not None
+    return (scope or unit.workflow).key_span("steps")
