@@ -9,7 +9,6 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-
 _CACHE = tempfile.TemporaryDirectory(prefix="wfc-cache-")
 """What wfc remembers in tests is forgotten with them."""
 

@@ -224,3 +224,11 @@ def test_findings_come_as_json_for_programs(project: Path) -> None:
     assert done.status == 1
     assert [found["code"] for found in document["findings"]] == ["WF701", "WF701"]
     assert document["errors"] == 2
+
+
+def test_files_of_folders_below_a_named_file_are_not_looked_through(tmp_path: Path) -> None:
+    caller = SMALL.format(name="caller") + "  - id: other\n    type: call\n    workflow: deep-one\n"
+    write(tmp_path, caller=caller)
+    write(tmp_path / "below", **{"deep-one": ""})
+    assert "WF111" in wfc("check", "caller.yaml", cwd=tmp_path).out
+    assert "WF111" not in wfc("check", ".", cwd=tmp_path).out

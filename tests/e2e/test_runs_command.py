@@ -84,7 +84,7 @@ def test_migrate_moves_a_run_whose_step_is_still_there(project: Path, run: str) 
 def test_without_a_store_or_with_a_wrong_id_the_error_is_clear(project: Path) -> None:
     nothing = wfc("runs", "list", cwd=project)
     assert (nothing.status, nothing.err.split(":")[0:2]) == (2, ["wfc", " there are no runs"])
-    write(project / ".wfc", **{})
+    write(project / ".wfc")
     (project / ".wfc" / "state.db").write_bytes(b"not a store at all")
     assert wfc("runs", "list", cwd=project).status == 2
     assert wfc("check", cwd=project).status == 0

@@ -30,6 +30,7 @@ def command(ctx: click.Context, state: Path | None) -> None:
 
 def _call(state: Path | None, ask: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """One call of the service; what it refuses is a clear error here too."""
+    from wfc_runtime.machine.limits import Limits
     from wfc_runtime.service.sqlite import SqliteService
 
     config = load_config(Path("."))
@@ -37,7 +38,7 @@ def _call(state: Path | None, ask: Callable[[Any], dict[str, Any]]) -> dict[str,
     if not path.exists():
         raise click.ClickException(f"there are no runs: `{path}` does not exist")
     try:
-        service = SqliteService.open(path, config.generated_dir, config.run_limits)
+        service = SqliteService.open(path, config.generated_dir, Limits(**config.run_limits))
         try:
             return ask(service)
         finally:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
@@ -68,9 +69,14 @@ def as_typed(path: Path) -> Path:
         return path
 
 
-def _in_folder(folder: Path, config: Config) -> Iterator[Path]:
-    for path in sorted(folder.rglob("*")):
-        if path.suffix in ENDINGS and path.is_file() and not _is_left_out(path, folder, config):
+def _in_folder(folder: Path, config: Config, *, deep: bool = True) -> Iterator[Path]:
+    """The workflow files of a folder, in order. What goes away meanwhile, or can't be looked into, is passed over."""
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder):
+        folders[:] = [name for name in folders if deep and not name.startswith(".")]
+        found += [Path(place, name) for name in names if name.endswith(ENDINGS)]
+    for path in sorted(found):
+        if path.is_file() and not _is_left_out(path, folder, config):
             yield path
 
 
@@ -89,12 +95,11 @@ def _is_left_out(path: Path, folder: Path, config: Config) -> bool:
 def other_files(selection: Selection) -> Iterator[Path]:
     """The workflows of the project beside those selected."""
     config = selection.config
-    folders = {*selection.folders, *(path.parent for path in selection.files)}
-    if config.workflows_dir.is_dir():
-        folders.add(config.workflows_dir)
+    folders = {*selection.folders, config.workflows_dir}
+    beside = {path.parent for path in selection.files} - folders
     seen = {path.resolve() for path in selection.files}
-    for folder in sorted(folders):
-        for path in _in_folder(folder, config):
+    for folder in sorted(folders | beside):
+        for path in _in_folder(folder, config, deep=folder in folders):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
                 yield path

@@ -58,9 +58,14 @@ def _readers(scope: ScopeTypes) -> dict[str, list[str]]:
     found: dict[str, list[str]] = {}
     for step in scope.scope.walk():
         names: dict[str, None] = {}
-        for place in scope.inference.texts(step).all:
+        texts = scope.inference.texts(step)
+        for place in texts.all:
             use = state_use(place.text.template)
             names |= dict.fromkeys(use.fields)
+            # Inside one `updates` a bare name is an earlier key.
+            names |= dict.fromkeys(
+                read.root for read in place.text.template.reads if read.root in texts.inner
+            )
             if use.whole:
                 names |= dict.fromkeys(word.text for word in step.declared)
         for name in names:

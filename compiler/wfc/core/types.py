@@ -43,6 +43,8 @@ class Record:
     name: str
     properties: tuple[Property, ...]
     open: bool = True
+    loose: bool = False
+    """Whether others are to be expected, and not only possible: nothing can be said of a name that is not here."""
 
     def get(self, name: str) -> Property | None:
         return next((prop for prop in self.properties if prop.name == name), None)
@@ -189,6 +191,10 @@ _SCHEMA_TYPES: dict[str, Type] = {
 }
 
 
+_COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "if", "oneOf", "patternProperties"})
+"""Keywords that can bring in more properties than `properties` lists."""
+
+
 def of_schema(schema: Any) -> Type:
     """What a JSON Schema promises. What it does not say in plain words is any."""
     if not isinstance(schema, dict):
@@ -218,6 +224,7 @@ def of_schema(schema: Any) -> Type:
                 Property(str(name), of_schema(value), name in needed) for name, value in properties.items()
             ),
             open=schema.get("additionalProperties") is not False,
+            loose=bool(schema.get("additionalProperties")) or not _COMBINING.isdisjoint(schema),
         )
     return _SCHEMA_TYPES.get(kind, ANY) if isinstance(kind, str) else ANY
 

@@ -16,7 +16,7 @@ from wfc.infer import access, arithmetic, comparison, statements, testing, uses
 from wfc.infer.environment import Environment, Held, Path
 from wfc.infer.facts import Facts, Outcome
 from wfc.infer.problems import Kind, Problem
-from wfc.infer.terms import EMPTY_LIST, EMPTY_OBJECT, exact, join
+from wfc.infer.terms import EMPTY_LIST, EMPTY_OBJECT, UNDEFINED, exact, join
 from wfc.template import Template
 
 _LONGEST_QUOTE = 60
@@ -127,8 +127,10 @@ def _dict(walk: Inference, node: nodes.Dict, guarded: bool) -> Type:
 def _condition(walk: Inference, node: nodes.CondExpr, guarded: bool) -> Type:
     test = walk.test(node.test)
     yes = walk.under(test.true, node.expr1, guarded)
-    # Without an else it gives nothing, which is null as a value.
-    return join(yes, walk.under(test.false, node.expr2, guarded) if node.expr2 else NULL)
+    if node.expr2 is None:
+        # Without an else there is nothing, which is null as a value.
+        return join(yes, UNDEFINED if guarded else NULL)
+    return join(yes, walk.under(test.false, node.expr2, guarded))
 
 
 def _concat(walk: Inference, node: nodes.Concat, guarded: bool) -> Type:

@@ -69,10 +69,11 @@ def _find_in_record(record: Record, name: str, found: Found) -> None:
         # A schema that demands nothing at all was not written to say what may be missing.
         if not prop.required and any(other.required for other in record.properties):
             found.optional = record
-    elif record.properties or not record.open:
-        found.lacking.append(record)
-    else:
+    elif record.loose or (record.open and not record.properties):
         found.types.append(ANY)
+        found.loose = True
+    else:
+        found.lacking.append(record)
 
 
 def _part_of(option: Type, name: str) -> Type | None:
@@ -126,7 +127,7 @@ def with_part(option: Type, name: str) -> Type:
     properties = (
         Property(prop.name, prop.type, prop.required or prop.name == name) for prop in option.properties
     )
-    return Record(option.name, tuple(properties), option.open)
+    return Record(option.name, tuple(properties), option.open, option.loose)
 
 
 def property_names(kinds: list[Type]) -> Iterator[str]:

@@ -50,10 +50,14 @@ def no_such_property(
     if guarded and (near is None or any(isinstance(one, Record) and one.open for one in lacking)):
         return
     more = _method_meant(name, lacking, place) or _size_meant(walk, node, name, lacking, place)
+    # An object that may have more than is declared: a name that is not like any other need not be a slip.
+    possible = near is None and all(isinstance(one, Record) and one.open for one in lacking)
+    words = f"{subject(walk, node.node, lacking)} no property `{name[:60]}`"
     walk.report(
         Kind.PROPERTY,
         place,
-        f"{subject(walk, node.node, lacking)} no property `{name[:60]}`",
+        f"{words} that anything declares" if possible else words,
+        sure=not possible,
         **(more or _name_meant(name, near, known, place)),
     )
 
@@ -82,9 +86,9 @@ def no_such_part(walk: Inference, place: tuple[int, int], name: str, lacking: li
     near = nearest(name, known)
     words = describe(join(*lacking))
     items = "the items have" if words == "an object" else f"each item is {words}: it has"
-    walk.report(
-        Kind.PROPERTY, place, f"{items} no property `{name[:60]}`", **_name_meant(name, near, known, place)
-    )
+    possible = near is None and all(isinstance(one, Record) and one.open for one in lacking)
+    message = f"{items} no property `{name[:60]}`{' that anything declares' if possible else ''}"
+    walk.report(Kind.PROPERTY, place, message, sure=not possible, **_name_meant(name, near, known, place))
 
 
 def _name_meant(name: str, near: str | None, known: list[str], place: tuple[int, int]) -> dict[str, Any]:

@@ -129,7 +129,7 @@ def _merged_records(records: list[Record]) -> list[Record]:
     groups: dict[object, list[Record]] = {}
     for record in records:
         names = frozenset(prop.name for prop in record.properties)
-        groups.setdefault((record.name, record.open, names), []).append(record)
+        groups.setdefault((record.name, record.open, record.loose, names), []).append(record)
     return [same[0] if len(same) == 1 else _merged_record(same) for same in groups.values()]
 
 
@@ -140,7 +140,7 @@ def _merged_record(records: list[Record]) -> Record:
         parts = [prop, *(found for record in others if (found := record.get(prop.name)))]
         needed = all(part.required for part in parts)
         properties.append(Property(prop.name, join(*(part.type for part in parts)), needed))
-    return Record(first.name, tuple(properties), first.open)
+    return Record(first.name, tuple(properties), first.open, first.loose)
 
 
 def item_of_list(row: ListType | Fixed) -> Type:
@@ -245,7 +245,7 @@ _PLAIN = frozenset({"text", "int", "number", "bool", "null", "any"})
 
 def _with_properties(record: Record, change: Callable[[Type], Type]) -> Record:
     properties = tuple(Property(prop.name, change(prop.type), prop.required) for prop in record.properties)
-    return Record(record.name, properties, record.open)
+    return Record(record.name, properties, record.open, record.loose)
 
 
 WORDS = {

@@ -142,16 +142,26 @@ class FileTypes:
         return self.of(task).returns
 
     def _give_items(self) -> None:
-        """Tasks that look at their item are inferred again, with what the steps that run them go over."""
+        """Tasks that look at their item are inferred again, with what the steps that run them go over.
+
+        Whoever runs a task that is now known to return more is inferred again too, but nobody a third time.
+        """
         run_by = runners(self._workflow)
         scopes = {step: types for types in self.scopes for step in types.scope.walk()}
+        again: dict[Scope, None] = {}
         for task in list(self._found):
             steps = run_by.get(task.task_name, []) if isinstance(task, Task) else []
-            if steps and _reads_item(task):
-                given = [self._names_given(step, scopes[step]) for step in steps]
-                common = set(given[0]).intersection(*given[1:])
-                names = {name: join(*(one[name] for one in given)) for name in common}
-                self._found[task] = self._infer(task, names)
+            if not steps or not _reads_item(task):
+                continue
+            given = [self._names_given(step, scopes[step]) for step in steps]
+            common = set(given[0]).intersection(*given[1:])
+            names = {name: join(*(one[name] for one in given)) for name in common}
+            before = self._found[task].returns
+            self._found[task] = self._infer(task, names)
+            if self._found[task].returns != before:
+                again |= {scopes[step].scope: None for step in steps if scopes[step].scope is not task}
+        for scope in again:
+            self._found[scope] = self._infer(scope, self._found[scope].inference.names)
 
     def _names_given(self, step: Foreach, types: ScopeTypes) -> dict[str, Type]:
         texts = types.inference.visit(step).types

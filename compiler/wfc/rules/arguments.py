@@ -25,6 +25,9 @@ _SUBCOMMANDS = {
     "pip": "download install uninstall",
     "podman": "build exec images inspect kill logs pull push restart rm rmi run start stop tag",
 }
+_LONG_FLAGS = frozenset(
+    "--all --archive --detach --force --no-verify --parents --quiet --recursive --rm --tags --verbose".split()
+)
 _FIRST_ONLY = frozenset({"run", "exec"})
 """Behind their first argument comes a command with options of its own."""
 _BEFORE_TOOL = re.compile(r"sudo|command|time|nohup|[A-Za-z_]\w*=.*", re.DOTALL)
@@ -43,14 +46,19 @@ def may_be_option(spot: Spot) -> bool:
     tool, *rest = words
     tool = tool.rsplit("/", 1)[-1]
     if tool in _FLAGS:
-        return not rest or not rest[-1].startswith("-") or _is_flags(rest[-1], _FLAGS[tool])
+        return not rest or not _wants_value(rest[-1], _FLAGS[tool])
     if tool not in _SUBCOMMANDS or not rest or rest[0] not in _SUBCOMMANDS[tool].split():
         return False
-    return len(rest) == 1 if rest[0] in _FIRST_ONLY else not rest[-1].startswith("-")
+    if rest[0] in _FIRST_ONLY and not all(word.startswith("-") for word in rest[1:]):
+        return False
+    return not any(_wants_value(word) for word in (rest[1:] if rest[0] in _FIRST_ONLY else rest[-1:]))
 
 
-def _is_flags(word: str, known: str) -> bool:
-    return HOLE not in word and not word.startswith("--") and set(word[1:]) <= set(known)
+def _wants_value(word: str, flags: str = "") -> bool:
+    """Whether a word may be an option whose value comes next."""
+    if not word.startswith("-") or "=" in word or word in _LONG_FLAGS:
+        return False
+    return HOLE in word or word.startswith("--") or not set(word[1:]) <= set(flags)
 
 
 def _has_safe_start(spot: Spot) -> bool:

@@ -45,11 +45,7 @@ class Loops:
 
     def writes(self, loop: Loop, field: str) -> bool:
         """Whether a field may be written while the loop runs: by itself, or in a branch beside it."""
-        return (
-            field in loop.written
-            or field in self._meant
-            or any(total[field] > own[field] for total, own in self._beside.get(loop.step, ()))
-        )
+        return field in loop.written or field in self._meant or self._beside.writes(loop.step, field)
 
     # -- while -----------------------------------------------------------------
 

@@ -8,12 +8,13 @@ change a few times at most, so that the work is nearly linear in the number of s
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Mapping
 from functools import lru_cache
 
 from wfc.core.ast import Scope, Task
 from wfc.core.names_in_scope import runners
 from wfc.core.values import Text, Tree
+from wfc.infer.texts import Place
 from wfc.infer.unit_types import types_of
 from wfc.infer.workflow import FileTypes, ScopeTypes
 from wfc.source import Node, Scalar, Sequence
@@ -21,11 +22,11 @@ from wfc.steps.base import Step
 from wfc.steps.return_ import Return
 from wfc.taint.effects import outcome_of
 from wfc.taint.expressions import Piece, Walk
-from wfc.taint.sources import of_declaration, within
-from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record
+from wfc.taint.names import Names, Variable
+from wfc.taint.sources import within
+from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, record
 from wfc.unit import Unit
 
-Variable = tuple[Hashable, ...]
 _DEEPEST_CALL = 5
 _underway: list[Unit] = []
 
@@ -51,7 +52,7 @@ class FileTaint:
             step: found for found in types.scopes for step in found.scope.walk()
         }
         self.tasks = {scope.task_name: scope for scope in self.scopes if isinstance(scope, Task)}
-        self._places: dict[Step, dict[Scalar, str]] = {}
+        self._places: dict[Step, dict[Scalar, Place]] = {}
         self._run_by = runners(unit.workflow) if unit.workflow else {}
         self._values: dict[Variable, Taint] = {}
         self._readers: dict[Variable, dict[Step, None]] = {}
@@ -101,11 +102,11 @@ class FileTaint:
         kind = None if found.is_clean else self._homes[step].inference.visit(step).types.get(node)
         return found if kind is None else within(found, kind)
 
-    def names(self, step: Step, node: Scalar, names: Mapping[str, Taint]) -> Place:
+    def names(self, step: Step, node: Scalar, names: Mapping[str, Taint]) -> Names:
         home = self._homes[step]
         if step not in self._places:
-            self._places[step] = {one.text.node: one.node for one in home.inference.texts(step).all}
-        return Place(self, home, self._places[step].get(node), names)
+            self._places[step] = {one.text.node: one for one in home.inference.texts(step).all}
+        return Names(self, home, self._places[step].get(node), names)
 
     def pieces(self, step: Step, text: Text) -> list[Piece]:
         """A text of a step, with what each hole puts into it."""
@@ -137,52 +138,6 @@ class FileTaint:
 
     def is_run(self, task: Task) -> bool:
         return task.task_name in self._run_by
-
-
-class Place:
-    """The names that one template sees."""
-
-    def __init__(
-        self, file: FileTaint, home: ScopeTypes, node: str | None, names: Mapping[str, Taint]
-    ) -> None:
-        self._file, self._home, self._node, self._own = file, home, node, names
-
-    def field(self, name: str | None) -> Taint:
-        definitions, scope = self._home.inference.definitions, self._home.scope
-        if name is None:
-            return only(joined(self.field(field) for field in definitions.by_field).whole)
-        mask = self._home.states.mask_at(self._node, name) if self._node else 0
-        ways = list(definitions.of_mask(mask)) if mask else definitions.by_field.get(name, [])
-        return joined(self._file.read(("field", scope, way.number)) for way in ways)
-
-    def input(self, name: str | None) -> Taint:
-        scope = self._home.scope
-        if name is None:
-            return only(joined(self.input(one) for one in scope.declared_inputs).whole)
-        decl = scope.declared_inputs.get(name)
-        if decl is None:
-            return CLEAN
-        if isinstance(scope, Task) and self._file.is_run(scope):
-            return of_declaration(decl, self._file.read(("input", scope, name)))
-        return of_declaration(decl, only(_input_flow(scope, name)))
-
-    def other(self, name: str) -> Taint:
-        if name in self._own:
-            return self._own[name]
-        is_child = isinstance(self._home.scope, Task) and name in ("item", "previous")
-        return self._file.read((name, self._home.scope)) if is_child else CLEAN
-
-
-def _input_flow(scope: Scope, name: str) -> Flow:
-    span = next(
-        (key.span for key in _keys(scope.node.get("inputs")) if key.text == name), scope.key_span("inputs")
-    )
-    words = "what the run is started with"
-    return Flow(Level.INPUT, words, f"whoever starts a run gives `inputs.{name}`", span)
-
-
-def _keys(node: Node | None) -> Iterator[Scalar]:
-    return iter(()) if node is None or isinstance(node, Scalar | Sequence) else (e.key for e in node.entries)
 
 
 def _ends_without_return(found: ScopeTypes) -> bool:

@@ -10,7 +10,7 @@ from wfc.core.ast import Scope, Task
 from wfc.core.values import Text
 from wfc.infer.children import goes_on
 from wfc.infer.workflow import ScopeTypes
-from wfc.source import Mapping, Node, Span
+from wfc.source import Mapping, Node
 from wfc.steps.action import Answered
 from wfc.steps.base import Step
 from wfc.steps.call import Call
@@ -48,11 +48,14 @@ def outcome_of(step: Step, file: File, home: ScopeTypes) -> Outcome:
     return effect(step, file, home) if effect else iter(())
 
 
-def origin(step: Step, span: Span | None = None) -> Flow:
+def origin(step: Step) -> Flow:
     """What a step brings in."""
     words, message = _ORIGINS.get(step.kind, _ORIGINS["call"])
-    name = f"`{step.name}`" if step.name else "this step"
-    return Flow(Level.OUTSIDE, words, message.format(name), span or step.span)
+    return Flow(Level.OUTSIDE, words, message.format(_called(step)), step.span)
+
+
+def _called(step: Step) -> str:
+    return f"`{step.name}`" if step.name else "a step"
 
 
 def _kept(step: Step, home: ScopeTypes, taint: Taint, field: str | None = None) -> Outcome:
@@ -77,7 +80,7 @@ def _answered(step: Answered, file: File, home: ScopeTypes) -> Outcome:
 def _answer(step: Prompt, flow: Flow, file: File) -> Taint:
     if step.prompt_kind == "choice":
         options = joined(file.tree(step, option.node, {}) for option in step.fixed_options())
-        return record({"selected": options.then(f"`{step.name}` offers it as an option", step.span)})
+        return record({"selected": options.then(f"{_called(step)} offers it as an option", step.span)})
     rules: dict[str, Any] = step.narrowing().get("input", {})
     if step.prompt_kind != "text" or "enum" in rules or is_safe(rules.get("pattern")):
         return CLEAN
@@ -90,7 +93,7 @@ def _set_state(step: SetState, file: File, home: ScopeTypes) -> Outcome:
     for field, tree in (step.updates or {}).items():
         span = spans[field][0] if field in spans else step.span
         found = file.tree(step, tree.node, names)
-        names[field] = found.then(f"`{step.name}` puts it into `state.{field}`", span)
+        names[field] = found.then(f"{_called(step)} puts it into `state.{field}`", span)
         yield from _kept(step, home, names[field], field)
     yield from _kept(step, home, record(names))
 
@@ -98,14 +101,14 @@ def _set_state(step: SetState, file: File, home: ScopeTypes) -> Outcome:
 def _condition(step: Condition, file: File, home: ScopeTypes) -> Outcome:
     if step.output_to and isinstance(step.if_, Text):
         found = file.tree(step, step.if_.node, {})
-        yield from _kept(step, home, found.then(f"`{step.name}` keeps it", step.output_to.span))
+        yield from _kept(step, home, found.then(f"{_called(step)} keeps it", step.output_to.span))
 
 
 def _return(step: Return, file: File, home: ScopeTypes) -> Outcome:
     if step.value is None:
         return
     node = step.value.node
-    message = f"`{step.name}` returns it"
+    message = f"{_called(step)} returns it"
     if isinstance(node, Mapping):
         found = record(
             {
@@ -126,7 +129,7 @@ def _call(step: Call, file: File, home: ScopeTypes) -> Outcome:
         found = only(origin(step))
     elif goes_on(step):
         found = join(found, record({"error": only(origin(step))}))
-    return _kept(step, home, found.then(f"`{step.name}` gets it from the workflow `{name}`", step.span))
+    return _kept(step, home, found.then(f"{_called(step)} gets it from the workflow `{name}`", step.span))
 
 
 def _foreach(step: Foreach, file: File, home: ScopeTypes) -> Outcome:
@@ -140,14 +143,14 @@ def _foreach(step: Foreach, file: File, home: ScopeTypes) -> Outcome:
     results = listed(result, items.flow, items.bounded or step.max_items is not None)
     if task is not None:
         yield from _given(step, file, task, items.item, results)
-    keeps = f"`{step.name}` collects what each `{step.task.text if step.task else 'task'}` returns"
+    keeps = f"{_called(step)} collects what each `{step.task.text if step.task else 'task'}` returns"
     yield from _kept(step, home, results.then(keeps, step.span))
 
 
 def _given(step: Foreach, file: File, task: Task, item: Taint, results: Taint) -> Outcome:
     """What a child gets: its item, and its inputs."""
     span = step.value_span("items")
-    yield ("item", task), item.then(f"`{step.name}` gives each item to `{task.task_name}`", span)
+    yield ("item", task), item.then(f"{_called(step)} gives each item to `{task.task_name}`", span)
     if step.setting("sequential"):
         yield ("previous", task), results
     names = {"item": item, "previous": results}
@@ -157,7 +160,7 @@ def _given(step: Foreach, file: File, task: Task, item: Taint, results: Taint) -
     else:
         given, spans = _from_item(task, item), {}
     for name, taint in given.items():
-        message = f"`{step.name}` gives it to `{task.task_name}` as `inputs.{name}`"
+        message = f"{_called(step)} gives it to `{task.task_name}` as `inputs.{name}`"
         yield ("input", task, name), taint.then(message, spans.get(name, span))
 
 

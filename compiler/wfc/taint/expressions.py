@@ -22,6 +22,9 @@ class Names(Protocol):
     def field(self, name: str | None) -> Taint: ...
     def input(self, name: str | None) -> Taint: ...
     def other(self, name: str) -> Taint: ...
+    def settled(self) -> list[nodes.Expr]:
+        """Expressions that can only be texts of the file here."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +69,7 @@ class Walk:
         self._locals: dict[str, Taint] = {}
         self._uses = Uses(self.value)
         self._outermost: nodes.Node | None = None
+        self._settled = names.settled()
 
     def result(self) -> Taint:
         """What the template gives."""
@@ -136,6 +140,8 @@ class Walk:
     # -- expressions -----------------------------------------------------------
 
     def value(self, node: nodes.Node) -> Taint:
+        if self._settled and node in self._settled:
+            return CLEAN
         match node:
             case nodes.Name():
                 return self._name(node.name)

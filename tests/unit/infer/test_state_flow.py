@@ -74,7 +74,11 @@ def test_a_condition_counts_no_more_once_what_it_looked_at_was_written() -> None
     steps = f"""
     - {MAKE[:-1]}, needs_state: [go], when: "{{{{ state.go }}}}"}}
     - {{id: change, type: set_state, updates: {{go: true}}}}
-    - {{id: show, type: delegate, needs_state: [go, made], when: "{{{{ state.go }}}}", instructions: "{{{{ state.made }}}}"}}
+    - id: show
+      type: delegate
+      needs_state: [go, made]
+      when: "{{{{ state.go }}}}"
+      instructions: "{{{{ state.made }}}}"
     """
     assert found(steps, "initial_state: {go: false}\n") == [
         "WF305 on the path where `state.go` is false, nothing has written `made`"

@@ -228,6 +228,28 @@ def test_workflows_that_call_each_other_end() -> None:
     assert injections(first, second) == []
 
 
+@pytest.mark.parametrize(
+    ("condition", "expected"),
+    [
+        ("state.answer.input in ['a', 'b']", []),
+        ("state.answer.input == 'a'", []),
+        ("not (state.answer.input != 'a')", []),
+        ("state.answer.input != 'a'", ["state.answer.input"]),
+        ("state.answer.input not in ['a']", ["state.answer.input"]),
+        ("'a' in state.answer.input", ["state.answer.input"]),
+    ],
+)
+def test_a_condition_that_allows_only_texts_of_the_file_makes_it_harmless(
+    condition: str, expected: list[str]
+) -> None:
+    found = injections(
+        f"steps:\n{ASK}"
+        f'  - {{id: run, type: shell, needs_state: [answer], when: "{{{{ {condition} }}}}", '
+        'command: "echo {{ state.answer.input }}"}\n'
+    )
+    assert [item.span.text for item in found] == expected
+
+
 def test_an_input_is_a_warning_and_strict_ones_are_silent() -> None:
     found = injections(
         "inputs:\n  a: {type: string, required: true}\n  b: {type: number, required: true}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from jinja2 import nodes
 
 from wfc.taint.expressions import Walk
 from wfc.taint.shell import HOLE, Spot, spots_of
@@ -19,6 +20,9 @@ class Nothing:
 
     def other(self, name: str) -> Taint:
         return CLEAN
+
+    def settled(self) -> list[nodes.Expr]:
+        return []
 
 
 def spots(text: str) -> list[Spot]:
