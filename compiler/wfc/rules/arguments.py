@@ -26,7 +26,17 @@ _SUBCOMMANDS = {
     "podman": "build exec images inspect kill logs pull push restart rm rmi run start stop tag",
 }
 _LONG_FLAGS = frozenset(
-    "--all --archive --detach --force --no-verify --parents --quiet --recursive --rm --tags --verbose".split()
+    {
+        "--all",
+        "--archive",
+        "--detach",
+        "--force",
+        "--no-verify",
+        "--parents",
+        "--quiet",
+        "--recursive",
+        "--rm",
+    }
 )
 _FIRST_ONLY = frozenset({"run", "exec"})
 """Behind their first argument comes a command with options of its own."""
