@@ -9,7 +9,6 @@ from wfc.rules import RULES
 from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit
 
-
 _ON_FORM = tuple(rule for rule in RULES if rule.code.startswith("WF0"))
 
 

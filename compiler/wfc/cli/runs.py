@@ -38,7 +38,7 @@ def _call(state: Path | None, ask: Callable[[Any], dict[str, Any]]) -> dict[str,
     if not path.exists():
         raise click.ClickException(f"there are no runs: `{path}` does not exist")
     try:
-        service = SqliteService.open(path, config.generated_dir, Limits(**config.run_limits))
+        service = SqliteService.open(path, config.generated_dir, Limits.of(config.run_limits))
         try:
             return ask(service)
         finally:

@@ -22,7 +22,7 @@ def to_picture(module: Module, task: str | None = None) -> Picture:
 
 def _panel(chart: Chart, caption: str) -> Panel:
     flow = _Build(chart).root()
-    return Panel(chart.name, shorten(caption, 120), tuple(chart.inputs), chart.description, flow)
+    return Panel(shorten(caption, 120), tuple(chart.inputs), chart.description, flow)
 
 
 class _Build:

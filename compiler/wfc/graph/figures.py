@@ -47,6 +47,11 @@ def width_of(text: str, style: str) -> float:
     return text_width(text, SIZES[style], bold=style in BOLD, mono=style in MONO)
 
 
+def fits(style: str, room: float) -> Callable[[str], bool]:
+    """A test whether a line of text has room; the last digit of a sum doesn't count."""
+    return lambda text: width_of(text, style) <= room + 0.01
+
+
 def label_lines(label: str) -> list[str]:
     return label.split(", ") if label else []
 
@@ -80,22 +85,22 @@ def _wanted(node: Node) -> float:
 
 def _box(node: Node, width: float) -> Figure:
     room = width - 2 * _PAD
-    title = wrap(printable(node.title), 2 * [_fits("title", room)])
+    title = wrap(printable(node.title), 2 * [fits("title", room)])
     lines = [("title", text) for text in title] + [("detail", text) for text in _details(node.detail, room)]
     return Figure(width, 2 * 8.0 + _depth(lines), _stack(lines))
 
 
 def _details(detail: str, room: float) -> list[str]:
     """On one line, or what the step is and what it writes on one line each."""
-    fits = _fits("detail", room)
+    fit = fits("detail", room)
     kind, arrow, writes = detail.partition(" → ")
-    if fits(detail) or not arrow:
-        return wrap(detail, [fits, fits])
-    return wrap(kind, [fits]) + wrap(f"→ {writes}", [fits, fits])
+    if fit(detail) or not arrow:
+        return wrap(detail, [fit, fit])
+    return wrap(kind, [fit]) + wrap(f"→ {writes}", [fit, fit])
 
 
 def _pill(node: Node) -> Figure:
-    lines = [("title", text) for text in wrap(printable(node.title), [_fits("title", _BOX[1] - 36)])]
+    lines = [("title", text) for text in wrap(printable(node.title), [fits("title", _BOX[1] - 36)])]
     lines += [("detail", node.detail)] if node.detail else []
     width = max((width_of(text, style) for style, text in lines), default=0) + 36
     return Figure(max(width, 70.0), 2 * 5.0 + _depth(lines), _stack(lines))
@@ -125,11 +130,11 @@ def _in_diamond(
         far = max(abs(y), abs(y + _LEADING[style]))
         rooms.append(width * (1 - 2 * far / height) - 4)
         y += _LEADING[style]
-    heads = wrap(title, [_fits("question", rooms[0])]) if title else []
+    heads = wrap(title, [fits("question", rooms[0])]) if title else []
     rooms = rooms[len(heads) :]
     codes = _halves(code, rooms)
     if cut and codes is None:
-        codes = wrap(code, [_fits("code", room) for room in rooms])
+        codes = wrap(code, [fits("code", room) for room in rooms])
     if codes is None or (heads != [title] * bool(title) and not cut):
         return None, height
     # A line that stays empty keeps its place: the others were fitted to theirs.
@@ -154,7 +159,7 @@ def _halves(code: str, rooms: list[float]) -> list[str] | None:
 def _frame(node: Node, branches: list[tuple[str, Drawing]]) -> Figure:
     inside = Drawing()
     head = [
-        Text(text, 0, 20.0, "title", "start") for text in wrap(printable(node.title), [_fits("title", 200)])
+        Text(text, 0, 20.0, "title", "start") for text in wrap(printable(node.title), [fits("title", 200)])
     ]
     rules: list[float] = []
     tallest = max((drawing.height for _, drawing in branches), default=0.0)
@@ -163,7 +168,7 @@ def _frame(node: Node, branches: list[tuple[str, Drawing]]) -> Figure:
         room = max(drawing.width, _BRANCH_MIN)
         if number:
             rules.append(x - _FRAME_PAD / 2)
-        text = wrap(printable(title), [_fits("detail", room)])
+        text = wrap(printable(title), [fits("detail", room)])
         captions.append((x + room / 2, text[0] if text else ""))
         inside.add(drawing, x + (room - drawing.width) / 2, _FRAME_HEAD + _BRANCH_HEAD)
         x += room + _FRAME_PAD
@@ -174,10 +179,6 @@ def _frame(node: Node, branches: list[tuple[str, Drawing]]) -> Figure:
 
 
 # -- text in a figure ----------------------------------------------------------
-
-
-def _fits(style: str, room: float) -> Callable[[str], bool]:
-    return lambda text: width_of(text, style) <= room + 0.01
 
 
 def _depth(lines: list[tuple[str, str]]) -> float:

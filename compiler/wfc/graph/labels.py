@@ -32,7 +32,9 @@ def _listed(names: tuple[str, ...]) -> str:
 def badge_of(state: State) -> str:
     retry = state.effect.retry if state.effect else None
     attempts = retry.get("max_attempts") if retry else None
-    return f"{attempts} tries" if attempts else ""
+    if not attempts:
+        return ""
+    return "1 try" if attempts == 1 else f"{attempts} tries"
 
 
 def link_label(edge: Edge, outs: list[Edge], back: bool) -> str:
@@ -62,9 +64,9 @@ def tip_of(step: State, state: State, outs: list[Edge]) -> tuple[str, ...]:
     effect = state.effect
     reads = dict.fromkeys((*(effect.reads if effect else ()), *(guard.reads if guard else ())))
     if reads:
-        lines.append(f"reads: {', '.join(reads)}")
+        lines.append(f"reads: {show(', '.join(reads), _TIP_WIDTH)}")
     if effect and (writes := _writes(effect)):
-        lines.append(f"writes: {', '.join(writes)}")
+        lines.append(f"writes: {show(', '.join(writes), _TIP_WIDTH)}")
     if guard:
         lines.append(f"if: {show(_condition(state, outs), _TIP_WIDTH)}")
     elif effect:

@@ -75,7 +75,6 @@ class Flow:
 class Panel:
     """One chart of the picture: the workflow itself, or a task."""
 
-    name: str
     caption: str
     """What a heading says of it: "workflow deploy-service 1.0.0", "task review_file"."""
     inputs: tuple[str, ...]
@@ -91,4 +90,5 @@ class Picture:
     def colors(self) -> list[str]:
         """The colours in use, in the order in which they first appear."""
         nodes = (node for panel in self.panels for node in panel.flow.walk())
-        return list(dict.fromkeys(node.color for node in nodes if node.tip))
+        filled = (node for node in nodes if node.shape is not Shape.PARALLEL and (node.title or node.detail))
+        return list(dict.fromkeys(node.color for node in filled))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from wfc.graph.drawing import Box, Drawing, Text, Wire
-from wfc.graph.figures import width_of
+from wfc.graph.figures import fits, width_of
 from wfc.graph.fold import fold
 from wfc.graph.layout import lay_out
 from wfc.graph.model import Line, Node, Panel, Picture, Shape
@@ -15,7 +15,6 @@ from wfc.graph.words import shorten, wrap
 
 _MARGIN, _PAD, _GUTTER = 16.0, 22.0, 16.0
 _HEAD, _LEADING = 26.0, 15.0
-_LEGEND = 30.0
 _LEAST = 260.0
 _READABLE = 720.0
 
@@ -81,17 +80,13 @@ def _put(sheet: Sheet, panel: Panel, drawing: Drawing, at: tuple[float, float, f
 
 def _heading(panel: Panel, width: float) -> list[Text]:
     room = width - 2 * _PAD
-    title = wrap(panel.caption, [_fits("heading", room)])
-    narrow = _fits("detail", min(room, _READABLE))
+    title = wrap(panel.caption, [fits("heading", room)])
+    narrow = fits("detail", min(room, _READABLE))
     notes = wrap(shorten(panel.note, 400), [narrow, narrow])
     if panel.inputs:
         notes += wrap(shorten(f"inputs: {', '.join(panel.inputs)}", 400), [narrow])
     texts = [Text(text, 0, 12, "heading", "start") for text in title]
     return texts + [Text(note, 0, 30 + _LEADING * n, "detail", "start") for n, note in enumerate(notes)]
-
-
-def _fits(style: str, room: float) -> Callable[[str], bool]:
-    return lambda text: width_of(text, style) <= room
 
 
 def _head(panel: Panel, width: float) -> float:

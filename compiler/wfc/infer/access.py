@@ -12,7 +12,8 @@ from wfc.infer.lookup import FAILED_CHILD, Found, find_item, find_property
 from wfc.infer.missing import no_such_item, no_such_property, place_of
 from wfc.infer.problems import Kind
 from wfc.infer.results import item_of
-from wfc.infer.terms import NOTHING, UNDEFINED, describe, is_known, join, kind_of, kinds_of, options, without
+from wfc.infer.terms import NOTHING, UNDEFINED, is_known, join, kind_of, kinds_of, options, without
+from wfc.infer.views import describe
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

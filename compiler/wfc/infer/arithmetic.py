@@ -11,7 +11,8 @@ from wfc.infer.comparison import report_null
 from wfc.infer.environment import Held
 from wfc.infer.problems import Kind
 from wfc.infer.results import is_int, item_of
-from wfc.infer.terms import NOTHING, describe, join, kind_of, kinds_of, options, without
+from wfc.infer.terms import NOTHING, join, kind_of, kinds_of, options, without
+from wfc.infer.views import describe
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

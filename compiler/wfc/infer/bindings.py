@@ -14,7 +14,8 @@ from wfc.infer.constant import values_of
 from wfc.infer.problems import Kind
 from wfc.infer.results import item_of
 from wfc.infer.scope import TextTypes, type_of_tree
-from wfc.infer.terms import describe, is_known, kinds_of, options, without
+from wfc.infer.terms import is_known, kinds_of, options, without
+from wfc.infer.views import describe
 from wfc.source import Node, Scalar, Span
 from wfc.steps.base import Step
 from wfc.steps.call import Call

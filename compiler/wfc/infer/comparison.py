@@ -11,7 +11,8 @@ from wfc.infer.access import Reached, follow
 from wfc.infer.constant import field_of, is_switch, report_stringified, values_of
 from wfc.infer.problems import Change, Kind
 from wfc.infer.results import item_of
-from wfc.infer.terms import describe, is_known, kinds_of, options, without
+from wfc.infer.terms import is_known, kinds_of, options, without
+from wfc.infer.views import describe
 from wfc.suggest import nearest
 
 if TYPE_CHECKING:

@@ -9,7 +9,8 @@ from jinja2 import nodes
 from wfc.core.types import BOOL, Choice, Exact, Record, Type
 from wfc.infer.environment import Path
 from wfc.infer.problems import Change, Kind
-from wfc.infer.terms import UNDEFINED, always_true, describe, kind_of, options, without
+from wfc.infer.terms import UNDEFINED, always_true, kind_of, options, without
+from wfc.infer.views import describe
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

@@ -10,7 +10,8 @@ from wfc.core.types import Record, Type
 from wfc.infer.lookup import property_names
 from wfc.infer.problems import Change, Kind
 from wfc.infer.signatures import METHODS
-from wfc.infer.terms import describe, join, kind_of
+from wfc.infer.terms import join, kind_of
+from wfc.infer.views import describe
 from wfc.suggest import did_you_mean, nearest
 
 if TYPE_CHECKING:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from wfc.core.types import NULL, Property, Record, Type
 from wfc.flow import FlowEdge
 from wfc.infer.scope import ScopeInference, type_of_tree
-from wfc.infer.terms import EMPTY_OBJECT, UNDEFINED, join, options, stored, without
+from wfc.infer.terms import EMPTY_OBJECT, UNDEFINED, join, options, without
+from wfc.infer.views import stored
 from wfc.steps.return_ import Return
 
 

@@ -16,9 +16,10 @@ from wfc.infer.inputs import input_types, nonempty_answers, nonempty_inputs, non
 from wfc.infer.problems import Problem
 from wfc.infer.results import item_of
 from wfc.infer.states import StateFlow
-from wfc.infer.terms import UNDEFINED, exact, stored, without
+from wfc.infer.terms import UNDEFINED, exact, without
 from wfc.infer.texts import Place, StepTexts, texts_of
 from wfc.infer.trees import tree_type
+from wfc.infer.views import stored
 from wfc.source import Node, Scalar
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach

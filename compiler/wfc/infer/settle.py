@@ -7,7 +7,8 @@ from wfc.core.values import Text, Tree
 from wfc.infer.children import Children, with_failures
 from wfc.infer.definitions import Definition
 from wfc.infer.scope import ScopeInference, TextTypes, type_of_tree
-from wfc.infer.terms import join, stored
+from wfc.infer.terms import join
+from wfc.infer.views import stored
 from wfc.steps.action import Answered
 from wfc.steps.base import Step
 from wfc.steps.call import Call

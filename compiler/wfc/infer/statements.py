@@ -13,7 +13,8 @@ from wfc.infer.constant import values_of
 from wfc.infer.lookup import LOOP
 from wfc.infer.problems import Kind
 from wfc.infer.results import item_of
-from wfc.infer.terms import describe, exact, is_known, join, kinds_of, options
+from wfc.infer.terms import exact, is_known, join, kinds_of, options
+from wfc.infer.views import describe
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

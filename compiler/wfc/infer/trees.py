@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from wfc.core.types import NULL, ListType, Property, Record, Type
-from wfc.infer.terms import EMPTY_LIST, EMPTY_OBJECT, exact, join, widened
+from wfc.infer.terms import EMPTY_LIST, EMPTY_OBJECT, exact, join
+from wfc.infer.views import widened
 from wfc.source import Mapping, Node, Scalar, Sequence
 
 

@@ -14,19 +14,8 @@ from wfc.infer.lookup import FAILED_CHILD, Found, find_item, find_property, may_
 from wfc.infer.missing import inside_quotes, no_such_part
 from wfc.infer.problems import Kind
 from wfc.infer.signatures import FILTERS, Signature
-from wfc.infer.terms import (
-    NOTHING,
-    UNDEFINED,
-    WORDS,
-    describe,
-    is_known,
-    join,
-    kind_of,
-    kinds_of,
-    options,
-    truthy,
-    without,
-)
+from wfc.infer.terms import NOTHING, UNDEFINED, is_known, join, kind_of, kinds_of, options, truthy, without
+from wfc.infer.views import WORDS, describe
 from wfc.suggest import did_you_mean
 
 if TYPE_CHECKING:

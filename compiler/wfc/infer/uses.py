@@ -14,8 +14,10 @@ from wfc.infer.lookup import LOOP
 from wfc.infer.missing import place_of, subject
 from wfc.infer.problems import Change, Kind
 from wfc.infer.signatures import FILTERS, FUNCTIONS, METHODS, TESTS, Signature
-from wfc.infer.terms import NOTHING, UNDEFINED, describe, is_known, join, kind_of, kinds_of, options, without
+from wfc.infer.splits import note_consumer
+from wfc.infer.terms import NOTHING, UNDEFINED, is_known, join, kind_of, kinds_of, options, without
 from wfc.infer.use import Use, result_of, works_on
+from wfc.infer.views import describe
 from wfc.suggest import did_you_mean, nearest
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ _EQUAL = {"eq": "==", "equalto": "==", "==": "==", "ne": "!=", "!=": "!="}
 def filtered(walk: Inference, node: nodes.Filter, guarded: bool) -> Type:
     if node.node is None:
         return ANY
-    checks.note_consumer(walk, node)
+    note_consumer(walk, node)
     operand = walk.type_of(node.node, guarded=node.name in _DEFAULTS)
     kind = applied(walk, node, operand)
     if UNDEFINED not in options(kind) or guarded:
@@ -140,7 +142,7 @@ def called(walk: Inference, node: nodes.Call, guarded: bool) -> Type:
 
 
 def _method(walk: Inference, node: nodes.Call, target: nodes.Getattr) -> Type:
-    checks.note_consumer(walk, node)
+    note_consumer(walk, node)
     base = follow(walk, target.node)
     name = target.attr
     if NULL in options(base.type):

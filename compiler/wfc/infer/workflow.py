@@ -20,7 +20,8 @@ from wfc.infer.returns import returned_type
 from wfc.infer.scope import ScopeInference, type_of_tree
 from wfc.infer.settle import settle
 from wfc.infer.states import StateFlow
-from wfc.infer.terms import UNDEFINED, join, plain
+from wfc.infer.terms import UNDEFINED, join
+from wfc.infer.views import plain
 from wfc.infer.ways import Ways
 from wfc.lower.charts import merged
 from wfc.source import Span

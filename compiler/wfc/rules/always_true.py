@@ -31,7 +31,7 @@ from collections.abc import Iterator, Sequence
 from jinja2 import nodes
 
 from wfc.diagnostics import Edit, Fix
-from wfc.infer.checks import mentions
+from wfc.infer.syntax import mentions
 from wfc.rules.base import Finding, rule
 from wfc.rules.builtins import builtin_names
 from wfc.rules.condition_fields import ConditionField, condition_fields

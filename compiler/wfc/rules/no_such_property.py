@@ -35,6 +35,7 @@ from collections.abc import Iterator
 from wfc.diagnostics import Severity
 from wfc.infer.problems import Kind
 from wfc.rules.base import Finding, rule
+from wfc.rules.escapes import escapes_in
 from wfc.rules.typed import finding, problems
 from wfc.unit import Unit
 
@@ -42,4 +43,9 @@ from wfc.unit import Unit
 @rule("WF206", "no-such-property", fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
     for _, found in problems(unit, Kind.PROPERTY):
+        # A name that leads to Python is more than a slip: WF507 speaks of it.
+        if any(
+            escape.start <= found.problem.start < escape.end for escape in escapes_in(found.text.template)
+        ):
+            continue
         yield finding(found, severity=None if found.problem.sure else Severity.WARNING)

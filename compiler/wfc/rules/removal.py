@@ -10,7 +10,9 @@ from wfc.source import Entry, Mapping
 def remove_entries(parent: Mapping, key: str, unwanted: list[Entry], noun: str) -> dict[str, Fix]:
     """For each unwanted entry of `parent[key]`, by its name, the fix that removes it, where there is one."""
     outer = parent.entry(key)
-    if outer is None or not isinstance(outer.value, Mapping):
+    # Of two entries of that key (WF002) the other one would come into its own.
+    twice = sum(entry.key.text == key for entry in parent.entries) > 1
+    if outer is None or not isinstance(outer.value, Mapping) or twice:
         return {}
     mapping = outer.value
     if len(unwanted) == len(mapping.entries):

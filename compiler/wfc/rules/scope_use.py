@@ -133,7 +133,7 @@ def _add(use: ScopeUse, step: Step) -> None:
             name = read.path[0].name if read.root == "inputs" and read.path else None
             if isinstance(name, str):
                 use.inputs.setdefault(name, set()).add(step)
-                use.meant.add(name)
+                use.meant |= {name} - use.scope.declared_inputs.keys()
             elif read.root not in ("state", "inputs"):
                 use.meant.add(read.root)
 

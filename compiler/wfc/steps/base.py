@@ -78,8 +78,12 @@ class Step(Shape):
     id = Field(ID, "The step's name, unique in the workflow.", required=True, example="run-tests")
     type = Field(WORD, "The kind of step.", required=True)
     description = Field(WORD, "What the step is for; kept in the generated module.")
-    needs_state = Field(WORDS, "The state fields that this step's expressions may read.", example=["build_output"])
-    when = Field(CONDITION, "Skip the step unless this is true.", example="{{ state.build_output.exit_code == 0 }}")
+    needs_state = Field(
+        WORDS, "The state fields that this step's expressions may read.", example=["build_output"]
+    )
+    when = Field(
+        CONDITION, "Skip the step unless this is true.", example="{{ state.build_output.exit_code == 0 }}"
+    )
 
     @cached_property
     def name(self) -> str:
@@ -169,4 +173,3 @@ class UnknownStep(Step):
     def lower(self, chart: Lowering, after: str) -> None:
         """It could do anything: the flow waits for it and goes on."""
         chart.edge(chart.state(self), after, "submit")
-

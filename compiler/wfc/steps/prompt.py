@@ -37,7 +37,9 @@ class Prompt(Answered):
     label = "a prompt step"
     color = "person"
 
-    prompt_type = Field(OneOf(tuple(PROMPT_KINDS)), "What kind of answer is wanted.", required=True, example="confirm")
+    prompt_type = Field(
+        OneOf(tuple(PROMPT_KINDS)), "What kind of answer is wanted.", required=True, example="confirm"
+    )
     message = Field(TEXT, "What the person reads.", required=True, example="Deploy now?")
     options = Field(OPTIONS, "What a `choice` offers.", example=["roll back", "go on"])
     validation = Field(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Self
 
 from wfc_runtime.expr import DEFAULT_LIMITS, ExprLimits
 
@@ -27,3 +29,9 @@ class Limits:
     misfits: int = 3
     """How many results that do not fit a step may get before it fails, where its `retry` does not say."""
     expressions: ExprLimits = DEFAULT_LIMITS
+
+    @classmethod
+    def of(cls, settings: Mapping[str, int]) -> Self:
+        """The limits with those that a project sets."""
+        values: dict[str, Any] = dict(settings)
+        return replace(cls(), **values)

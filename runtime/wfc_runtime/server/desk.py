@@ -6,7 +6,6 @@ answer, so nothing is imported before somebody asks.
 
 from __future__ import annotations
 
-from dataclasses import replace
 from threading import RLock
 from typing import TYPE_CHECKING
 
@@ -45,7 +44,7 @@ class Desk:
                 from wfc_runtime.service.sqlite import SqliteService
                 from wfc_runtime.store import Store
 
-                limits = replace(Limits(), **self.options.limits)  # type: ignore[arg-type]
+                limits = Limits.of(self.options.limits)
                 self._service = SqliteService(Store(self.options.state), self.registry, limits)
             return self._service
 

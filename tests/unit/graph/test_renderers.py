@@ -25,8 +25,8 @@ def hostile_picture(text: str) -> Picture:
     frame = Node("c", Shape.PARALLEL, text, branches=(Flow(text, [Node("d", Shape.BOX, text, text)]),))
     links = [Link("a", "b", text), Link("b", "c", text, Line.ERROR), Link("b", "a", text, Line.AGAIN)]
     flow = Flow(text, [step, choice, frame], links)
-    panels = tuple(Panel(name, text, (text,), text, flow) for name in ("One", "Two"))
-    return Picture(text, panels)
+    panel = Panel(text, (text,), text, flow)
+    return Picture(text, (panel, panel))
 
 
 def parse(svg: str) -> ElementTree.Element:
