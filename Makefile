@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test lint bench clean
+.PHONY: setup demo test test-slow lint bench clean
 
 setup: .venv/installed
 
@@ -12,7 +12,10 @@ setup: .venv/installed
 	touch $@
 
 test: setup
-	$(BIN)/python -m pytest -n auto -q
+	$(BIN)/python -m pytest -n auto -q -m 'not slow'
+
+test-slow: setup
+	$(BIN)/python -m pytest -n auto -q -m slow
 
 lint: setup
 	$(BIN)/ruff check .

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+import pytest
 from hypothesis import HealthCheck, Phase, settings
 
 _SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
@@ -18,3 +19,13 @@ settings.register_profile(
 settings.register_profile("quick", settings.get_profile("shrink"), phases=[Phase.explicit, Phase.generate])
 settings.register_profile("long", max_examples=2000, deadline=None, suppress_health_check=_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
+
+
+SLOW = ("tests/property/", "tests/robustness/", "tests/server/test_durability", "tests/runtime/test_durability", "mypy")
+"""What takes most of the time. `make test` leaves it to `make test-slow`; CI runs both."""
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    for item in items:
+        if any(part in item.nodeid for part in SLOW):
+            item.add_marker(pytest.mark.slow)

@@ -86,7 +86,9 @@ def condition(choose: Chooser, sight: Sight) -> Expression:
 def text(choose: Chooser, sight: Sight, shell: bool = False) -> Expression:
     """Text with holes, or without any. In a command each hole is quoted for the shell."""
     chosen = choose.some(sight.readables(), 0, 3)
-    parts = [choose.pick(("echo", "look at", "go:\n", "über 日本", "it's"))]
+    parts = [
+        choose.pick(("echo", "look at", "go:\n", "über 日本") if shell else ("look at", "go:\n", "it's 日本"))
+    ]
     for one in chosen:
         hole = choose.pick(_HOLES[one.kind]).format(one.text)
         quote = " | string | shquote" if shell else ""

@@ -15,6 +15,7 @@ from tests.property.inputs import sample
 from tests.property.modules import accepted, imported, samples
 from tests.property.survival import compiled, survived
 from tests.support import ROOT
+from wfc.check import has_errors
 
 EXPECTED = {"agent_error", "timeout", "result_misfit", "max_iterations", "child_failed", "expression"}
 """How a run of a right workflow may fail: by its agents, by a bound, or by a field that a jump left unset."""
@@ -34,19 +35,22 @@ def test_a_generated_workflow_is_compiled_or_told_what_is_wrong_with_it(tree: Tr
 
 @given(workflows(), st.integers(0, 2**32))
 def test_what_is_accepted_can_be_driven_to_an_end(tree: Tree, seed: int) -> None:
-    text = accepted(tree)
-    assume(text is not None)
-    helper = compiled(HELPER).modules[0].text
-    with imported(helper) as called, imported(text or "") as workflow:
-        agent = Agent({"helper": called}, Random(seed))
+    result = compiled(to_yaml(tree), HELPER)
+    assume(not has_errors(result.findings))
+    workflow, helper = (module.text for module in result.modules)
+    with imported(helper) as called, imported(workflow) as ours:
         needed = {name: sample(decl) for name, decl in tree["inputs"].items() if decl.get("required")}
-        end = agent.work(workflow, needed)
+        end = Agent({"helper": called}, Random(seed)).work(ours, needed)
     assert end.status in ("completed", "failed")
     if end.status == "failed":
         assert end.error is not None
         assert end.error["code"] in EXPECTED
         assert end.error["message"]
         assert str(end.error["step_id"]).split("@")[0] in to_yaml(tree)
+        if end.error["code"] == "expression":
+            assert {found.code for found in result.findings} & {"WF304", "WF305"}, (
+                "it should have been warned of"
+            )
 
 
 @few

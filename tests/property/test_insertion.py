@@ -35,10 +35,10 @@ def test_inserting_a_step_changes_only_the_lines_about_it_and_its_neighbours(
     after, again = _neighbour(tree, number, place, name)
     assert again == following
     removed, added = _difference(_chart(before), _chart(after))
-    for line in removed:
+    for line in filter(str.strip, removed):
         assert _is_about(line, following), line
     block = _lines_about(name, _chart(after))
-    for line in added:
+    for line in filter(str.strip, added):
         assert _is_about(line, following) or line in block, line
 
 

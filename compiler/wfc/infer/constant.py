@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from jinja2 import nodes
 
-from wfc.core.types import BOOL, Choice, Exact, Record, Type
+from wfc.core.types import BOOL, NULL, Choice, Exact, Record, Type
 from wfc.infer.environment import Path
 from wfc.infer.problems import Change, Kind
 from wfc.infer.terms import UNDEFINED, always_true, kind_of, options, without
@@ -39,6 +39,8 @@ def check_constant(walk: Inference, node: nodes.Expr, path: Path | None) -> None
     is_field = len(path) == 2 and path[0] == "state"
     kind = walk.environment.around.overall(str(path[1])) if is_field else walk.seen[path]
     kind = without(kind, UNDEFINED)
+    if is_field and kind == NULL:
+        report_always_null(walk, node)
     if not all(always_true(option) for option in options(kind)):
         return
     words = values_of(kind)
@@ -50,6 +52,22 @@ def check_constant(walk: Inference, node: nodes.Expr, path: Path | None) -> None
         node,
         f"`{walk.source(node)}` is {describe(kind)}, never empty: as a condition it is always true",
         **_flag_meant(walk, node, kind),
+    )
+
+
+def check_null_test(walk: Inference, node: nodes.Expr) -> None:
+    """`is none` of a field that is never anything else."""
+    field = field_of(node)
+    if field is not None and walk.environment.around.overall(field) == NULL:
+        report_always_null(walk, node)
+
+
+def report_always_null(walk: Inference, node: nodes.Expr) -> None:
+    walk.report(
+        Kind.CONSTANT,
+        node,
+        f"`{walk.source(node)}` is always null: no step writes it",
+        help="write it somewhere with `output_to` or a set_state step",
     )
 
 

@@ -44,15 +44,16 @@ def no_such_property(
     lacking: list[Type],
     guarded: bool = False,
 ) -> None:
-    """Behind `default` or `is defined` only a name that is nearly right is worth a word."""
+    """Behind `default` or `is defined` only a name that is nearly the right one is worth a word."""
     place = place_of(walk, node)
     known = list(dict.fromkeys(property_names(lacking)))
     near = nearest(name, known)
-    if guarded and (near is None or any(isinstance(one, Record) and one.open for one in lacking)):
+    if guarded and near is None:
         return
     more = _method_meant(name, lacking, place) or _size_meant(walk, node, name, lacking, place)
     # An object that may have more than is declared: a name that is not like any other need not be a slip.
-    possible = near is None and all(isinstance(one, Record) and one.open for one in lacking)
+    is_open = all(isinstance(one, Record) and one.open for one in lacking)
+    possible = is_open and (guarded or near is None)
     words = f"{subject(walk, node.node, lacking)} no property `{name[:60]}`"
     walk.report(
         Kind.PROPERTY,

@@ -10,7 +10,7 @@ from jinja2 import nodes
 from wfc.core.types import BOOL, NULL, Exact, Type
 from wfc.infer import comparison, uses
 from wfc.infer.access import Reached, follow
-from wfc.infer.constant import check_constant
+from wfc.infer.constant import check_constant, check_null_test
 from wfc.infer.environment import Held, Path
 from wfc.infer.facts import NO_FACTS, Facts, Outcome
 from wfc.infer.lookup import may_have, with_part
@@ -120,6 +120,8 @@ def _test(walk: Inference, node: nodes.Test) -> Outcome:
                 with_, without_ = _having(walk, Reached(kind, base), reached.path[-1])
                 there, gone = with_.and_(there), without_.and_(gone)
         return Outcome(BOOL, *((there, gone) if node.name == "defined" else (gone, there)))
+    if node.name == "none":
+        check_null_test(walk, node.node)
     wanted = _KIND_TESTS.get(node.name)
     if wanted is None:
         return Outcome(BOOL, yes, no)
