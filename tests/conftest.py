@@ -21,7 +21,13 @@ settings.register_profile("long", max_examples=2000, deadline=None, suppress_hea
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 
-SLOW = ("tests/property/", "tests/robustness/", "tests/server/test_durability", "tests/runtime/test_durability", "mypy")
+SLOW = (
+    "tests/property/",
+    "tests/robustness/",
+    "tests/server/test_durability",
+    "tests/runtime/test_durability",
+    "mypy",
+)
 """What takes most of the time. `make test` leaves it to `make test-slow`; CI runs both."""
 
 

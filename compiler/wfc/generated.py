@@ -53,4 +53,8 @@ def _condition(before: str | None, source_text: str) -> Condition:
         return Condition.FOREIGN
     if header.edited:
         return Condition.EDITED
-    return Condition.OLD_FORMAT if header.format != FORMAT and header.source == digest(source_text) else Condition.STALE
+    return (
+        Condition.OLD_FORMAT
+        if header.format != FORMAT and header.source == digest(source_text)
+        else Condition.STALE
+    )

@@ -29,12 +29,6 @@ steps:
 """
 
 _STEPS = """\
-  - id: count-{n}
-    type: set_state
-    needs_state: [rounds]
-    updates:
-      rounds: "{{{{ state.rounds + 1 }}}}"
-
   - id: build-{n}
     type: shell
     command: "make build-{n} SERVICE={{{{ inputs.service | shquote }}}} ENV={{{{ inputs.environment | shquote }}}}"
@@ -62,8 +56,15 @@ _STEPS = """\
         type: prompt
         prompt_type: confirm
         needs_state: [reason_{n}, rounds]
-        message: "Round {{{{ state.rounds }}}}: {{{{ state.reason_{n}.response }}}} Go on all the same?"
-        output_to: go_on_{n}
+        message: "Round {{{{ state.rounds }}}}: {{{{ state.reason_{n}.response }}}} Shall it be built again?"
+        output_to: again_{n}
+
+      - id: count-{n}
+        type: set_state
+        needs_state: [again_{n}, rounds]
+        when: "{{{{ state.again_{n}.confirmed }}}}"
+        updates:
+          rounds: "{{{{ state.rounds + 1 }}}}"
 
 """
 """Five steps."""

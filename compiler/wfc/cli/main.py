@@ -11,6 +11,9 @@ import click
 from wfc.config import ConfigError
 from wfc_runtime.version import __version__
 
+GARBAGE = 100_000
+"""A run is short and keeps nearly all that it makes: looking for garbage often is a tenth of it."""
+
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
 
 _COMMANDS = {
@@ -60,9 +63,7 @@ def cli() -> None:
 
 def main() -> None:
     """One place where errors become exit codes."""
-    gc.set_threshold(
-        100_000
-    )  # a run is short and keeps nearly all that it makes: looking for garbage is a tenth of it
+    gc.set_threshold(GARBAGE)
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:

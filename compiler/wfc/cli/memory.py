@@ -24,7 +24,7 @@ from wfc.render.style import style_for
 from wfc_runtime.version import __version__
 
 _MOST_PROJECTS = 50
-_MOST_TEXT = 100_000
+_MOST_TEXT = 1_000_000
 
 
 @dataclass(frozen=True)

@@ -82,12 +82,13 @@ class Moves:
                 self.learned[id(edge)] = found
                 for clause in found:
                     self.clauses.bit(clause)
+        self._starts: dict[str, Branch] = {}
         self._asserted = {node: self._assertions(found) for node, found in texts.items()}
-        self.region_fields = {
-            region.end: _fields_written(region, definitions)
-            for state in flow.states.values()
-            for region in state.regions
-        }
+        self.regions: dict[str, Branch] = {}
+        """The branches of parallel steps, by their ends."""
+        for state in flow.states.values():
+            if state.regions:
+                self.regions |= _branches(state.regions, definitions, self.clauses)
         self._of = {id(edge): self._move(edge) for edge in flow.edges}
 
     def of(self, edge: FlowEdge) -> Move:
@@ -125,11 +126,14 @@ class Moves:
 
     def _fork(self, move: Move, regions: tuple[Region, ...], target: str) -> None:
         """Branches run side by side: what one writes, another may find written."""
-        for region in regions:
-            if region.initial != target:
-                for field in self.region_fields[region.end]:
-                    move.gen |= self._definitions.masks[field] & ~self._definitions.start
-                    move.forget |= self.clauses.of_name.get(field, 0)
+        branch = self._starting_at(regions, target)
+        move.gen |= branch.written_beside
+        move.forget |= branch.forgotten_beside
+
+    def _starting_at(self, regions: tuple[Region, ...], target: str) -> Branch:
+        if target not in self._starts:
+            self._starts |= {region.initial: self.regions[region.end] for region in regions}
+        return self._starts[target]
 
     def _assert(self, move: Move, node: str) -> None:
         there, deep = self._asserted.get(node, (frozenset(), frozenset()))
@@ -151,6 +155,49 @@ class Moves:
             move.learn &= ~names
 
 
-def _fields_written(region: Region, definitions: Definitions) -> frozenset[str]:
+@dataclass(slots=True)
+class Branch:
+    """One branch of a parallel step, and what may happen beside it meanwhile."""
+
+    fields: frozenset[str]
+    masks: int
+    """All definitions of the fields that it writes."""
+    written_beside: int = 0
+    """Definitions by the steps of the other branches."""
+    forgotten_beside: int = 0
+    """Clauses about fields that the other branches write."""
+
+
+def _branches(regions: tuple[Region, ...], definitions: Definitions, clauses: Clauses) -> dict[str, Branch]:
+    found = [_branch(region, definitions) for region in regions]
+    written = [branch.masks & ~definitions.start for branch in found]
+    forgotten = [_clauses_of(branch.fields, clauses) for branch in found]
+    # Everything but one's own, without looking at every pair: what stands before it and what stands behind it.
+    before_written = before_forgotten = 0
+    for number, branch in enumerate(found):
+        branch.written_beside, branch.forgotten_beside = before_written, before_forgotten
+        before_written |= written[number]
+        before_forgotten |= forgotten[number]
+    behind_written = behind_forgotten = 0
+    for number in range(len(found) - 1, -1, -1):
+        found[number].written_beside |= behind_written
+        found[number].forgotten_beside |= behind_forgotten
+        behind_written |= written[number]
+        behind_forgotten |= forgotten[number]
+    return {region.end: branch for region, branch in zip(regions, found, strict=True)}
+
+
+def _branch(region: Region, definitions: Definitions) -> Branch:
     steps = {state.step for state in region.walk() if state.step is not None}
-    return frozenset(found.field for step in steps for found in definitions.by_step.get(step, ()))
+    fields = frozenset(found.field for step in steps for found in definitions.by_step.get(step, ()))
+    masks = 0
+    for field in fields:
+        masks |= definitions.masks[field]
+    return Branch(fields, masks)
+
+
+def _clauses_of(fields: frozenset[str], clauses: Clauses) -> int:
+    found = 0
+    for field in fields:
+        found |= clauses.of_name.get(field, 0)
+    return found

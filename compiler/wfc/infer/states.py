@@ -13,7 +13,7 @@ from wfc.flow import Flow, FlowEdge
 from wfc.infer.conditions import Clause
 from wfc.infer.definitions import Definitions
 from wfc.infer.moves import Moves
-from wfc.infer.terms import present
+from wfc.infer.terms import NOTHING, join, present
 from wfc.infer.texts import Place, StepTexts
 from wfc.steps.base import Step
 
@@ -29,7 +29,10 @@ class StateFlow:
         """The definitions that may hold at a node; a node that is not here is never come to."""
         self.held: dict[str, int] = {}
         """The clauses that hold at a node, whatever the way to it."""
+        self.rank: dict[str, int] = {}
+        """The nodes that can be come to, in the order of the flow."""
         self._types: dict[int, Type] = {}
+        self._latest: dict[str, tuple[int, Type]] = {}
         self._known_at = 0
         self._solve()
 
@@ -37,7 +40,7 @@ class StateFlow:
 
     def _solve(self) -> None:
         order = _order(self.flow)
-        rank = {node: number for number, node in enumerate(order)}
+        rank = self.rank = {node: number for number, node in enumerate(order)}
         todo = [0] if order else []
         waiting = set(todo)
         while todo:
@@ -82,28 +85,15 @@ class StateFlow:
 
     def _joined(self, edges: list[FlowEdge]) -> tuple[int, int]:
         """Every branch has come to its end: each has the last word on the fields that it writes."""
-        written = [self._mask(self.moves.region_fields[edge.source]) for edge in edges]
+        regions = [self.moves.regions[edge.source] for edge in edges]
         everything = 0
-        for mask in written:
-            everything |= mask
+        for region in regions:
+            everything |= region.masks
         reach = held = 0
-        for number, edge in enumerate(edges):
-            reach |= self.reach[edge.source] & (written[number] | ~everything)
-            others = [fields for place, fields in enumerate(self._region_fields(edges)) if place != number]
-            forget = 0
-            for field in (field for fields in others for field in fields):
-                forget |= self.moves.clauses.of_name.get(field, 0)
-            held |= self.held[edge.source] & ~forget
+        for edge, region in zip(edges, regions, strict=True):
+            reach |= self.reach[edge.source] & (region.masks | ~everything)
+            held |= self.held[edge.source] & ~region.forgotten_beside
         return reach, held
-
-    def _region_fields(self, edges: list[FlowEdge]) -> list[frozenset[str]]:
-        return [self.moves.region_fields[edge.source] for edge in edges]
-
-    def _mask(self, fields: frozenset[str]) -> int:
-        found = 0
-        for field in fields:
-            found |= self.definitions.masks[field]
-        return found
 
     # -- answers ---------------------------------------------------------------
 
@@ -113,21 +103,27 @@ class StateFlow:
     def type_at(self, node: str, field: str) -> Type:
         """What a field can be when a node is come to."""
         mask = self.mask_at(node, field)
-        kind = self._type(mask) if mask else ANY
+        kind = self._type(field, mask) if mask else ANY
         return present(kind) if self.held[node] & self.moves.clauses.present(field) else kind
 
-    def _type(self, mask: int) -> Type:
+    def _type(self, field: str, mask: int) -> Type:
         if self._known_at != self.definitions.moment:
             self._known_at = self.definitions.moment
             self._types.clear()
+            self._latest.clear()
         if mask not in self._types:
-            self._types[mask] = self.definitions.type_of(mask)
+            # From step to step definitions mostly add up: what was known of the others need not be joined anew.
+            before, kind = self._latest.get(field, (0, NOTHING))
+            if before & mask != before:
+                before, kind = 0, NOTHING
+            self._types[mask] = join(kind, self.definitions.type_of(mask ^ before))
+            self._latest[field] = (mask, self._types[mask])
         return self._types[mask]
 
     def overall(self, field: str) -> Type:
         """What a field can be, anywhere."""
         mask = self.definitions.masks.get(field)
-        return self._type(mask) if mask else ANY
+        return self._type(field, mask) if mask else ANY
 
     def clauses_at(self, node: str, names: frozenset[str]) -> list[Clause]:
         """The conditions that hold at a node and look at one of these names."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from wfc.core.types import ANY
 from wfc.flow import Flow, FlowEdge
@@ -58,7 +59,7 @@ class Ways:
         seen: dict[str, list[int]] = {node: [todo[0].clauses]}
         while todo:
             place = todo.popleft()
-            if place.node == self._flow.initial and mask & self._states.definitions.start:
+            if self._is_beginning(place.node, field, mask):
                 return list(_edges(place))
             for edge in self._flow.into.get(place.node, ()):
                 self._budget -= 1
@@ -74,6 +75,12 @@ class Ways:
                     visits.append(before.clauses)
                     todo.append(before)
         return None
+
+    def _is_beginning(self, node: str, field: str, mask: int) -> bool:
+        """Whether nothing else can have been written by then: whatever lies before makes no difference."""
+        if node == self._flow.initial and mask & self._states.definitions.start:
+            return True
+        return self._states.mask_at(node, field) | mask == mask
 
     def _step_back(self, place: _Place, edge: FlowEdge, field: str, mask: int) -> _Place | None:
         states = self._states
@@ -94,16 +101,26 @@ class Ways:
             return None
         return _Place(edge.source, clauses & ~move.forget, edge, place)
 
+    @cached_property
+    def _nodes_of(self) -> dict[Step, list[str]]:
+        found: dict[Step, list[str]] = {}
+        for state in self._flow.states.values():
+            if state.step is not None:
+                found.setdefault(state.step, []).append(state.id)
+        return found
+
+    def _writers(self, field: str) -> Iterator[str]:
+        """The nodes of the steps that write a field."""
+        steps = {found.step for found in self._states.definitions.by_field[field]}
+        return (node for step in steps if step is not None for node in self._nodes_of.get(step, ()))
+
     def _what_writers_ask(self, field: str) -> int:
         """The conditions under which the field is written, either way: others need not be remembered."""
-        states = self._states
-        steps = {found.step for found in states.definitions.by_field[field]}
+        clauses = self._states.moves.clauses
         found = 0
-        self._budget -= len(self._flow.states) // 8
-        for state in self._flow.states.values():
-            if state.step is not None and state.step in steps:
-                for clause in states.moves.clauses.of_mask(states.held.get(state.id, 0)):
-                    found |= states.moves.clauses.bit(clause) | states.moves.clauses.opposite(clause)
+        for node in self._writers(field):
+            for clause in clauses.of_mask(self._states.held.get(node, 0)):
+                found |= clauses.bit(clause) | clauses.opposite(clause)
         return found
 
     def _is_decided(self, taken: FlowEdge, before: FlowEdge) -> bool:
@@ -123,15 +140,17 @@ class Ways:
 
     def _goes_through(self, edge: FlowEdge, field: str) -> bool:
         """Out of parallel branches a field comes from the one that writes it."""
-        fields = self._states.moves.region_fields
+        branches = self._states.moves.regions
         ends = self._flow.branch_ends[edge.join or ""]
-        return field in fields[edge.source] or not any(field in fields[end] for end in ends)
+        return field in branches[edge.source].fields or not any(field in branches[end].fields for end in ends)
 
     # -- what explains it ------------------------------------------------------
 
     def explain(self, node: str, field: str, way: list[FlowEdge]) -> Turning | None:
         """The last turning after which nothing could write the field any more."""
-        writing = self._can_still_write(node, field)
+        if not way:
+            return None
+        writing = self._can_still_write(node, field, self._states.rank.get(way[0].source, 0))
         for edge in reversed(way):
             if edge.target not in writing and edge.source in writing:
                 turning = self._describe(edge)
@@ -151,15 +170,15 @@ class Ways:
                 return self._flow.step(parallel)
         return None
 
-    def _can_still_write(self, node: str, field: str) -> set[str]:
-        """The nodes from which a step that writes the field can be come to before this node is."""
-        steps = {found.step for found in self._states.definitions.by_field[field] if found.step is not None}
-        found = {state.id for state in self._flow.states.values() if state.step in steps} - {node}
+    def _can_still_write(self, node: str, field: str, first: int) -> set[str]:
+        """The nodes, from a certain one on, from which a step that writes the field can be come to before this one."""
+        rank = self._states.rank
+        found = set(self._writers(field)) - {node}
         todo = list(found)
         while todo and self._budget > 0:
             for edge in self._flow.into.get(todo.pop(), ()):
                 self._budget -= 1
-                if edge.source not in found and edge.source != node:
+                if edge.source not in found and edge.source != node and rank.get(edge.source, -1) >= first:
                     found.add(edge.source)
                     todo.append(edge.source)
         return found

@@ -8,12 +8,13 @@ from pathlib import Path
 
 from tests.bench.measure import Row, python, seconds_of
 from tests.bench.workloads import workflow, write_project
-from tests.property.survival import CONFIG
 from wfc.check import check_project
+from wfc.config import CompileLimits, Config
 from wfc.pipeline import compile_project
 from wfc.template.parse import parse_template
 from wfc.unit import Project, load_unit
 
+CONFIG = Config(Path("."), limits=CompileLimits(steps=2000))
 PARSE_ALL = """
 import glob, yaml
 for path in glob.glob("workflows/*.yaml"):
@@ -32,6 +33,7 @@ def rows() -> Iterator[Row]:
 
 def _a_hundred_workflows(folder: Path) -> Iterator[Row]:
     write_project(folder, workflows=100, steps=20)
+    assert check_project(_project(workflow("clean", 20))) == [], "findings would be measured too"
     floor = python("-c", PARSE_ALL, cwd=folder)
     against = f"a bare C-loader parse of the same text takes {floor:.2f} s"
     check = python("-m", "wfc", "check", cwd=folder)
@@ -73,7 +75,7 @@ def _project(text: str) -> Project:
 
 
 def _import(folder: Path) -> Iterator[Row]:
-    project = _project(workflow("large", 995))
+    project = _project(workflow("large", 1000))
     [module] = compile_project(project, {unit: unit.source.path for unit in project.units}).modules
     (folder / "large.py").write_text(module.text, encoding="utf-8")
     nothing = python("-c", "pass", cwd=folder)
