@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import io
 import shutil
+import subprocess
+import sys
 from collections.abc import Callable
 from contextlib import chdir, redirect_stdout
 from pathlib import Path
@@ -205,3 +207,22 @@ def test_another_version_of_wfc_or_of_a_library_looks_again(
         with monkeypatch.context() as changed:
             changed.setattr(memory, name, other)
             assert memory.Memory.of(selection, folder, ()) != key
+
+
+READS = """
+import os, sys
+sys.addaudithook(lambda event, given: event == "open" and print("read", given[0], file=sys.stderr))
+sys.argv = ["wfc", "compile", "--check", "--no-cache"]
+from wfc.cli.main import main
+main()
+"""
+
+
+def test_all_that_compiling_reads_of_the_project_is_part_of_the_key(project: Path) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", READS], cwd=project, capture_output=True, text=True, check=True
+    )
+    opened = {(project / line[5:]).resolve() for line in done.stderr.splitlines() if line.startswith("read ")}
+    ours = {path for path in opened if path.is_relative_to(project.resolve()) and path.is_file()}
+    expected = {*project.glob("flows/*.yaml"), *project.glob("made/*.py"), project / "pyproject.toml"}
+    assert ours == {path.resolve() for path in expected}

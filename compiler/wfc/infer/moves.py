@@ -31,6 +31,8 @@ class Clauses:
 
     def __init__(self) -> None:
         self.all: list[Clause | None] = []
+        self._conditions = 0
+        """The bits that stand for conditions."""
         self._bits: dict[object, int] = {}
         self.of_name: dict[str, int] = {}
         """The clauses that look at a name: `x` for a state field, `inputs.x` for an input."""
@@ -44,6 +46,7 @@ class Clauses:
     def _bit(self, key: object, clause: Clause | None, names: Iterable[str]) -> int:
         if key not in self._bits:
             self._bits[key] = 1 << len(self.all)
+            self._conditions |= self._bits[key] if clause is not None else 0
             self.all.append(clause)
             for name in names:
                 self.of_name[name] = self.of_name.get(name, 0) | self._bits[key]
@@ -58,6 +61,7 @@ class Clauses:
         return self._bits.get((clause.key, not clause.positive), 0)
 
     def of_mask(self, mask: int) -> Iterator[Clause]:
+        mask &= self._conditions
         while mask:
             low = mask & -mask
             clause = self.all[low.bit_length() - 1]

@@ -1,4 +1,7 @@
-"""The located tree that YAML text becomes. Nothing after this module looks at YAML itself."""
+"""The located tree that YAML text becomes. Nothing after this module looks at YAML itself.
+
+Nobody changes a node, but none is frozen: that would double the time that tens of thousands of them take to make.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,7 @@ from wfc.source.text import Span
 ScalarValue = str | int | float | bool | None
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Scalar:
     """A leaf. `text` is what it says, quotes, escapes and folds undone; `value` its meaning in YAML 1.2."""
 
@@ -25,19 +28,19 @@ class Scalar:
         return locate(self, start, end)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Sequence:
     span: Span
     items: list[Node] = field(default_factory=list)
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Entry:
     key: Scalar
     value: Node
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Mapping:
     """Entries in source order; a key that stands twice is there twice (WF002 reports it)."""
 
