@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterable
 
 import click
 
@@ -11,6 +12,7 @@ from wfc.cli.files import ENDINGS, Selection, load_project, select
 from wfc.cli.fixing import fix_files
 from wfc.cli.output import FORMATS, counted, print_findings
 from wfc.diagnostics import Diagnostic, Severity
+from wfc.unit import Unit
 
 
 @click.command("check", short_help="Check workflows and say what is wrong.")
@@ -26,9 +28,18 @@ from wfc.diagnostics import Diagnostic, Severity
 @click.option("--fix", is_flag=True, help="Mend what can be mended safely, in the files.")
 @click.option("--unsafe-fixes", is_flag=True, help="Also mend what may change what a workflow does.")
 @click.option("--diff", "show_diff", is_flag=True, help="Show what --fix would change, and write nothing.")
+@click.option(
+    "--types", "show_types", is_flag=True, help="Also show each state field: type, writers, readers."
+)
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only, no summary.")
 def command(
-    paths: tuple[str, ...], form: str, fix: bool, unsafe_fixes: bool, show_diff: bool, quiet: bool
+    paths: tuple[str, ...],
+    form: str,
+    fix: bool,
+    unsafe_fixes: bool,
+    show_diff: bool,
+    show_types: bool,
+    quiet: bool,
 ) -> int:
     """Check workflows: every reference, type, state access, jump, loop bound and injection risk.
 
@@ -37,6 +48,8 @@ def command(
     """
     if unsafe_fixes and not (fix or show_diff):
         raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
+    if show_types and form != "text":
+        raise click.UsageError("--types is text for people; it goes with --format text")
     selection = select(paths)
     if paths and not selection.files:
         raise click.UsageError(f"there are no workflows ({', '.join(ENDINGS)}) in {_named(paths)}")
@@ -47,9 +60,17 @@ def command(
     project, units = load_project(selection, with_runs=True)
     found = check_project(project)
     print_findings(found, form)
+    if show_types:
+        _print_types(units.values())
     if form == "text" and not quiet:
         click.echo(_summary(found, len(units)))
     return 1 if any(diagnostic.severity is not Severity.INFO for diagnostic in found) else 0
+
+
+def _print_types(units: Iterable[Unit]) -> None:
+    from wfc.cli.types_view import print_types
+
+    print_types(units)
 
 
 def _named(paths: tuple[str, ...]) -> str:
