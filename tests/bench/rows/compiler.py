@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -9,6 +10,7 @@ from pathlib import Path
 from tests.bench.measure import Row, python, seconds_of
 from tests.bench.workloads import workflow, write_project
 from wfc.check import check_project
+from wfc.cli.main import GARBAGE
 from wfc.config import CompileLimits, Config
 from wfc.pipeline import compile_project
 from wfc.template.parse import parse_template
@@ -51,6 +53,7 @@ def _a_hundred_workflows(folder: Path) -> Iterator[Row]:
 
 
 def _growth() -> Iterator[Row]:
+    gc.set_threshold(GARBAGE)
     small, large = workflow("small", 100), workflow("large", 1000)
     for what, work in (("check", _check), ("compile", _compile)):
         one, other = seconds_of(work, small), seconds_of(work, large)
