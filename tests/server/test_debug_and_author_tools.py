@@ -22,6 +22,35 @@ steps:
     needs_state: [given]
     value: "{{ inputs.start + state.given.value }}"
 """
+COMPUTED = """\
+name: price-up
+version: "1.0.0"
+inputs:
+  rate: {type: number, default: 2}
+initial_state: {total: 0}
+steps:
+  - id: ask
+    type: mcp_call
+    tool: numbers.next
+    result_schema: {type: object, required: [value], properties: {value: {type: number}}}
+    output_to: given
+  - id: add
+    type: set_state
+    needs_state: [given, total]
+    updates:
+      net: "{{ state.given.value + state.total }}"
+      total: "{{ net * inputs.rate }}"
+  - id: label
+    type: set_state
+    needs_state: [total]
+    updates:
+      label: "{{ state.total }} in all"
+  - id: approve
+    type: prompt
+    prompt_type: confirm
+    needs_state: [label]
+    message: "{{ state.label }}?"
+"""
 CALLING = """\
 name: call-greet
 version: "1.0.0"
@@ -126,3 +155,51 @@ def test_large_values_come_as_resources_to_read(agent: Agent) -> None:
     shown = history["events"][1]["result"]
     assert shown["resource"] == f"wfc://runs/{run}/history"
     assert json.loads(agent.read(shown["resource"]))["events"][1]["result"] == {"response": text}
+
+
+def priced(agent: Agent) -> str:
+    run = str(agent.call("execute_inline_workflow", yaml=COMPUTED)["workflow_id"])
+    meta = {"claudecode/toolUseId": "toolu_0123"}
+    agent.call("submit_result", workflow_id=run, step_id="ask", result={"value": 3}, meta=meta)
+    return run
+
+
+def test_state_dependencies_tell_what_a_field_is_made_from_and_what_is_made_from_it(agent: Agent) -> None:
+    run = priced(agent)
+    reply = agent.call("state_dependencies", workflow_id=run, field="total")
+    assert reply["written_by"] == ["add"]
+    # `net` is a bare name there: an earlier key of the same step.
+    assert reply["direct_deps"] == ["inputs.rate", "state.given", "state.total"]
+    assert reply["dependents"] == ["label", "net", "total"]
+    reply = agent.call("state_dependencies", workflow_id=run, field="label")
+    assert reply["direct_deps"] == ["state.total"]
+    assert reply["all_deps"] == ["inputs.rate", "state.given", "state.total"]
+    refused = agent.refusal("state_dependencies", workflow_id=run, field="totl")
+    assert "Did you mean `total`?" in refused
+
+
+def test_traces_tell_when_a_field_was_written_by_which_step_and_what_set_it_off(agent: Agent) -> None:
+    run = priced(agent)
+    [trace] = agent.call("trace_transformations", workflow_id=run, field="total")["traces"]
+    assert (trace["step"], trace["output"], trace["seq"]) == ("add", 6, 2)
+    assert trace["trigger"] == "submitted ask by toolu_0123"
+    everything = agent.call("trace_transformations", workflow_id=run)["traces"]
+    assert {one["field"]: one["step"] for one in everything} == {
+        "given": "ask",
+        "net": "add",
+        "total": "add",
+        "label": "label",
+    }
+    page = agent.call("trace_transformations", workflow_id=run, limit=1)
+    assert page["next"] == f'trace_transformations(workflow_id="{run}", after=1)'
+
+
+def test_an_expression_can_be_tried_on_values_of_ones_own(agent: Agent) -> None:
+    context = {"state": {"names": ["b", "a"]}}
+    transform = "{{ state.names | sort | first }}{{ input }}"
+    reply = agent.call("test_transformation", transform=transform, input=7, context=context)
+    assert (reply["success"], reply["output"]) == (True, "a7")
+    reply = agent.call("test_transformation", transform="{{ state.nmes }}", context=context)
+    assert reply["success"] is False
+    assert "nmes" in reply["error"]
+    assert agent.call("test_transformation", transform="{{ 'a' * 10 ** 9 }}")["success"] is False

@@ -21,8 +21,24 @@ CORE = {
     "list_runs",
     "cancel_workflow",
 }
-DEBUG = {"get_workflow_state", "get_workflow_history"}
-AUTHOR = {"validate_workflow_yaml", "execute_inline_workflow"}
+DEBUG = {
+    "get_workflow_state",
+    "get_workflow_history",
+    "state_dependencies",
+    "trace_transformations",
+    "test_transformation",
+}
+AUTHOR = {
+    "validate_workflow_yaml",
+    "execute_inline_workflow",
+}
+CHANGING = {
+    "start_workflow",
+    "submit_result",
+    "submit_step_result",
+    "cancel_workflow",
+    "execute_inline_workflow",
+}
 
 
 def test_each_toolset_has_its_tools(agent: Agent) -> None:
@@ -35,7 +51,7 @@ def test_tools_say_truly_whether_they_read_destroy_or_may_be_repeated(agent: Age
     tools = {tool.name: tool for tool in agent.ask("list_tools").tools}
     for name, tool in tools.items():
         hints = tool.annotations
-        assert hints.read_only_hint == name.startswith(("get_", "list_", "validate_")), name
+        assert hints.read_only_hint == (name not in CHANGING), name
         assert hints.destructive_hint == (name == "cancel_workflow"), name
         assert hints.idempotent_hint == (name not in ("start_workflow", "execute_inline_workflow")), name
         assert hints.open_world_hint is False

@@ -28,6 +28,10 @@ ARGUMENTS = {
     "after": "Only events after this number.",
     "before": "Only runs older than this one.",
     "limit": "At most so many.",
+    "field": "A state field's name.",
+    "transform": "The expression, as in a workflow: {{ state.total + input }}.",
+    "input": "A value that the expression reads as `input`.",
+    "context": 'What else it may read, by name: {"state": {...}, "inputs": {...}}.',
     "yaml": "The whole workflow as YAML text.",
 }
 """What an argument means is the same in every tool."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wfc_runtime.contract import Json
 from wfc_runtime.server.tool import Call, Hints, Reply, Tool
 
 
@@ -18,6 +19,63 @@ def get_workflow_history(call: Call, workflow_id: str, after: int = 0, limit: in
     return {**reply, "next": reply.get("next", "nothing: that is all so far")}
 
 
+def state_dependencies(call: Call, workflow_id: str, field: str) -> Reply:
+    """What a state field of a run is made from, directly and in the end, which steps write it, and which
+    other fields are made from it."""
+    from wfc_runtime.server.fields import dependencies
+
+    _, machine, _ = call.desk.service.definition(workflow_id)
+    following = f'trace_transformations(workflow_id="{workflow_id}", field="{field}")'
+    return {"workflow_id": workflow_id, **dependencies(machine, field), "next": following}
+
+
+def trace_transformations(
+    call: Call, workflow_id: str, field: str = "", after: int = 0, limit: int = 50
+) -> Reply:
+    """Each time that a state field of a run was written: when, by which step, what set it off and the value.
+    Without a field: all of them. `after` and `limit` count the events of the history."""
+    from wfc_runtime.server.fields import traces
+
+    _, machine, _ = call.desk.service.definition(workflow_id)
+    history = call.desk.service.history(workflow_id, after=after, limit=limit)
+    reply = {"workflow_id": workflow_id, "traces": traces(machine, history["events"], field or None)}
+    if "next" in history:
+        rest = f'trace_transformations(workflow_id="{workflow_id}", after={history["events"][-1]["seq"]})'
+        return {**reply, "next": rest}
+    return {**reply, "next": "nothing: that is all so far"}
+
+
+def test_transformation(
+    call: Call,
+    transform: str,
+    input: Json = None,  # noqa: PT028  no test: a tool for trying things
+    context: dict[str, Json] | None = None,  # noqa: PT028
+) -> Reply:
+    """Try an expression, as a step would evaluate it, on values of your own. Nothing is stored or run."""
+    from datetime import UTC, datetime
+    from time import perf_counter
+
+    from wfc_runtime.expr import ExpressionError, evaluate
+
+    names = {"input": input, **(context or {})}
+    began = perf_counter()
+    try:
+        output = evaluate(transform, names, now=datetime.now(UTC), uuid_seed="test_transformation")
+    except ExpressionError as error:
+        found: Reply = {"success": False, "error": str(error)}
+    else:
+        found = {"success": True, "output": output}
+    milliseconds = round((perf_counter() - began) * 1000, 2)
+    return {**found, "execution_time_ms": milliseconds, "next": "nothing: it was only a trial"}
+
+
 TOOLS = tuple(
-    Tool(work, Hints(reads=True, idempotent=True)) for work in (get_workflow_state, get_workflow_history)
+    Tool(work, Hints(reads=True, idempotent=True))
+    for work in (
+        get_workflow_state,
+        get_workflow_history,
+        state_dependencies,
+        trace_transformations,
+        test_transformation,
+    )
 )
