@@ -60,6 +60,12 @@ def test_tools_say_truly_whether_they_read_destroy_or_may_be_repeated(agent: Age
     assert tools["submit_result"].meta == {"anthropic/alwaysLoad": True}
 
 
+def test_no_argument_has_a_list_of_types_which_some_clients_refuse(agent: Agent) -> None:
+    for tool in agent.ask("list_tools").tools:
+        for name, schema in tool.input_schema["properties"].items():
+            assert isinstance(schema.get("type", ""), str), (tool.name, name)
+
+
 def test_every_tool_and_argument_is_described_and_short_enough_not_to_be_cut(agent: Agent) -> None:
     for tool in agent.ask("list_tools").tools:
         assert 20 < len(tool.description) < 1_000

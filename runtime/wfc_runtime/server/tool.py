@@ -42,7 +42,7 @@ _SCHEMAS: dict[Any, dict[str, Json]] = {
     int: {"type": "integer"},
     dict[str, Any] | None: {"type": "object"},
     list[str] | None: {"type": "array", "items": {"type": "string"}},
-    Any: {"type": ["object", "array", "string", "number", "boolean", "null"]},
+    Any: {"anyOf": [{"type": kind} for kind in ("object", "array", "string", "number", "boolean", "null")]},
 }
 _WORDS = {"string": "text", "integer": "a whole number", "object": "an object", "array": "a list of text"}
 
