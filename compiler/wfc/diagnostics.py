@@ -43,6 +43,7 @@ class Fix:
 @dataclass(frozen=True)
 class Diagnostic:
     code: str
+    """Of the check that found it. Empty: a mistake in a file that is no workflow."""
     name: str
     severity: Severity
     message: str

@@ -20,7 +20,7 @@ def render_text(found: Sequence[Diagnostic], style: Style) -> str:
 def _finding(found: Diagnostic, style: Style) -> str:
     color = _COLORS[found.severity]
     place = f"{_one_line(found.path)}:{found.span.line}:{found.span.column}:"
-    kind = style.paint(f"{found.severity}[{found.code}]", color, "bold")
+    kind = style.paint(f"{found.severity}[{found.code}]" if found.code else found.severity, color, "bold")
     message = _one_line(found.message)
     lines = [f"{style.paint(place, 'bold')} {kind}: {message}", *_excerpt(found.span, style, color)]
     for note in (*found.flow, *found.notes):
