@@ -9,7 +9,8 @@ from pathlib import Path
 
 from wfc.check import check_project
 from wfc.config import Config
-from wfc.diagnostics import Diagnostic
+from wfc.diagnostics import Diagnostic, Severity
+from wfc.pipeline import compile_project
 from wfc.unit import Project, Unit, load_unit
 from wfc_runtime.machine import Workflow
 
@@ -45,3 +46,13 @@ def workflow_of(module: str) -> Workflow:
     exec(compile(module, f"{name}.py", "exec"), vars(made))
     found: Workflow = made.WORKFLOW
     return found
+
+
+def loaded(*texts: str) -> dict[str, Workflow]:
+    """Workflows compiled and imported, by name. They may call each other."""
+    project = load(*texts)
+    compilation = compile_project(project, {unit: unit.source.path for unit in project.units})
+    broken = [f"{one.code} {one.message}" for one in compilation.findings if one.severity is Severity.ERROR]
+    assert not broken, broken
+    found = [workflow_of(module.text) for module in compilation.modules]
+    return {workflow.name: workflow for workflow in found}

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
 
-from wfc.digraph import components
 from wfc.source import Span
 from wfc.steps.call import Call
 from wfc.unit import Project, Unit
+from wfc_runtime.digraph import components
 
 
 @dataclass(frozen=True, eq=False)

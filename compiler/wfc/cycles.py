@@ -6,10 +6,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
-from wfc.digraph import components
 from wfc.flow import OUTSIDE_EVENTS, Flow, FlowEdge
 from wfc.ir import State
 from wfc.steps.base import Step
+from wfc_runtime.digraph import components
 
 _WAITING = frozenset({"Ask", "Spawn"})
 

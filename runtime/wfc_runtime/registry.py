@@ -90,6 +90,14 @@ class Registry:
                 )
             return module
 
+    def take(self, text: str) -> Module:
+        """A module that was just made and stands in no file."""
+        with self._lock:
+            module = self._load(text, "the module")
+            if module is None:
+                raise DefinitionError("module_broken", "the module has no header of wfc's")
+            return module
+
     def _unknown(self, name: str) -> NotFoundError | DefinitionError:
         names = [module.workflow.name for module in self.modules()]
         broken = self.problems()

@@ -78,6 +78,15 @@ def test_the_state_is_shown_field_by_field_and_never_more_than_was_asked_for(age
     assert "Did you mean `entry`?" in agent.refusal("get_workflow_state", workflow_id=run, fields=["enty"])
 
 
+def test_the_plan_of_a_workflow_is_explained_before_a_run_is_started(agent: Agent) -> None:
+    plan = agent.call("explain_plan", workflow="greet")
+    assert plan["actions"]["least"] >= 1
+    assert plan["steps"][0]["id"] == "look-up"
+    assert [one["step"] for one in plan["needs"]["commands"]] == ["look-up"]
+    assert plan["next"] == 'start_workflow(workflow="greet", inputs={...})'
+    assert "Did you mean `greet`?" in agent.refusal("explain_plan", workflow="gret")
+
+
 def test_the_history_tells_what_happened_when_and_who_answered(agent: Agent) -> None:
     meta = {"claudecode/toolUseId": "toolu_0123"}
     reply = agent.call("start_workflow", workflow="greet", inputs={"name": "root"})

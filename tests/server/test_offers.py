@@ -27,6 +27,7 @@ DEBUG = {
     "state_dependencies",
     "trace_transformations",
     "test_transformation",
+    "explain_plan",
 }
 AUTHOR = {
     "validate_workflow_yaml",

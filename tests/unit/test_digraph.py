@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wfc.digraph import components, has_circle, reachable, shortest_way
+from wfc_runtime.digraph import components, has_circle, reachable, shortest_way
 
 GRAPHS = st.dictionaries(st.integers(0, 8), st.lists(st.integers(0, 8), max_size=4), max_size=9)
 

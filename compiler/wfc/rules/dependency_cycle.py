@@ -33,11 +33,11 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from wfc.diagnostics import Note
-from wfc.digraph import components, has_circle, shortest_way
 from wfc.rules.base import Finding, rule
 from wfc.rules.wording import call
 from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
+from wfc_runtime.digraph import components, has_circle, shortest_way
 
 _SHOWN = 8
 

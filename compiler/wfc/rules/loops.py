@@ -8,13 +8,13 @@ from functools import cached_property
 
 from wfc.core.ast import walk
 from wfc.core.values import Text
-from wfc.digraph import components, has_circle
 from wfc.flow import FlowEdge
 from wfc.rules.beside import Beside
 from wfc.rules.scope_use import ScopeUse
 from wfc.steps.base import Step
 from wfc.steps.goto import Goto
 from wfc.steps.while_ import While
+from wfc_runtime.digraph import components, has_circle
 
 
 @dataclass(frozen=True)

@@ -34,12 +34,12 @@ from wfc.core.blocks import jumps
 from wfc.core.values import Word
 from wfc.cycles import endless_circles
 from wfc.diagnostics import Note
-from wfc.digraph import components
 from wfc.flow import Flow, flows_of
 from wfc.rules.base import Finding, rule
 from wfc.rules.wording import call
 from wfc.steps.base import Step
 from wfc.unit import Unit
+from wfc_runtime.digraph import components
 
 _SHOWN = 8
 

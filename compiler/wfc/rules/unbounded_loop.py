@@ -30,12 +30,12 @@ from wfc.core.blocks import jumps
 from wfc.core.values import Word
 from wfc.cycles import Circle, endless_circles, is_waiting
 from wfc.diagnostics import Note
-from wfc.digraph import shortest_way
 from wfc.flow import Flow, FlowEdge, flows_of
 from wfc.rules.base import Finding, rule
 from wfc.rules.wording import call
 from wfc.steps.base import Step
 from wfc.unit import Unit
+from wfc_runtime.digraph import shortest_way
 
 _BOUND = "max_iterations"
 _SHOWN = 8

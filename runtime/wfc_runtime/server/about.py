@@ -6,7 +6,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine import Ask, Assign, Begin, Delay, Effect, Machine, Return, Spawn
+from wfc_runtime.machine import Ask, Effect, Machine, Spawn
+from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.plan.kinds import steps_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.server.tool import Reply
 
@@ -109,28 +111,9 @@ def _summary(module: Module) -> dict[str, Json]:
 
 
 def _steps(module: Module, chart: str, machine: AnyMachine) -> Iterator[dict[str, Json]]:
-    """In the order of the YAML. States that the compiler added to a step for its own use are left out."""
-    lines = module.workflow.lines.get(chart, {})
-    shown = {state: machine.states_map[state].name for state in lines if state in machine.states_map}
-    doing = {name for state, name in shown.items() if state in machine.steps}
-    for state, name in shown.items():
-        effect = machine.steps.get(state)
-        if not isinstance(effect, (Delay, Begin)) and (effect is not None or name not in doing):
-            kind = "parallel" if machine.states_map[state].parallel else _type(effect)
-            yield {"id": name, "type": kind, "line": lines[state]}
-
-
-def _type(effect: Effect | None) -> str:
-    match effect:
-        case Ask():
-            return effect.kind
-        case Assign():
-            return "set_state"
-        case Spawn():
-            return "call" if effect.is_call else "foreach"
-        case Return():
-            return "return"
-    return "condition"
+    """In the order of the YAML."""
+    for step in steps_of(structure_of(machine), module.workflow.lines.get(chart, {})):
+        yield {"id": step.id, "type": step.type, "line": step.line}
 
 
 def _tools(effects: Iterable[Effect]) -> list[str]:

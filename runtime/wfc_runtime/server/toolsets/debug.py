@@ -1,9 +1,10 @@
-"""Looking into a run."""
+"""Looking into a run, and into what one would do."""
 
 from __future__ import annotations
 
 from wfc_runtime.contract import Json
 from wfc_runtime.server.tool import Call, Hints, Reply, Tool
+from wfc_runtime.service.ids import check_name
 
 
 def get_workflow_state(call: Call, workflow_id: str, fields: list[str] | None = None) -> Reply:
@@ -69,6 +70,26 @@ def test_transformation(
     return {**found, "execution_time_ms": milliseconds, "next": "nothing: it was only a trial"}
 
 
+def explain_plan(call: Call, workflow: str) -> Reply:
+    """What a run of a workflow can ask for, before one is started: its steps and branches, the least and the
+    most actions, the tools, agents and commands that it needs, and which steps wait for a person or for time."""
+    from wfc_runtime.errors import WfcError
+    from wfc_runtime.machine.workflow import Workflow
+    from wfc_runtime.plan import explain_plan as explain
+
+    registry = call.desk.registry
+    module = registry.find(check_name(workflow))
+
+    def lookup(name: str) -> Workflow | None:
+        try:
+            return registry.find(name).workflow
+        except WfcError:
+            return None
+
+    plan = explain(module.workflow, lookup)
+    return {**plan, "source": module.source, "next": f'start_workflow(workflow="{workflow}", inputs={{...}})'}
+
+
 TOOLS = tuple(
     Tool(work, Hints(reads=True, idempotent=True))
     for work in (
@@ -77,5 +98,6 @@ TOOLS = tuple(
         state_dependencies,
         trace_transformations,
         test_transformation,
+        explain_plan,
     )
 )

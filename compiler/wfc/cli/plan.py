@@ -1,0 +1,39 @@
+"""`wfc plan`."""
+
+from __future__ import annotations
+
+import json
+import sys
+
+import click
+
+from wfc.cli.workflow import compile_in_memory, find_workflow, print_errors, with_called
+
+
+@click.command("plan", short_help="Say what a run of a workflow can ask for.")
+@click.argument("workflow")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(workflow: str, as_json: bool) -> int:
+    """Say what a run of a workflow can ask for, before one is started.
+
+    WORKFLOW is the name of a workflow of the project, or a file. Shown are the least and the most actions that a
+    run asks of agents (retries, loops and items multiplied out), the tools, agents and commands that it needs,
+    which steps wait for a person or for time, and its steps and branches. An action is what somebody has to do
+    and answer: a shell command, a tool call, a delegated task, a prompt. Exits with 1 and prints the findings if
+    the workflow, or one that it calls, has an error.
+    """
+    unit = find_workflow(workflow)
+    units = with_called(unit)
+    if print_errors(units) or unit.name is None:
+        return 1
+    from wfc.render.plan import render_plan
+    from wfc.render.style import style_for
+    from wfc_runtime.plan import explain_plan
+
+    modules = {name: module.workflow for name, module in compile_in_memory(units).items()}
+    plan = {**explain_plan(modules[unit.name], modules.get), "source": unit.source.path}
+    if as_json:
+        click.echo(json.dumps(plan, indent=2, ensure_ascii=False))
+    else:
+        click.echo(render_plan(plan, style_for(sys.stdout)), nl=False)
+    return 0

@@ -1,0 +1,75 @@
+"""The one workflow that a command is about: found by name or file, checked, compiled in memory."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wfc.calls import call_graph
+from wfc.check import check_unit, has_errors
+from wfc.cli.files import load_project, select
+from wfc.suggest import did_you_mean
+from wfc.unit import Unit
+
+if TYPE_CHECKING:
+    from wfc_runtime.registry import Module
+
+
+def find_workflow(workflow: str) -> Unit:
+    """The workflow of a file, or the one of that name in the project."""
+    path = Path(workflow)
+    if os.path.exists(path) and not os.path.isdir(path):
+        return load_project(select((workflow,)))[1][path]
+    _, units = load_project(select(()))
+    named = {path: unit for path, unit in units.items() if unit.name == workflow}
+    if len(named) == 1:
+        return next(iter(named.values()))
+    if named:
+        files = " or ".join(f"`{path}`" for path in named)
+        raise click.UsageError(f"there are several workflows `{workflow}`; name the file: {files}")
+    if os.path.isdir(path):
+        raise click.UsageError(f"`{workflow}` is a folder; name a workflow or a file")
+    names = [unit.name for unit in units.values() if unit.name is not None]
+    hint = did_you_mean(workflow, names) or "the project has none"
+    raise click.UsageError(f"there is no workflow or file `{workflow}`; {hint}")
+
+
+def print_errors(units: Iterable[Unit]) -> bool:
+    """Whether one of some workflows has an error. Then all findings of those that have go to standard error."""
+    from wfc.render.style import style_for
+    from wfc.render.text import render_text
+
+    checked = [check_unit(unit) for unit in units]
+    broken = sorted(
+        (one for found in checked if has_errors(found) for one in found), key=lambda one: one.sort_key
+    )
+    if broken:
+        click.echo(render_text(broken, style_for(sys.stderr)), err=True, nl=False)
+    return bool(broken)
+
+
+def with_called(unit: Unit) -> list[Unit]:
+    """A workflow, and those that it calls, directly or not."""
+    graph = call_graph(unit.project)
+    found = [unit]
+    for one in found:
+        found += [call.callee for call in graph.calls(one) if call.callee not in found]
+    return found
+
+
+def compile_in_memory(units: Iterable[Unit]) -> dict[str, Module]:
+    """Workflows without errors as loaded modules, by name: what would run, without a file written."""
+    from wfc.pipeline import compile_unit
+    from wfc_runtime.registry import Registry
+
+    registry = Registry(Path(os.devnull))
+    found: dict[str, Module] = {}
+    for unit in units:
+        module = registry.take(compile_unit(unit, unit.source.path).text)
+        found[module.workflow.name] = module
+    return found

@@ -1,0 +1,5 @@
+"""What a workflow can ask for, told from its machines before anything runs."""
+
+from wfc_runtime.plan.explain import explain_plan
+
+__all__ = ["explain_plan"]
