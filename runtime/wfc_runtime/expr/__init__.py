@@ -6,7 +6,7 @@ TESTS, FUNCTIONS and METHODS say what a template can use by name.
 
 from .environment import environment
 from .errors import ExpressionError, TemplateError
-from .evaluate import evaluate, evaluate_condition, evaluate_tree, is_lone
+from .evaluate import evaluate, evaluate_condition, evaluate_tree, is_lone, render
 from .limits import DEFAULT_LIMITS, ExprLimits
 from .methods import METHODS
 from .registry import FILTERS, FUNCTIONS, REFUSED_FILTERS, TESTS, Builtin
@@ -27,4 +27,5 @@ __all__ = [
     "evaluate_condition",
     "evaluate_tree",
     "is_lone",
+    "render",
 ]

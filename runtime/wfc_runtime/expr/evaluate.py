@@ -18,7 +18,7 @@ from .limits import DEFAULT_LIMITS, ExprLimits
 from .run import Frame, Run
 from .statements import build_all
 from .syntax import Syntax, is_template, parse
-from .values import Value, plain, truth
+from .values import Value, plain, text_of, truth
 
 NO_NAMES: frozenset[str] = frozenset()
 # Longer templates are rare and take little longer to run than to read.
@@ -116,6 +116,26 @@ def _value(text: str, run: Run) -> Value:
         return value
     try:
         return plain(run, value, run.limits.value)
+    except ExpressionError as error:
+        raise _placed(error, program.syntax) from None
+
+
+def render(
+    text: str,
+    context: Mapping[str, Value],
+    *,
+    now: datetime,
+    uuid_seed: str,
+    limits: ExprLimits = DEFAULT_LIMITS,
+    strict: bool = True,
+) -> str:
+    """The text of a template, also of a lone expression. Without `strict`, what is not defined is empty."""
+    if not is_template(text):
+        return text
+    run = Run(context, now, uuid_seed, limits, NO_NAMES, lenient=not strict)
+    program = _program(text, limits)
+    try:
+        return text_of(run, program.run(run))
     except ExpressionError as error:
         raise _placed(error, program.syntax) from None
 

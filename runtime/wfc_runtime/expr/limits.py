@@ -65,6 +65,8 @@ class Meter:
     """Counts down what an evaluation may still use."""
 
     __slots__ = ("_deadline", "_look_at", "fuel", "limits", "room")
+    lenient = False
+    """Whether what is not defined counts as empty."""
 
     def __init__(self, limits: ExprLimits) -> None:
         self.limits = limits

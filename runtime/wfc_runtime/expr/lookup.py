@@ -24,7 +24,7 @@ def find_name(run: Run, name: str, node: nodes.Node) -> Value:
     context = run.context
     if name in context:
         return context[name]
-    return Undefined(lambda: _explain_name(run, name), node)
+    return Undefined(lambda: _explain_name(run, name), node, run.lenient)
 
 
 def find_attribute(run: Run, value: Value, name: str, node: nodes.Node | None) -> Value:
@@ -47,7 +47,7 @@ def find_attribute(run: Run, value: Value, name: str, node: nodes.Node | None) -
         name in _DATE_FIELDS or (isinstance(value, datetime) and name in _TIME_FIELDS)
     ):
         return getattr(value, name)
-    return Undefined(lambda: _explain_attribute(run, value, name, node), node)
+    return Undefined(lambda: _explain_attribute(run, value, name, node), node, run.lenient)
 
 
 def find_item(run: Run, value: Value, key: Value, node: nodes.Node | None) -> Value:
@@ -60,11 +60,13 @@ def find_item(run: Run, value: Value, key: Value, node: nodes.Node | None) -> Va
         if -len(value) <= key < len(value):
             return value[key]
         count = len(value)
-        return Undefined(lambda: f"{_base(run, node, value)} has no item {key}: it has {count:,}", node)
+        said = f"has no item {key}: it has {count:,}"
+        return Undefined(lambda: f"{_base(run, node, value)} {said}", node, run.lenient)
     if isinstance(value, dict) and not isinstance(defined(key), (list, dict)) and key in value:
         return value[key]
     shown = shorten(str(key)) if isinstance(key, (int, float)) else kind_of(key)
-    return Undefined(lambda: f"{_base(run, node, value)} is {kind_of(value)}: it has no item {shown}", node)
+    said = f"is {kind_of(value)}: it has no item {shown}"
+    return Undefined(lambda: f"{_base(run, node, value)} {said}", node, run.lenient)
 
 
 def find_path(run: Run, value: Value, path: str) -> Value:

@@ -16,7 +16,7 @@ from .values import Value, size_of
 class Run(Meter):
     """What all parts of one evaluation share."""
 
-    __slots__ = ("context", "emitted", "hidden", "now", "syntax", "uuid_seed", "uuids")
+    __slots__ = ("context", "emitted", "hidden", "lenient", "now", "syntax", "uuid_seed", "uuids")
 
     def __init__(
         self,
@@ -25,6 +25,7 @@ class Run(Meter):
         uuid_seed: str,
         limits: ExprLimits,
         hidden: frozenset[str],
+        lenient: bool = False,
     ) -> None:
         super().__init__(limits)
         self.context = context
@@ -32,6 +33,7 @@ class Run(Meter):
         self.uuid_seed = uuid_seed
         self.uuids = 0
         self.hidden = hidden
+        self.lenient = lenient
         self.syntax: Syntax | None = None
         self.emitted = 0
 

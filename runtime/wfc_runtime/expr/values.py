@@ -104,6 +104,8 @@ def items_of(meter: Meter, value: Value, use: str = "loop over") -> list[Value]:
     if isinstance(value, (dict, str, tuple)):
         meter.make_list(len(value))
         return list(value)
+    if meter.lenient and isinstance(value, Undefined) and value.blank:
+        return []
     defined(value)
     raise ExpressionError(f"can't {use} {kind_of(value)}: it is not a list", "type")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, StepError
@@ -16,6 +16,7 @@ from wfc_runtime.machine.snapshot import Pending
 if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run
 
+Runner = Literal["agent", "server"]
 ResultType = type[Any] | Mapping[str, Json] | None
 """What a result must look like: a TypedDict of the contract, a JSON Schema, or None for anything."""
 
@@ -33,18 +34,25 @@ class Ask(Effect):
     timeout: float | None = None
     wait_seconds: float | None = None
     """The step ends by itself after so long; nobody answers it."""
+    runner: Runner = "agent"
+    """With "server", a server whose operator allowed it does the work itself; else it is the agent's like any other.
+    The server keeps to the timeout by itself, and a queue must not run into it: there is no deadline here."""
 
     def enter(self, run: Run, state: str) -> None:
-        at = run.event.at
         parameters = run.evaluate(dict(self.parameters), self.reads)
         pending = Pending(
             state=state,
             parameters=parameters,
             where=run.evaluate(dict(self.where), self.reads) if self.where else {},
-            deadline=None if self.timeout is None else at + self.timeout + run.limits.grace_seconds,
-            resume_at=None if self.wait_seconds is None else at + self.wait_seconds,
+            deadline=self._deadline(run),
+            resume_at=None if self.wait_seconds is None else run.event.at + self.wait_seconds,
         )
         run.suspend(pending, size_of([parameters, pending.where]))
+
+    def _deadline(self, run: Run) -> float | None:
+        if self.timeout is None or self.runner == "server":
+            return None
+        return run.event.at + self.timeout + run.limits.grace_seconds
 
     def action(self, pending: Pending) -> Action:
         timing: dict[str, Json] = {}
@@ -73,9 +81,11 @@ class Ask(Effect):
             ) from None
         reported = _reported_error(result)
         if reported is not None:
-            run.fail(pending.state, StepError("agent_error", reported))
+            run.fail(pending.state, reported)
         elif isinstance(result, dict) and result.get("timed_out") is True:
-            run.fail(pending.state, StepError("timeout", "the agent reported that the step timed out"))
+            run.fail(
+                pending.state, StepError("timeout", f"the {self.runner} reported that the step timed out")
+            )
         else:
             self._accept(run, visit, result)
 
@@ -114,9 +124,12 @@ class Ask(Effect):
         run.fail(run.snapshot.pending[visit].state, error)
 
 
-def _reported_error(result: Json) -> str | None:
-    """The agent says that it could not do it: {"error": ...} and nothing else."""
-    if isinstance(result, dict) and set(result) == {"error"} and result["error"]:
-        error = result["error"]
-        return (error if isinstance(error, str) else to_text(error))[:2000]
-    return None
+def _reported_error(result: Json) -> StepError | None:
+    """Whoever did it says that it could not be done: {"error": ...} and nothing else."""
+    if not isinstance(result, dict) or set(result) != {"error"} or not result["error"]:
+        return None
+    error = result["error"]
+    if isinstance(error, dict) and {"code", "message"} <= set(error) <= {"code", "message", "hint"}:
+        code, message = str(error["code"]), str(error["message"])
+        return StepError(code[:40], message[:2000], str(error.get("hint", ""))[:500])
+    return StepError("agent_error", (error if isinstance(error, str) else to_text(error))[:2000])

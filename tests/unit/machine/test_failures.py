@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
-from tests.unit.machine.support import NOON, OK, Drive, steps
+from tests.unit.machine.support import NOON, OK, Drive, compiled, steps
 from wfc_runtime.errors import RefusedError
+from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.limits import Limits
 
 RETRIED = steps(
@@ -305,3 +308,30 @@ steps:
     run = Drive(text, limits=Limits(moves=50))
     assert (run.at.status, run.error["code"]) == ("failed", "moves")
     assert len(run.outcomes[-1].entered) == 51
+
+
+def test_a_reported_error_may_have_a_code_and_a_hint_of_its_own() -> None:
+    run = Drive(steps("{id: a, type: shell, command: x}"))
+    run.submit("a", {"error": {"code": "interrupted", "message": "it was killed", "hint": "Look at x."}})
+    assert run.error == {
+        "code": "interrupted",
+        "message": "it was killed",
+        "step_id": "a",
+        "hint": "Look at x.",
+    }
+    other = Drive(steps("{id: a, type: shell, command: x}"))
+    other.submit("a", {"error": {"code": 1, "why": "?"}})
+    assert other.error["code"] == "agent_error"
+
+
+def test_what_the_server_may_do_itself_has_no_deadline() -> None:
+    machine = compiled(steps("{id: a, type: shell, command: x, timeout: 5}")).machine
+    asked = machine.steps["a"]
+    assert isinstance(asked, Ask)
+    served = type("Served", (machine,), {"steps": {"a": replace(asked, runner="server")}})
+    run = Drive(served)
+    run.wait(10_000)
+    assert run.pending == ["a"]
+    assert run.action("a").parameters["timeout"] == 5
+    run.submit("a", {"timed_out": True})
+    assert run.error["code"] == "timeout"

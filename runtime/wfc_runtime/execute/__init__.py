@@ -1,0 +1,102 @@
+"""Actions that a server does itself, where its operator allowed it. One file per kind, and this table.
+
+SECURITY. Nothing here decides whether to run: `Grant` does, and `execute` asks it each time. What a workflow can cause
+(a file that is not there, a command that is not allowed) comes back as `{"error": ...}`, which the step's retry rule
+deals with; only mistakes of ours are raised.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from datetime import UTC, datetime
+from threading import Event
+
+from wfc_runtime.contract import Json
+from wfc_runtime.execute import (
+    create_file,
+    create_worktree,
+    echo,
+    merge_json_state,
+    read_file,
+    read_json_state,
+    render_template,
+    shell,
+    write_json_state,
+)
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result
+from wfc_runtime.execute.grant import Grant
+from wfc_runtime.machine.plain import NotPlainError, check_plain
+
+__all__ = ["EXECUTORS", "Executor", "Grant", "can_execute", "execute", "refusal_of"]
+
+EXECUTORS: dict[str, Executor] = {
+    one.EXECUTOR.kind: one.EXECUTOR
+    for one in (
+        shell,
+        create_file,
+        read_file,
+        render_template,
+        read_json_state,
+        write_json_state,
+        merge_json_state,
+        create_worktree,
+        echo,
+    )
+}
+_NESTING = 100
+
+
+def refusal_of(action: Mapping[str, Json], grant: Grant) -> str:
+    """Why the server does not do an action; empty where it does."""
+    executor = EXECUTORS.get(str(action.get("type")))
+    if executor is None:
+        return f"the server can't do {action.get('type')!r} itself"
+    try:
+        return executor.refusal(Parameters(action.get("parameters") or {}), grant)
+    except ExecutionError:
+        # Bad parameters are for the step to fail with, not for the agent to puzzle over.
+        return "" if grant.anything else "nothing was granted to the server"
+
+
+def can_execute(action: Mapping[str, Json], grant: Grant) -> bool:
+    return not refusal_of(action, grant)
+
+
+def execute(
+    action: Mapping[str, Json], grant: Grant, run: str = "run", stop: Event | None = None
+) -> dict[str, Json]:
+    """Do an action, as replies have it, and give what is to be submitted for it."""
+    begun, at = datetime.now(UTC), time.monotonic()
+    try:
+        executor = EXECUTORS.get(str(action.get("type")))
+        if executor is None:
+            raise ExecutionError(f"there is no way to do {action.get('type')!r} here", "refused")
+        parameters = Parameters(action.get("parameters") or {})
+        refused = executor.refusal(parameters, grant)
+        if refused:
+            raise ExecutionError(refused, "refused")
+        result = executor.work(Job(parameters, grant, run, stop or Event()))
+        seconds = time.monotonic() - at
+        return _fitting({**result, **_timing(begun, seconds)}, grant)
+    except ExecutionError as error:
+        return {"error": error.record()}
+
+
+def _timing(begun: datetime, seconds: float) -> Result:
+    return {
+        "duration": round(seconds, 6),
+        "execution_time_ms": round(seconds * 1000, 3),
+        "started_at": begun.isoformat(timespec="milliseconds"),
+        "completed_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+    }
+
+
+def _fitting(result: Result, grant: Grant) -> Result:
+    try:
+        check_plain(result, grant.result_bytes, _NESTING)
+    except NotPlainError as error:
+        raise ExecutionError(
+            f"the result {error}", "output_invalid", "Keep what is large in a file and hand on its path."
+        ) from None
+    return result

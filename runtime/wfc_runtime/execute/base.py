@@ -1,0 +1,128 @@
+"""What every kind of work has in common: its parameters, the means it gets, and how it says that it failed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from threading import Event
+from typing import TYPE_CHECKING, Any
+
+from wfc_runtime.contract import Json
+
+if TYPE_CHECKING:
+    from wfc_runtime.execute.grant import Grant
+
+Result = dict[str, Json]
+_YES = ("true", "1", "yes", "on")
+_NO = ("false", "0", "no", "off", "")
+
+
+class ExecutionError(Exception):
+    """The work could not be done. A command that ran and failed is no such error: its exit code is data."""
+
+    def __init__(self, message: str, code: str = "execution", hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.code = code
+        self.hint = hint
+
+    def record(self) -> Result:
+        found: Result = {"code": self.code, "message": self.message}
+        return {**found, "hint": self.hint} if self.hint else found
+
+
+class Parameters:
+    """An action's parameters. Null counts as not given; numbers and flags may come as text, out of templates."""
+
+    def __init__(self, values: Mapping[str, Json]) -> None:
+        self._values = {name: value for name, value in values.items() if value is not None}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._values
+
+    def value(self, name: str, *others: str) -> Json:
+        """The parameter under the first of its names that is given."""
+        for one in (name, *others):
+            if one in self._values:
+                return self._values[one]
+        raise ExecutionError(f"`{name}` is missing")
+
+    def text(self, name: str, default: str | None = None) -> str:
+        if name not in self._values and default is not None:
+            return default
+        value = self.value(name)
+        if not isinstance(value, str):
+            raise ExecutionError(f"`{name}` must be text, not {type(value).__name__}")
+        return value
+
+    def path(self, name: str) -> str:
+        path = self.text(name)
+        if not path.strip() or "\0" in path:
+            raise ExecutionError(f"`{name}` must be a path, not {path[:80]!r}")
+        return path
+
+    def flag(self, name: str, default: bool) -> bool:
+        value = self._values.get(name, default)
+        if isinstance(value, bool):
+            return value
+        said = str(value).strip().lower()
+        if said in _YES or said in _NO:
+            return said in _YES
+        raise ExecutionError(f"`{name}` must be true or false, not {value!r:.80}")
+
+    def number(self, name: str, default: float) -> float:
+        value = self._values.get(name, default)
+        try:
+            number = float(value) if not isinstance(value, bool) else -1.0
+        except (TypeError, ValueError):
+            number = -1.0
+        if not 0 <= number < 1e9:
+            raise ExecutionError(f"`{name}` must be a number of 0 or more, not {value!r:.80}")
+        return number
+
+    def mapping(self, name: str, *others: str) -> dict[str, Json]:
+        """An object; nothing where it is not given under any of its names."""
+        if not any(one in self._values for one in (name, *others)):
+            return {}
+        value = self.value(name, *others)
+        if not isinstance(value, dict):
+            raise ExecutionError(f"`{name}` must be an object, not {type(value).__name__}")
+        return value
+
+
+@dataclass(frozen=True)
+class Job:
+    """One piece of work, and what it may use."""
+
+    parameters: Parameters
+    grant: Grant
+    run: str = "run"
+    """Names the scratch folder: the id of the run that nobody called."""
+    stop: Event = field(default_factory=Event)
+    """Set when nobody wants the result any more: the run was cancelled, or the server ends."""
+
+
+@dataclass(frozen=True)
+class Executor:
+    """How one kind of action is done."""
+
+    kind: str
+    work: Callable[[Job], Result]
+    """Raises `ExecutionError`."""
+    refusal: Callable[[Parameters, Grant], str]
+    """Why a grant does not cover the work; empty where it does."""
+
+
+def covered(parameters: Parameters, grant: Grant) -> str:
+    """The refusal of kinds that work on files: whoever may run commands may do that, in the granted folders."""
+    return "" if grant.anything else "no command and no file work was granted to the server"
+
+
+def always(parameters: Parameters, grant: Grant) -> str:
+    """The refusal of kinds that touch nothing outside."""
+    return ""
+
+
+def shortened(value: Any, most: int = 120) -> str:
+    text = " ".join(str(value).split())
+    return text if len(text) <= most else f"{text[: most - 3]}..."

@@ -1,0 +1,88 @@
+"""A git worktree on a branch, made where neither is there yet."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+from wfc_runtime.execute import paths
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, shortened
+from wfc_runtime.execute.grant import Grant
+from wfc_runtime.execute.process import run_process
+
+_SECONDS = 120.0
+
+
+def work(job: Job) -> Result:
+    parameters, grant = job.parameters, job.grant
+    refused = refusal(parameters, grant)
+    if refused:
+        raise ExecutionError(refused, "refused")
+    branch, base = parameters.text("branch"), parameters.text("base_branch", "") or "HEAD"
+    repository = paths.folder(grant, parameters.text("repo", ""))
+    place = paths.locate(grant, parameters.text("path", "") or f".worktrees/{branch}", repository).path
+    for name in (branch, base):
+        _git(
+            job,
+            repository,
+            "check-ref-format",
+            "--allow-onelevel",
+            name,
+            why=f"{name[:80]!r} is no branch name",
+        )
+    created = not _is_worktree(job, repository, place, branch)
+    if created:
+        known = _succeeds(job, repository, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
+        new = [str(place), branch] if known else ["-b", branch, str(place), base]
+        _git(job, repository, "worktree", "add", *new, why="the worktree can't be made")
+    where = str(place)
+    return {
+        "worktree_path": where,
+        "path": where,
+        "branch": branch,
+        "base_branch": base,
+        "created": created,
+        "success": True,
+    }
+
+
+def _is_worktree(job: Job, repository: Path, place: Path, branch: str) -> bool:
+    """Whether it is there already, on that branch."""
+    listed = _git(job, repository, "worktree", "list", "--porcelain", why="there is no git repository here")
+    entries = [entry.splitlines() for entry in listed.split("\n\n")]
+    return any(f"worktree {place}" in entry and f"branch refs/heads/{branch}" in entry for entry in entries)
+
+
+def _git(job: Job, repository: Path, *arguments: str, why: str) -> str:
+    code, out, said = _run(job, repository, arguments)
+    if code:
+        raise ExecutionError(f"{why}: {shortened(said or out, 400)}" if said or out else why)
+    return out
+
+
+def _succeeds(job: Job, repository: Path, *arguments: str) -> bool:
+    return _run(job, repository, arguments)[0] == 0
+
+
+def _run(job: Job, repository: Path, arguments: tuple[str, ...]) -> tuple[int, str, str]:
+    finished = run_process(
+        ["git", *arguments],
+        cwd=repository,
+        env={**job.grant.environment({}), "GIT_TERMINAL_PROMPT": "0"},
+        seconds=_SECONDS,
+        limits=(job.grant.stdout_bytes, job.grant.stderr_bytes),
+        stop=job.stop,
+    )
+    if finished.stopped or finished.timed_out:
+        raise ExecutionError("git was stopped before it had ended", "interrupted")
+    return finished.exit_code, finished.stdout.text()[0], finished.stderr.text()[0]
+
+
+def refusal(parameters: Parameters, grant: Grant) -> str:
+    """Covered where `git worktree add <path> <branch>` is."""
+    branch = parameters.text("branch")
+    path = parameters.text("path", "") or f".worktrees/{branch}"
+    return grant.refusal(shlex.join(["git", "worktree", "add", path, branch]))
+
+
+EXECUTOR = Executor("create_worktree", work, refusal)

@@ -1,0 +1,78 @@
+"""What the operator of a server allows it to do by itself. Without a grant it does nothing, and the agent is asked.
+
+SECURITY. A command that is covered runs with all the rights of the server's user: the list of commands and the
+folders are rails against mistakes and against workflows that were tampered with, not a sandbox. Whoever may write a
+file that a listed command reads (a Makefile, a test) may run anything. For workflows that are not trusted, run the
+server in a container.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Iterable
+from dataclasses import dataclass
+from pathlib import Path
+
+from wfc_runtime.execute.commands import is_covered
+
+DEFAULT_ENV = (
+    *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "VIRTUAL_ENV"),
+    *("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ"),
+)
+"""What commands see of the server's environment unless more is named. It has keys and tokens that they must not."""
+
+
+@dataclass(frozen=True)
+class Grant:
+    """Commands, folders, names of the environment, and limits."""
+
+    root: Path
+    """Where commands start; relative paths are below it."""
+    commands: tuple[str, ...] | None = ()
+    """Patterns of commands (see `commands.py`). None: any command. Empty: none, and no file work either."""
+    more_roots: tuple[Path, ...] = ()
+    """Further folders that files and working directories may be in."""
+    protected: tuple[Path, ...] = ()
+    """Folders that no file work touches: the server's own store."""
+    env: tuple[str, ...] = ()
+    """Names of environment variables that commands see beside `DEFAULT_ENV`. With a list of commands, a workflow may
+    set no others: PATH or LD_PRELOAD would make any command out of a listed one."""
+    stdout_bytes: int = 128 * 1024
+    stderr_bytes: int = 48 * 1024
+    file_bytes: int = 10 * 1024 * 1024
+    result_bytes: int = 250 * 1024
+    seconds: float = 6 * 3600
+    parallel: int = 8
+    """Commands at once, in all runs of a server."""
+
+    @classmethod
+    def nothing(cls) -> Grant:
+        return cls(Path.cwd())
+
+    @classmethod
+    def all_commands(cls, root: Path, protected: Iterable[Path] = ()) -> Grant:
+        """For whoever runs a workflow at their own terminal: any command, files below `root` and temporary ones."""
+        temporary = dict.fromkeys((Path(tempfile.gettempdir()), Path("/tmp")))
+        return cls(root, commands=None, more_roots=tuple(temporary), protected=tuple(protected))
+
+    @property
+    def anything(self) -> bool:
+        return self.commands is None or bool(self.commands)
+
+    @property
+    def roots(self) -> tuple[Path, ...]:
+        return (self.root, *self.more_roots)
+
+    def refusal(self, command: str) -> str:
+        """Why a command is not covered; empty where it is."""
+        if self.commands is None or is_covered(command, self.commands):
+            return ""
+        if not self.commands:
+            return "no command was granted to the server"
+        return "the command is not on the list of what the server may run"
+
+    def environment(self, own: dict[str, str]) -> dict[str, str]:
+        """What a command sees: the server's variables by name, then its own."""
+        names = (*DEFAULT_ENV, *self.env)
+        return {**{name: os.environ[name] for name in names if name in os.environ}, **own}

@@ -1,0 +1,70 @@
+"""Commands end when their server does, also when it is killed and can't end them itself.
+
+One small shell per server reads the process groups that are at work from a pipe. When the pipe closes, however that
+came about, it kills those that are left.
+"""
+
+from __future__ import annotations
+
+import atexit
+import subprocess
+from contextlib import suppress
+from threading import Lock
+
+_SCRIPT = """
+trap '' INT TERM HUP
+groups=' '
+while read -r what group; do
+    case $what in
+        add) groups="$groups$group " ;;
+        drop) groups="${groups%% $group *} ${groups#* $group }" ;;
+    esac
+done
+for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
+"""
+
+
+class Guard:
+    """The process groups that must not outlive this process."""
+
+    def __init__(self) -> None:
+        self._lock = Lock()
+        self._shell: subprocess.Popen[bytes] | None = None
+
+    def add(self, group: int) -> None:
+        self._say(f"add {group}\n")
+
+    def drop(self, group: int) -> None:
+        self._say(f"drop {group}\n")
+
+    def _say(self, line: str) -> None:
+        with self._lock:
+            if self._shell is None or self._shell.poll() is not None:
+                self._shell = self._start()
+            assert self._shell.stdin is not None
+            # Should the shell have been killed, the command still runs and its timeout still holds.
+            with suppress(BrokenPipeError):
+                self._shell.stdin.write(line.encode())
+
+    def _start(self) -> subprocess.Popen[bytes]:
+        shell = subprocess.Popen(
+            ["/bin/sh", "-c", _SCRIPT],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            bufsize=0,
+            start_new_session=True,
+            cwd="/",
+            env={},
+        )
+        atexit.register(self._end, shell)
+        return shell
+
+    @staticmethod
+    def _end(shell: subprocess.Popen[bytes]) -> None:
+        assert shell.stdin is not None
+        shell.stdin.close()
+        shell.wait()
+
+
+GUARD = Guard()

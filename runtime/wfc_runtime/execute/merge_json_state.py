@@ -1,0 +1,45 @@
+"""Updates, merged into the object in a JSON file: objects inside it are merged, anything else is replaced."""
+
+from __future__ import annotations
+
+from threading import Lock
+
+from wfc_runtime.contract import Json
+from wfc_runtime.execute import paths
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Result, covered
+from wfc_runtime.execute.json_files import read_object, write_object
+
+_one_at_a_time = Lock()
+"""Steps side by side may merge into one file: none of them may be lost."""
+
+
+def work(job: Job) -> Result:
+    parameters = job.parameters
+    updates = parameters.mapping("updates")
+    place = paths.locate(job.grant, parameters.path("path"))
+    with _one_at_a_time:
+        before = read_object(job, place)
+        if before is None and not parameters.flag("create_if_missing", True):
+            raise ExecutionError(f"there is no file {place}, and create_if_missing is false")
+        merged = merge(before or {}, updates)
+        write_object(job, place, merged)
+    return {
+        "path": str(place),
+        "created": before is None,
+        "merged_data": merged,
+        "state": merged,
+        "success": True,
+    }
+
+
+def merge(base: dict[str, Json], updates: dict[str, Json]) -> dict[str, Json]:
+    merged = dict(base)
+    for name, value in updates.items():
+        known = merged.get(name)
+        if isinstance(known, dict) and isinstance(value, dict):
+            value = merge(known, value)
+        merged[name] = value
+    return merged
+
+
+EXECUTOR = Executor("merge_json_state", work, covered)

@@ -1,0 +1,19 @@
+"""The object in a JSON file."""
+
+from __future__ import annotations
+
+from wfc_runtime.execute import paths
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Result, covered
+from wfc_runtime.execute.json_files import read_object
+
+
+def work(job: Job) -> Result:
+    place = paths.locate(job.grant, job.parameters.path("path"))
+    value = read_object(job, place)
+    if value is None and job.parameters.flag("required", False):
+        raise ExecutionError(f"there is no file {place}")
+    data = value or {}
+    return {"data": data, "state": data, "found": value is not None, "path": str(place), "success": True}
+
+
+EXECUTOR = Executor("read_json_state", work, covered)

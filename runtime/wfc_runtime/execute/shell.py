@@ -1,0 +1,115 @@
+"""A command line.
+
+SECURITY. See `grant.py` for which commands run at all and `process.py` for how. `/bin/sh` runs it; bash where the text
+has what only bash knows, for workflows that were written where `sh` is bash.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+
+from wfc_runtime.contract import Json
+from wfc_runtime.execute import paths
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, shortened
+from wfc_runtime.execute.capture import streams
+from wfc_runtime.execute.grant import Grant
+from wfc_runtime.execute.outputs import read_outputs
+from wfc_runtime.execute.process import run_process
+from wfc_runtime.execute.scratch import scratch
+
+_SECONDS = 120.0
+_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_BASH_ONLY = re.compile(
+    r"\[\[|<<<|[<>]\(|\bpipefail\b|^\s*(?:function|declare|typeset|shopt|mapfile|readarray)\b|^\s*source\s"
+    r"|\$\{\w+(?:\[|\^|,|/|:[0-9 -])|(?<![\w'^])\$'|\b\w+=\(|\{\d+\.\.\d+\}|(?<!\$)\(\(|&>|\$RANDOM"
+    r"|\bread\s+-[a-zA-Z]*[apd]|\$\{!",
+    re.M,
+)
+_SHOWN = 4_000
+
+
+def work(job: Job) -> Result:
+    parameters, grant = job.parameters, job.grant
+    refused = refusal(parameters, grant)
+    if refused:
+        raise ExecutionError(
+            refused, "refused", "The operator of the server says with --allow-exec what it may run."
+        )
+    command = parameters.text("command")
+    working_dir = paths.folder(grant, parameters.text("working_dir", ""))
+    seconds = min(parameters.number("timeout", _SECONDS), grant.seconds)
+    with scratch(working_dir, job.run) as place:
+        env = {
+            **grant.environment(own_environment(parameters)),
+            "SCRATCH": str(place),
+            "PWD": str(working_dir),
+        }
+        finished = run_process(
+            _arguments(command, parameters.flag("shell", True)),
+            cwd=working_dir,
+            env=env,
+            seconds=seconds,
+            limits=(grant.stdout_bytes, grant.stderr_bytes),
+            stop=job.stop,
+            capture=parameters.flag("capture_output", True),
+        )
+        result: Result = {
+            **streams(finished.stdout, finished.stderr),
+            "exit_code": finished.exit_code,
+            "success": finished.exit_code == 0,
+            "command_executed": command if len(command) <= _SHOWN else f"{command[:_SHOWN]}...",
+        }
+        if finished.stopped:
+            raise ExecutionError("the command was stopped before it had ended", "interrupted")
+        if finished.timed_out:
+            return {**result, "timed_out": True, "success": False}
+        declared = parameters.mapping("outputs")
+        if declared:
+            result["outputs"] = read_outputs(declared, grant, working_dir, env)
+        return result
+
+
+def own_environment(parameters: Parameters) -> dict[str, str]:
+    """The variables that the action itself sets."""
+    found = {}
+    for name, value in parameters.mapping("env").items():
+        if not _NAME.fullmatch(name) or isinstance(value, (dict, list)) or "\0" in str(value):
+            raise ExecutionError(f"`env` can't set {shortened(name, 60)} to {shortened(value, 60)}")
+        found[name] = _text(value)
+    return found
+
+
+def _text(value: Json) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def _arguments(command: str, in_shell: bool) -> list[str]:
+    if in_shell:
+        bash = shutil.which("bash") if _BASH_ONLY.search(command) else None
+        return [bash or "/bin/sh", "-c", command]
+    try:
+        words = shlex.split(command)
+    except ValueError as error:
+        raise ExecutionError(f"the command can't be split into words: {error}") from None
+    if not words:
+        raise ExecutionError("the command is empty")
+    return words
+
+
+def refusal(parameters: Parameters, grant: Grant) -> str:
+    command = parameters.text("command")
+    if "\0" in command:
+        return "the command has a NUL character in it"
+    why = grant.refusal(command)
+    if not why and grant.commands is not None:
+        foreign = [name for name in parameters.mapping("env") if name not in grant.env]
+        if foreign:
+            return f"it sets {', '.join(foreign)} in the environment, which the operator did not name"
+    return why
+
+
+EXECUTOR = Executor("shell", work, refusal)

@@ -1,0 +1,18 @@
+"""An object, written to a JSON file."""
+
+from __future__ import annotations
+
+from wfc_runtime.execute import paths
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Result, covered
+from wfc_runtime.execute.json_files import write_object
+
+
+def work(job: Job) -> Result:
+    if "data" not in job.parameters and "state" not in job.parameters:
+        raise ExecutionError("`data` is missing")
+    place = paths.locate(job.grant, job.parameters.path("path"))
+    _, size = write_object(job, place, job.parameters.mapping("data", "state"))
+    return {"path": str(place), "size_bytes": size, "success": True}
+
+
+EXECUTOR = Executor("write_json_state", work, covered)
