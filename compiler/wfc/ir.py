@@ -116,6 +116,8 @@ class Chart:
     description: str
     fields: list[FieldInfo]
     root: Region
+    secrets: tuple[str, ...] = ()
+    """Fields whose values are hidden wherever a run is shown."""
 
     def states(self) -> Iterator[State]:
         return self.root.walk()
@@ -145,7 +147,10 @@ def dump(module: Module) -> str:
     lines = [f"workflow {module.name} {module.version}"]
     for chart in module.charts:
         lines += ["", f"chart {chart.name}"]
-        lines += [f"  input {name}: {decl.read_type}" for name, decl in chart.inputs.items()]
+        lines += [
+            f"  input {name}: {decl.read_type}{' secret' if decl.holds_secret() else ''}"
+            for name, decl in chart.inputs.items()
+        ]
         for info in chart.fields:
             start = f" = {json.dumps(info.default, ensure_ascii=False)}" if info.initial else ""
             lines.append(f"  field {info.name}: {info.type}{start}")

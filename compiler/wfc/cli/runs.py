@@ -78,7 +78,7 @@ def _listed(reply: dict[str, Any]) -> str:
 @click.pass_obj
 def show(state: Path | None, run: str, as_json: bool) -> None:
     """Show a run: its status, what it waits for or what came of it."""
-    _print(_call(state, lambda service: service.status(run)), as_json, _shown)
+    _print(_call(state, lambda service: service.status(run, masked=True)), as_json, _shown)
 
 
 def _shown(reply: dict[str, Any]) -> str:

@@ -66,6 +66,11 @@ class InputDecl(Shape):
     required = Field(BOOLEAN, "Whether a run can't start without it.", default=False)
     default = Field(ANYTHING, "The value where none is given.")
     description = Field(WORD, "What it is for; shown to whoever starts a run.")
+    secret = Field(
+        BOOLEAN,
+        "Whether the value is hidden wherever a run is shown: history, state, errors and logs.",
+        default=False,
+    )
     validation = Field(
         Nested(lambda: Validation, "a mapping of validation rules"), "What the value must satisfy."
     )
@@ -89,6 +94,17 @@ class InputDecl(Shape):
     @property
     def is_required(self) -> bool:
         return bool(self.setting("required"))
+
+    @property
+    def is_secret(self) -> bool:
+        return bool(self.setting("secret"))
+
+    def holds_secret(self, *path: str | int | None) -> bool:
+        """Whether it, or something declared inside it, is a secret; or what a path in it leads to."""
+        inside: dict[str, InputDecl] = self.rule("properties") or {}
+        if self.is_secret or not path or not isinstance(path[0], str):
+            return self.is_secret or any(decl.holds_secret() for decl in inside.values())
+        return path[0] in inside and inside[path[0]].holds_secret(*path[1:])
 
     def rule(self, name: str) -> Any:
         """The located value of a validation rule, wherever it stands."""

@@ -39,6 +39,8 @@ class ChartWriter:
         initial = {field.name: field.default for field in self.chart.fields if field.initial}
         if initial:
             lines.append(print_assignment("initial", initial, 1))
+        if self.chart.secrets:
+            lines.append(print_assignment("secrets", Tuple(self.chart.secrets), 1))
         lines += ["", *self._region(self.chart.root, 1), "", _ENDINGS, *self._steps()]
         return "\n".join(lines)
 

@@ -82,6 +82,8 @@ class InputModels:
             calls.append(Call("one_of", tuple(enum)))
         if decl.kind == "object" and decl.rule_value("required_keys"):
             calls.append(Call("with_keys", tuple(decl.rule_value("required_keys"))))
+        if decl.is_secret:
+            calls.append(Call("Secret", ()))
         self.runtime.update(call.name for call in calls)
         return calls
 

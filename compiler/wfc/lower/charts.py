@@ -8,6 +8,7 @@ from wfc.core.types import Type
 from wfc.ir import FINISHED, Chart, FieldInfo, Module
 from wfc.lower.lowering import Lowering
 from wfc.lower.names import machine_name
+from wfc.lower.secrets import secret_fields
 
 
 def lower_workflow(workflow: Workflow) -> Module:
@@ -31,7 +32,15 @@ def _chart(scope: Scope, name: str, title: str, description: str) -> Chart:
     lowering = Lowering(list(scope.walk()))
     lowering.root.initial = lowering.entry_of(scope.block, FINISHED)
     lowering.block(scope.block, FINISHED)
-    return Chart(name, title, scope.declared_inputs, description, state_fields(scope), lowering.root)
+    return Chart(
+        name,
+        title,
+        scope.declared_inputs,
+        description,
+        state_fields(scope),
+        lowering.root,
+        secret_fields(scope),
+    )
 
 
 def state_fields(scope: Scope) -> list[FieldInfo]:

@@ -16,7 +16,7 @@ MACHINE_NAMES = _words("""
     allow_event_without_transition allowed_events atomic_configuration_update bind_events_to
     cancel_event catch_errors_as_events configuration configuration_values current_state current_state_value
     enable_self_transition_entries enabled_events events fields final_states history_values id initial
-    initial_state inputs is_terminated model name on_enter_state on_exit_state prepare raise_ send
+    initial_state inputs is_terminated model name on_enter_state on_exit_state prepare raise_ secrets send
     start_configuration_values start_values state_field states states_map steps validate_disconnected_states
     validate_final_reachability validate_trap_states view
 """)
@@ -42,7 +42,7 @@ RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 
 CLASS_NAMES = _words("""
     Annotated Any Ask Assign Begin ChoiceAnswer ConfirmAnswer Delay DelegateResult FailedChild Field Fields InfoAnswer
-    Inputs Literal Machine NotRequired Retry Return ShellResult Spawn State TextAnswer TypedDict WORKFLOW
+    Inputs Literal Machine NotRequired Retry Return Secret ShellResult Spawn State TextAnswer TypedDict WORKFLOW
     WaitResult Workflow WorkflowInputs WorkflowObject WorkflowState
 """)
 """What a machine may not be called: names that a generated module imports or defines itself."""

@@ -74,6 +74,7 @@ _MODULES = (
     "prompt_injection",
     "dynamic_dispatch",
     "sandbox_escape",
+    "useless_secret",
     "unbounded_fanout",
     "stale_output",
     "edited_output",

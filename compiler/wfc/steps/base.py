@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from wfc.core import types
 from wfc.core.fields import (
+    BOOLEAN,
     CONDITION,
     COUNT,
     DELAY,
@@ -138,6 +139,11 @@ class Keeping(Step):
     """A step whose result can be kept."""
 
     output_to = Field(NAME, "The state field that gets the result.", example="test_results")
+    secret = Field(
+        BOOLEAN,
+        "Whether what it keeps is hidden wherever a run is shown: history, state, errors and logs.",
+        default=False,
+    )
 
     def result_type(self) -> Type:
         return types.ANY

@@ -31,6 +31,7 @@ class Condition(Keeping, Fallible):
     ```
     """
 
+    without = ("secret",)
     kind = "condition"
     label = "a condition step"
 

@@ -24,6 +24,7 @@ class Wait(Answered):
     ```
     """
 
+    without = ("secret",)
     kind = "wait"
     label = "a wait step"
     color = "time"

@@ -7,6 +7,7 @@ from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.chart import Machine, WorkflowInputs, WorkflowObject, WorkflowState
 from wfc_runtime.machine.effects import Assign, Begin, Delay, Effect, Retry, Return
 from wfc_runtime.machine.guards import at_most, ok, otherwise, when
+from wfc_runtime.machine.masking import Secret
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.validators import one_of, with_keys
 from wfc_runtime.machine.workflow import Workflow
@@ -21,6 +22,7 @@ __all__ = [
     "Machine",
     "Retry",
     "Return",
+    "Secret",
     "Spawn",
     "State",
     "Workflow",

@@ -92,7 +92,8 @@ class Ask(Effect):
     def _accept(self, run: Run, visit: str, result: Json) -> None:
         pending = run.snapshot.pending[visit]
         try:
-            problems = validation.problems(result, self.schema(pending))
+            quoted = self.writes not in run.structure.secrets
+            problems = validation.problems(result, self.schema(pending), quoted)
         except validation.UnusableSchemaError as error:
             run.fail(pending.state, StepError("result_schema", str(error)), retry=False)
             return
@@ -100,7 +101,7 @@ class Ask(Effect):
             run.complete(visit, result, "submit")
             return
         pending.misfits += 1
-        told = "; ".join(problems)
+        told = run.snapshot.mask.message("; ".join(problems))
         allowed = self.retry.max_attempts if self.retry else run.limits.misfits
         if pending.misfits < allowed:
             left = "one" if allowed - pending.misfits == 1 else str(allowed - pending.misfits)

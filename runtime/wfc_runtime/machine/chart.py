@@ -54,6 +54,8 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     inputs: ClassVar[type[WorkflowInputs]]
     fields: ClassVar[type[WorkflowState]]
     initial: ClassVar[Mapping[str, Json]] = {}
+    secrets: ClassVar[tuple[str, ...]] = ()
+    """Fields whose values are hidden wherever a run is shown."""
     steps: ClassVar[Mapping[str, Effect]] = {}
 
     def on_enter_state(self, target: State) -> None:

@@ -22,6 +22,8 @@ class Start(Event):
     inputs: dict[str, Json] = field(default_factory=dict)
     """Complete and checked: what `check_inputs` gave."""
     scope: dict[str, Json] = field(default_factory=dict)
+    secrets: tuple[str, ...] = ()
+    """Values that whoever starts it knows to be secrets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -42,6 +44,8 @@ class ChildEnded(Event):
     visit: str
     index: int
     result: dict[str, Json]
+    secrets: tuple[str, ...] = ()
+    """Values that the child knew to be secrets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -76,5 +80,9 @@ class Outcome:
     """The ids of children whose results nobody waits for any more: to be cancelled."""
     notes: list[dict[str, Json]] = field(default_factory=list)
     """Failures that were retried or recovered from."""
+    secrets: tuple[str, ...] = ()
+    """All values that are known to be secrets, also where the snapshot has forgotten them."""
+    forgotten: list[str] = field(default_factory=list)
+    """Fields that no longer hold their secrets, now that the run has ended."""
     refusal: RefusedError | None = None
     """The result did not fit. The snapshot counts that, so it is to be kept."""

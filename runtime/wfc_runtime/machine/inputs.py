@@ -14,6 +14,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError, StepError
 from wfc_runtime.machine.chart import Machine, WorkflowInputs
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.masking import is_secret_place
 from wfc_runtime.machine.plain import NotPlainError, check_plain
 from wfc_runtime.machine.schema import describe
 
@@ -91,6 +92,8 @@ def _problem(error: ErrorDetails, model: type[WorkflowInputs]) -> str:
         return f"{place} is not an input" + (f"; did you mean `{near[0]}`?" if near else "")
     if kind in ("string_too_short", "string_too_long"):
         return f"{place} {_demand(error)}; it has {len(error['input'])}"
+    if is_secret_place(model, error["loc"]):
+        return f"{place} {_demand(error)}; what it is, is a secret"
     return f"{place} {_demand(error)}, not {describe(error['input'])}"
 
 

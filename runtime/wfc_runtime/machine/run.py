@@ -11,6 +11,7 @@ from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.masking import texts_in
 from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.structure import Structure
@@ -166,7 +167,7 @@ class Run:
             return
         self._failed.add(state)
         self.drop(state)
-        record = error.record(self.visit_of(state))
+        record = self._record(state, error)
         attempts = self.snapshot.attempts
         if retry and self.will_retry(state):
             attempts[state] = attempts.get(state, 0) + 1
@@ -183,8 +184,13 @@ class Run:
     def _end(self, state: str, error: StepError) -> None:
         """The run fails, and nothing else moves before it has."""
         self._halted = True
-        self.snapshot.error = error.record(self.visit_of(state))
+        self.snapshot.error = self._record(state, error)
         self.mover.raise_("fail")
+
+    def _record(self, state: str, error: StepError) -> dict[str, Json]:
+        """As replies, results and history show it: messages may quote what was being worked on."""
+        record = error.record(self.visit_of(state))
+        return {**record, "message": self.snapshot.mask.message(record["message"])}
 
     # -- values ----------------------------------------------------------------
 
@@ -228,6 +234,9 @@ class Run:
 
     def write(self, values: dict[str, Json]) -> None:
         """All of them or, where the state would grow too large, none."""
+        secrets = [name for name in values if name in self.structure.secrets]
+        self.snapshot.learn(text for name in secrets for text in texts_in(values[name]))
+        self.snapshot.hidden = list(dict.fromkeys([*self.snapshot.hidden, *secrets]))
         state, size = self.snapshot.state, self.snapshot.size
         written = {**state, **values}
         for name, value in values.items():

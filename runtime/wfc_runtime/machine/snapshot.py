@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any, Self
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import SnapshotError
+from wfc_runtime.machine.masking import HIDDEN, LEAST, Mask, mask_of
 from wfc_runtime.machine.plain import to_text
 
 FORMAT = 1
@@ -82,6 +84,28 @@ class Snapshot:
     pending: dict[str, Pending] = field(default_factory=dict)
     result: Json = None
     error: dict[str, Json] | None = None
+    secrets: list[str] = field(default_factory=list)
+    """Values to be hidden in whatever is kept or shown beside this snapshot. Replaced, never changed in place."""
+    hidden: list[str] = field(default_factory=list)
+    """Fields of the state whose values are secrets."""
+
+    @property
+    def mask(self) -> Mask:
+        return mask_of(tuple(self.secrets))
+
+    def learn(self, values: Iterable[str]) -> None:
+        """Values that are secrets from now on."""
+        new = [value for value in values if len(value) >= LEAST and value not in self.secrets]
+        if new:
+            self.secrets = [*self.secrets, *dict.fromkeys(new)]
+
+    @property
+    def shown_state(self) -> dict[str, Json]:
+        """The state as anybody may see it."""
+        return {
+            name: HIDDEN if name in self.hidden else self.mask.value(value)
+            for name, value in self.state.items()
+        }
 
     @property
     def due(self) -> float | None:
@@ -105,6 +129,8 @@ class Snapshot:
             {visit: pending.copy() for visit, pending in self.pending.items()},
             self.result,
             self.error,
+            self.secrets,
+            self.hidden,
         )
 
     def to_json(self, with_state: bool = True) -> str:
@@ -147,4 +173,15 @@ class Snapshot:
         return snapshot
 
 
-_SNAPSHOT_FIELDS = ("configuration", "inputs", "state", "scope", "visits", "loops", "attempts", "error")
+_SNAPSHOT_FIELDS = (
+    "configuration",
+    "inputs",
+    "state",
+    "scope",
+    "visits",
+    "loops",
+    "attempts",
+    "error",
+    "secrets",
+    "hidden",
+)

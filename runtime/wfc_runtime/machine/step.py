@@ -11,6 +11,7 @@ from wfc_runtime.machine.chart import Machine
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
 from wfc_runtime.machine.legality import Legality
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.masking import hide_inputs, secrets_in
 from wfc_runtime.machine.mover import Mover
 from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.run import Run
@@ -36,6 +37,7 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
             raise RefusedError("not_started", "the run has not been started")
         initial = json.loads(json.dumps(dict(structure.initial_values)))
         snapshot = Snapshot(inputs=event.inputs, scope=event.scope, state=initial, size=size_of(initial))
+        snapshot.learn([*event.secrets, *secrets_in(structure.inputs, event.inputs)])
         run = Run(structure, snapshot, event, limits)
         mover = run.mover = Mover(structure, run, [])
         mover.start()
@@ -71,7 +73,8 @@ def _happen(run: Run, event: Event) -> None:
         case Clock():
             _clock(run, event.at)
         case Cancel():
-            run.snapshot.error = {"code": "cancelled", "message": event.reason or NO_REASON}
+            reason = run.snapshot.mask.message(event.reason)
+            run.snapshot.error = {"code": "cancelled", "message": reason or NO_REASON}
             run.mover.raise_("cancel")
 
 
@@ -95,6 +98,7 @@ def _why_not(run: Run, visit: str) -> str:
 
 def _child_ended(run: Run, event: ChildEnded) -> None:
     _check_pending(run, event.visit)
+    run.snapshot.learn(event.secrets)
     pending = run.snapshot.pending
     _spawn(run, event.visit).ended(run, event.visit, event.index, event.result)
     # The room that it leaves may be what another visit's queue waits for.
@@ -122,8 +126,10 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     snapshot = run.snapshot
     snapshot.configuration = configuration
     snapshot.status = next((name for name in configuration if name in ENDINGS), "running")
+    run.outcome.secrets = tuple(snapshot.secrets)
     if snapshot.status == "running":
         return run.outcome
+    _forget_secrets(run)
     if snapshot.status == "completed":
         snapshot.error = None
         snapshot.result = snapshot.result if run.returned else snapshot.state
@@ -132,3 +138,17 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     # The parent has the results of earlier items too.
     snapshot.scope = {name: value for name, value in snapshot.scope.items() if name != "previous"}
     return run.outcome
+
+
+def _forget_secrets(run: Run) -> None:
+    """A run that has ended needs them no more. What it returns is its author's decision, and stays."""
+    snapshot = run.snapshot
+    if not snapshot.secrets and not snapshot.hidden:
+        return
+    shown = snapshot.shown_state
+    run.outcome.forgotten = [name for name in shown if shown[name] is not snapshot.state[name]]
+    snapshot.state, snapshot.size = shown, size_of(shown)
+    snapshot.inputs = snapshot.mask.value(hide_inputs(run.structure.inputs, snapshot.inputs))
+    snapshot.scope = snapshot.mask.value(snapshot.scope)
+    if snapshot.mask.value(snapshot.result) is snapshot.result:
+        snapshot.secrets = []

@@ -63,6 +63,8 @@ class Structure:
     def __init__(self, machine: type[Machine[Any, Any]]) -> None:
         self.steps: Mapping[str, Effect] = machine.steps
         self.initial_values = machine.initial
+        self.inputs = machine.inputs
+        self.secrets = machine.secrets
         self.nodes: dict[str, Node] = {}
         for order, state in enumerate(machine.states_map.values()):
             parent = self.nodes[state.parent.id] if state.parent else None

@@ -15,8 +15,8 @@ _SHOWN = 10
 _MAX_PATTERN = 2_000
 
 
-def problems(value: Json, schema: Json) -> list[str]:
-    """Why a value does not fit a schema, each with its place; empty where it fits."""
+def problems(value: Json, schema: Json, quoted: bool = True) -> list[str]:
+    """Why a value does not fit a schema, each with its place; empty where it fits. A secret is not to be quoted."""
     if schema is None or surely_fits(value, schema):
         return []
     try:
@@ -25,7 +25,15 @@ def problems(value: Json, schema: Json) -> list[str]:
         # An address that nobody fetches, a schema that holds itself: whatever it is, the step's author has to know.
         raise UnusableSchemaError(f"the result_schema can't be used: {str(error)[:300]}") from error
     found.sort(key=lambda error: [str(part) for part in error.absolute_path])
-    return [f"{_place(error.absolute_path)}{_shortened(error.message)}" for error in found[:_SHOWN]]
+    return [
+        f"{_place(error.absolute_path)}{_shortened(error.message) if quoted else _demand(error)}"
+        for error in found[:_SHOWN]
+    ]
+
+
+def _demand(error: Any) -> str:
+    demand = _shortened(to_text(error.validator_value))
+    return f"does not fit `{error.validator}`, which is {demand}"
 
 
 def _place(path: Any) -> str:

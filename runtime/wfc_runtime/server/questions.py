@@ -55,6 +55,9 @@ def question_in(reply: Reply, step_id: str | None = None) -> Question | None:
 
 def _fits_a_form(schema: dict[str, Json]) -> bool:
     fields = schema.get("properties", {}).values()
+    # The protocol forbids to ask for secrets in forms.
+    if schema.get("writeOnly"):
+        return False
     return bool(fields) and all(one.get("type") in _SIMPLE for one in fields)
 
 

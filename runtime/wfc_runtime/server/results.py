@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import logging
+import traceback
 
 from mcp_types import CallToolResult, TextContent
 
@@ -27,8 +28,9 @@ def to_error(tool: str, error: WfcError) -> CallToolResult:
 
 
 def to_failure(tool: str, error: Exception) -> CallToolResult:
-    """A mistake of ours: what it was goes to the log."""
-    _log.error("%s failed", tool, exc_info=error)
+    """A mistake of ours: where it was goes to the log. What the exception says may quote what was worked on."""
+    frames = "".join(traceback.format_tb(error.__traceback__))
+    _log.error("%s failed: %s at\n%s", tool, type(error).__qualname__, frames)
     return _error(
         f"{tool}: wfc itself failed ({type(error).__name__}); the server's log says where. Next: "
         "get_workflow_status(workflow_id=...) shows where a run is, list_runs() which are open."

@@ -11,6 +11,7 @@ from wfc_runtime.machine.chart import Machine
 from wfc_runtime.machine.events import Child
 from wfc_runtime.machine.inputs import bind_item, check_inputs
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.masking import secrets_in
 from wfc_runtime.registry import Module
 from wfc_runtime.service.brief import brief_machine, brief_text
 
@@ -21,6 +22,8 @@ AnyMachine = type[Machine[Any, Any]]
 class Beginning:
     machine: AnyMachine
     inputs: dict[str, Json]
+    secrets: tuple[str, ...] = ()
+    """Secrets of a task that is one brief: its inputs have become text."""
 
 
 def machine_of(module: Module, task: str | None, agent: str | None) -> AnyMachine:
@@ -46,5 +49,6 @@ def begin_child(module: Module, child: Child, limits: Limits) -> Beginning:
         raise StepError(error.code, error.message, error.hint) from None
     if child.task is not None and child.agent is not None and is_briefed(child.agent):
         text = brief_text(child.task, task, inputs, child.scope)
-        return Beginning(brief_machine(task, child.agent), {"instructions": text})
+        secrets = tuple(secrets_in(task.inputs, inputs))
+        return Beginning(brief_machine(task, child.agent), {"instructions": text}, secrets)
     return Beginning(task, inputs)

@@ -12,8 +12,10 @@ from typing import Any
 from wfc_runtime.contract import Json
 from wfc_runtime.machine.effects import Action
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
+from wfc_runtime.machine.masking import NO_MASK, Mask
 from wfc_runtime.machine.plain import size_of, to_text
 from wfc_runtime.machine.snapshot import Pending
+from wfc_runtime.service.cover import Cover
 from wfc_runtime.store.records import HistoryRow
 
 _KINDS: dict[type[Event], str] = {
@@ -33,11 +35,13 @@ def event_kind(event: Event, outcome: Outcome) -> str:
     return "refused" if outcome.refusal is not None else _KINDS[type(event)]
 
 
-def event_data(event: Event, outcome: Outcome, more: Mapping[str, Json]) -> str:
-    """What the history keeps of an event and its outcome, as JSON."""
-    kept = kept_fields(event, outcome)
-    written = {name: _short(value) for name, value in outcome.written.items() if name not in kept}
-    data: dict[str, Json] = {**_given(event, outcome), **more}
+def event_data(event: Event, outcome: Outcome, more: Mapping[str, Json], cover: Cover) -> str:
+    """What the history keeps of an event and its outcome, as JSON, with secrets hidden."""
+    kept = kept_fields(event, outcome, cover)
+    written = {
+        name: _short(cover.field(name, value)) for name, value in outcome.written.items() if name not in kept
+    }
+    data: dict[str, Json] = {**_given(event, outcome, cover), **more}
     for name, value in (
         ("kept_as", kept),
         ("written", written),
@@ -55,29 +59,32 @@ def event_data(event: Event, outcome: Outcome, more: Mapping[str, Json]) -> str:
     return to_text(data)
 
 
-def kept_fields(event: Event, outcome: Outcome) -> list[str]:
-    """The fields that got the submitted result as it came."""
-    if not isinstance(event, Submit):
+def kept_fields(event: Event, outcome: Outcome, cover: Cover) -> list[str]:
+    """The fields that got the submitted result as it came, and as the history has it."""
+    if not isinstance(event, Submit) or cover.result(event) is not event.result:
         return []
     return [name for name, value in outcome.written.items() if value is event.result]
 
 
-def _given(event: Event, outcome: Outcome) -> dict[str, Json]:
+def _given(event: Event, outcome: Outcome, cover: Cover) -> dict[str, Json]:
     if outcome.refusal is not None:
         return {"refusal": outcome.refusal.message}
     match event:
         case Start():
             scope = {name: value for name, value in event.scope.items() if name != "previous"}
-            return {"inputs": event.inputs, **({"scope": scope} if scope else {})}
+            return {"inputs": cover.inputs(event), **({"scope": cover.value(scope)} if scope else {})}
         case Submit():
-            return {"result": event.result}
+            shown = cover.result(event)
+            if shown is event.result:
+                return {"result": shown}
+            return {"result": shown, "answer": answer_digest(event.id, event.result)}
         case ChildEnded():
             return {
                 "index": event.index,
                 **({"error": event.result["error"]} if "error" in event.result else {}),
             }
         case Cancel():
-            return {"reason": event.reason}
+            return {"reason": cover.value(event.reason)}
     return {}
 
 
@@ -86,17 +93,25 @@ def _short(value: Json) -> Json:
     return value if size <= _WHOLE else {"bytes": size}
 
 
-def action_digest(action: Action) -> str:
-    """Names what was shown, so that an answer is bound to it."""
-    return sha256(to_text([action.type, action.parameters]).encode()).hexdigest()[:32]
+def action_digest(action: Action, mask: Mask = NO_MASK) -> str:
+    """Names what was shown, so that an answer is bound to it. Nobody is to guess a secret from it."""
+    shown = to_text([action.type, mask.value(action.parameters)])
+    return sha256(shown.encode()).hexdigest()[:32]
 
 
-def same_result(one: Json, other: Json) -> bool:
-    """Whether two results are the same JSON, whatever the order of keys. 1, 1.0 and true are not the same."""
+def same_result(data: Mapping[str, Json], event_id: str, result: Json) -> bool:
+    """Whether a result is the recorded one, whatever the order of keys. 1, 1.0 and true are not the same."""
     try:
-        return json.dumps(one, sort_keys=True) == json.dumps(other, sort_keys=True)
+        if "answer" in data:
+            return bool(data["answer"] == answer_digest(event_id, result))
+        return json.dumps(data.get("result"), sort_keys=True) == json.dumps(result, sort_keys=True)
     except (TypeError, ValueError, RecursionError):
         return False
+
+
+def answer_digest(event_id: str, result: Json) -> str:
+    """Knows a result again that is not to be kept. No two events have the same digest of the same result."""
+    return sha256(f"{event_id}\0{json.dumps(result, sort_keys=True)}".encode()).hexdigest()[:32]
 
 
 def pack_told(shown: dict[str, Json]) -> bytes:
@@ -121,6 +136,7 @@ def timestamp(at: float) -> str:
 def shown_event(row: HistoryRow) -> dict[str, Any]:
     """An event as the history is read."""
     data = json.loads(row.data)
+    data.pop("answer", None)
     event: dict[str, Any] = {"seq": row.seq, "at": timestamp(row.at), "event": row.kind}
     if row.visit is not None:
         event["step_id"] = row.visit

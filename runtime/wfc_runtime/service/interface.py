@@ -32,8 +32,9 @@ class Service(Protocol):
     def next_step(self, run: str) -> Reply:
         """What a run asks for now: for whoever works a child, and whenever a wait is over."""
 
-    def status(self, run: str) -> Reply:
-        """Like `next_step`, with the workflow's name and how far it is."""
+    def status(self, run: str, *, masked: bool = False) -> Reply:
+        """Like `next_step`, with the workflow's name and how far it is. Whoever only looks gets it with secrets
+        masked; whoever does the action needs them."""
 
     def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
         """The named fields; without names, which fields there are and how large."""

@@ -74,7 +74,8 @@ def state_reply(row: RunRow, snapshot: Snapshot, fields: Sequence[str] | None) -
         names = ", ".join(f"`{str(name)[:100]}`" for name in missing[:10])
         there = ", ".join(snapshot.state) or "none"
         raise NotFoundError("unknown_field", f"the state has no {names}", f"{guess}Written so far: {there}.")
-    return {**reply, "state": {name: snapshot.state[name] for name in fields}}
+    shown = snapshot.shown_state
+    return {**reply, "state": {name: shown[name] for name in fields}}
 
 
 def history_reply(row: RunRow, events: list[HistoryRow], after: int) -> Reply:

@@ -33,6 +33,10 @@ def pending_reply(subject: Subject, machine: AnyMachine, pending: Mapping[str, P
     """What the run waits for, as of the moment `at`."""
     found = {visit: machine.steps[one.state].action(one) for visit, one in pending.items()}
     actions = [_action(visit, action, pending[visit], at) for visit, action in found.items()]
+    for action, one in zip(actions, pending.values(), strict=True):
+        if machine.steps[one.state].writes in machine.secrets:
+            # A client must not show or keep it either.
+            action["result_schema"] = {**action.get("result_schema", {}), "writeOnly": True}
     shown: Reply = {"action": actions[0]} if len(actions) == 1 else {"actions": actions}
     return {
         "workflow_id": subject.id,

@@ -78,8 +78,12 @@ class SqliteService(Service):
     def next_step(self, run: str) -> Reply:
         return self._look(run, reply_to)
 
-    def status(self, run: str) -> Reply:
-        return self._look(run, lambda active, at: with_progress(reply_to(active, at), active.row, active.now))
+    def status(self, run: str, *, masked: bool = False) -> Reply:
+        def view(active: Active, at: float) -> Reply:
+            reply = with_progress(reply_to(active, at), active.row, active.now)
+            return dict(active.now.mask.value(reply)) if masked else reply
+
+        return self._look(run, view)
 
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
         run = check_run_id(run)

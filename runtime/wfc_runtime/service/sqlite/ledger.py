@@ -13,6 +13,7 @@ from wfc_runtime.machine.plain import to_text
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of
+from wfc_runtime.service.cover import Cover
 from wfc_runtime.service.history import event_data, event_kind, kept_fields
 from wfc_runtime.service.sqlite.cache import SnapshotCache
 from wfc_runtime.service.sqlite.definitions import pinned_machine, pinned_module
@@ -90,11 +91,13 @@ class Ledger:
         self, active: Active, event: Event, outcome: Outcome, visit: str | None, more: Mapping[str, Json]
     ) -> HistoryRow:
         """An event that a run has worked through."""
+        cover = Cover(active.machine, active.snapshot, outcome)
         active.snapshot = outcome.snapshot
-        kept = kept_fields(event, outcome)
+        kept = kept_fields(event, outcome, cover)
         for name in outcome.written:
             active.written[name] = active.row.version + 1 if name in kept else None
-        kind, data = event_kind(event, outcome), event_data(event, outcome, more)
+        active.written.update(dict.fromkeys(outcome.forgotten))
+        kind, data = event_kind(event, outcome), event_data(event, outcome, more, cover)
         actor = None if isinstance(event, Clock) else self.actor
         return self._enter(active.row, active.now, HistoryRow(0, self.at, kind, data, visit, actor))
 

@@ -8,7 +8,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.machine.effects import Action
 from wfc_runtime.machine.events import Submit
-from wfc_runtime.machine.snapshot import Pending
+from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.service.history import action_digest, pack_told, same_result, unpack_told
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import Subject, ended_reply, pending_reply, reply_of, shown_pending
@@ -30,7 +30,7 @@ def submit(work: Work, active: Active, step_id: str, result: Json) -> Reply | Wf
         raise _with_way_on(active, refused, work.at) from None
     if work.refusal is not None:
         return _with_way_on(active, work.refusal, work.at)
-    entry.told = pack_told(shown_pending(active.now.pending))
+    entry.told = pack_told(active.now.mask.value(shown_pending(active.now.pending)))
     return reply_to(active, work.at)
 
 
@@ -40,7 +40,7 @@ def _answer(work: Work, active: Active, step_id: str, result: Json) -> HistoryRo
     if pending is None or pending.resume_at is None or pending.resume_at > work.at:
         work.catch_up(active)
         pending = active.now.pending.get(step_id)
-    shown = {} if pending is None else {"shown": action_digest(_action(active, pending))}
+    shown = {} if pending is None else {"shown": action_digest(_action(active, pending), active.now.mask)}
     event = Submit(at=work.at, id=active.next_event_id, visit=step_id, result=result)
     return work.apply(active, event, step_id, shown)
 
@@ -51,17 +51,24 @@ def _action(active: Active, pending: Pending) -> Action:
 
 def _again(active: Active, answered: HistoryRow, result: Json) -> Reply:
     """The same answer gets the same reply. Another one comes too late."""
-    if not same_result(json.loads(answered.data).get("result"), result):
+    if not same_result(json.loads(answered.data), f"{active.row.id}/{answered.seq}", result):
         raise RefusedError(
             "answered", f"`{answered.visit}` has been answered, with another result; that one stands"
         )
-    told = unpack_told(answered.told or b"")
+    told = _with_secrets(unpack_told(answered.told or b""), active.now)
     subject = subject_of(active)
     return (
         pending_reply(subject, active.machine, told, answered.at)
         if told
         else ended_reply(subject, active.now)
     )
+
+
+def _with_secrets(told: dict[str, Pending], now: Snapshot) -> dict[str, Pending]:
+    """The history keeps no secrets; the action that is still pending has them."""
+    if not now.secrets:
+        return told
+    return {visit: one if one.children else now.pending.get(visit, one) for visit, one in told.items()}
 
 
 def _with_way_on(active: Active, refused: RefusedError, at: float) -> RefusedError:

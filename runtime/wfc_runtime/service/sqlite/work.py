@@ -81,7 +81,8 @@ class Work:
                 if active.now.status == "completed"
                 else {"error": active.now.error}
             )
-            self._todo.append(partial(self._tell_parent, active.row, active.parent, ended))
+            tell = partial(self._tell_parent, active.row, active.parent, ended, outcome.secrets)
+            self._todo.append(tell)
         return entry
 
     # -- time ------------------------------------------------------------------
@@ -138,7 +139,13 @@ class Work:
             agent=child.agent,
         )
         active = self.ledger.create(row, module, parent)
-        start = Start(at=self.at, id=active.next_event_id, inputs=beginning.inputs, scope=child.scope)
+        start = Start(
+            at=self.at,
+            id=active.next_event_id,
+            inputs=beginning.inputs,
+            scope=child.scope,
+            secrets=(*parent.now.secrets, *beginning.secrets),
+        )
         self._step(active, start)
 
     def _stop(self, run_id: str, reason: str) -> None:
@@ -162,7 +169,13 @@ class Work:
         self._todo += [partial(self._stop, child, _STOPPED["cancelled"]) for child in children]
         self._todo.append(partial(self._tell_parent, row, None, {"error": error}))
 
-    def _tell_parent(self, row: RunRow, parent: Active | None, result: dict[str, Json]) -> None:
+    def _tell_parent(
+        self,
+        row: RunRow,
+        parent: Active | None,
+        result: dict[str, Json],
+        secrets: tuple[str, ...] = (),
+    ) -> None:
         if row.visit is None or row.position is None:
             return
         if parent is None:
@@ -172,10 +185,19 @@ class Work:
                 return
             parent = self.ledger.load(found)
         if _waits_for(parent, row.visit, row.position, row.id):
-            self._end_child(parent, row.visit, row.position, result)
+            self._end_child(parent, row.visit, row.position, result, secrets)
 
-    def _end_child(self, parent: Active, visit: str, index: int, result: dict[str, Json]) -> None:
-        event = ChildEnded(at=self.at, id=parent.next_event_id, visit=visit, index=index, result=result)
+    def _end_child(
+        self,
+        parent: Active,
+        visit: str,
+        index: int,
+        result: dict[str, Json],
+        secrets: tuple[str, ...] = (),
+    ) -> None:
+        event = ChildEnded(
+            at=self.at, id=parent.next_event_id, visit=visit, index=index, result=result, secrets=secrets
+        )
         self._step(parent, event, visit)
 
 

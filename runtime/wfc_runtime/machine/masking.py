@@ -1,0 +1,200 @@
+"""Secrets, hidden in whatever is kept or shown of a run.
+
+A value that is marked is hidden where it stands by its name. Where it has become part of another text, it is found by
+what it is, as it stands or in one of the forms in which templates and commands pass values on.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from shlex import quote as shell_quote
+from typing import Any, get_args
+from urllib.parse import quote as url_quote
+
+from pydantic import BaseModel, GetJsonSchemaHandler
+from pydantic.fields import FieldInfo
+from pydantic_core import CoreSchema
+
+from wfc_runtime.contract import Json
+
+HIDDEN = "***"
+LEAST = 6
+"""Shorter values are hidden by their name only: inside other texts they would hide what is no secret."""
+_FRAGMENT = 8
+"""Messages quote beginnings and ends of values: so many characters in a row give a secret away."""
+_FEW = 100
+"""So many forms are looked for one by one, which is quicker."""
+
+
+@dataclass(frozen=True)
+class Secret:
+    """Marks an input whose value is hidden wherever a run is shown."""
+
+    def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        return {**handler(core), "writeOnly": True}
+
+
+class Mask:
+    """Hides some values wherever they occur."""
+
+    def __init__(self, values: Iterable[str]) -> None:
+        self._values = [value for value in dict.fromkeys(values) if len(value) >= LEAST]
+        forms = {form for value in self._values for form in _forms(value) if len(form) >= LEAST}
+        self._forms = sorted(forms, key=lambda form: (-len(form), form))
+        # By their beginnings: however many there are, a text is gone through once.
+        self._by_beginning: dict[str, list[str]] = {}
+        for form in self._forms:
+            self._by_beginning.setdefault(form[:LEAST], []).append(form)
+
+    def text(self, text: str) -> str:
+        if len(self._forms) <= _FEW and not any(form in text for form in self._forms):
+            return text
+        parts, start, at = [], 0, 0
+        while at <= len(text) - LEAST:
+            form = self._form_at(text, at)
+            if form:
+                parts += [text[start:at], HIDDEN]
+                start = at + len(form)
+            at += len(form) or 1
+        return "".join([*parts, text[start:]])
+
+    def _form_at(self, text: str, at: int) -> str:
+        candidates = self._by_beginning.get(text[at : at + LEAST], ())
+        return next((form for form in candidates if text.startswith(form, at)), "")
+
+    def value(self, value: Json) -> Json:
+        """The very same object where nothing in it is hidden."""
+        if not self._forms:
+            return value
+        match value:
+            case str():
+                hidden = self.text(value)
+                return value if hidden == value else hidden
+            case dict():
+                made = {self.text(key): self.value(item) for key, item in value.items()}
+                same = made.keys() == value.keys() and all(made[key] is value[key] for key in made)
+                return value if same else made
+            case list() | tuple():
+                items = [self.value(item) for item in value]
+                return value if all(one is other for one, other in zip(items, value, strict=True)) else items
+            case bool() | None:
+                return value
+        return HIDDEN if str(value) in self._values else value
+
+    def message(self, text: str) -> str:
+        """A message may quote a part of a value: pieces of a secret are hidden too."""
+        if not self._forms:
+            return text
+        text = self.text(text)
+        pieces = {
+            value[at : at + _FRAGMENT] for value in self._values for at in range(len(value) - _FRAGMENT + 1)
+        }
+        hidden = [False] * len(text)
+        for at in range(len(text) - _FRAGMENT + 1):
+            if text[at : at + _FRAGMENT] in pieces:
+                hidden[at : at + _FRAGMENT] = [True] * _FRAGMENT
+        kept = "".join("\0" if hide else char for char, hide in zip(text, hidden, strict=True))
+        return re.sub("\0+", HIDDEN, kept)
+
+
+NO_MASK = Mask(())
+
+
+@lru_cache(maxsize=64)
+def mask_of(values: tuple[str, ...]) -> Mask:
+    return Mask(values) if values else NO_MASK
+
+
+def texts_in(value: Json) -> Iterator[str]:
+    """The values that a secret is made of, as texts. Of keys it is assumed that anybody may know them."""
+    match value:
+        case str():
+            yield value
+        case dict():
+            for item in value.values():
+                yield from texts_in(item)
+        case list() | tuple():
+            for item in value:
+                yield from texts_in(item)
+        case bool() | None:
+            return
+        case _:
+            yield str(value)
+
+
+def _forms(value: str) -> Iterator[str]:
+    """A value as it may stand in a command, a document or an address."""
+    yield value
+    yield value.strip()
+    yield json.dumps(value)[1:-1]
+    yield json.dumps(value, ensure_ascii=False)[1:-1]
+    yield shell_quote(value).strip("'")
+    yield url_quote(value, safe="")
+    data = value.encode("utf-8", "replace")
+    # Where it begins within three bytes decides what base64 makes of it; what its neighbours touch is left out.
+    for shift in range(3):
+        coded = b64encode(b"\0" * shift + data).decode()
+        first = (0, 2, 3)[shift]
+        yield coded[first : len(coded) - (0, 3, 2)[(len(data) + shift) % 3]]
+    # Keys and certificates: a tool prints them line by line.
+    if "\n" in value:
+        yield from (line.strip() for line in value.splitlines())
+
+
+# -- inputs ----------------------------------------------------------------------
+
+
+def hide_inputs(model: type[BaseModel], values: Mapping[str, Json]) -> dict[str, Json]:
+    """Inputs with what is marked hidden, also inside objects."""
+    return {name: _hidden(_fields(model).get(name), value) for name, value in values.items()}
+
+
+def _hidden(field: FieldInfo | None, value: Json) -> Json:
+    if field is None or value is None:
+        return value
+    if _is_secret(field):
+        return HIDDEN
+    inner = _model_in(field.annotation)
+    return hide_inputs(inner, value) if inner is not None and isinstance(value, dict) else value
+
+
+def secrets_in(model: type[BaseModel], values: Mapping[str, Json]) -> Iterator[str]:
+    """The texts of all that is marked."""
+    for name, field in _fields(model).items():
+        value, inner = values.get(name), _model_in(field.annotation)
+        if _is_secret(field):
+            yield from texts_in(value)
+        elif inner is not None and isinstance(value, dict):
+            yield from secrets_in(inner, value)
+
+
+def is_secret_place(model: type[BaseModel], place: tuple[int | str, ...]) -> bool:
+    """Whether a place inside the inputs is part of a secret."""
+    inner: type[BaseModel] | None = model
+    for part in place:
+        field = _fields(inner).get(str(part)) if inner is not None else None
+        if field is not None and _is_secret(field):
+            return True
+        inner = _model_in(field.annotation) if field is not None else inner
+    return False
+
+
+@lru_cache(maxsize=256)
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def _is_secret(field: FieldInfo) -> bool:
+    return any(isinstance(mark, Secret) for mark in field.metadata)
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """The object that an input holds, also where it may be null."""
+    options = (annotation, *get_args(annotation))
+    found = (one for one in options if isinstance(one, type) and issubclass(one, BaseModel))
+    return next(found, None)

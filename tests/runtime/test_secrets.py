@@ -1,0 +1,302 @@
+"""Values marked `secret: true` work in a run, and are nowhere to be read but in its snapshot and its actions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from tests.runtime.support import OK, Box, children, steps
+from wfc_runtime.errors import RefusedError, RequestError
+from wfc_runtime.machine.masking import HIDDEN, Mask, mask_of
+from wfc_runtime.service.sqlite import SqliteService
+
+TOKEN = "tk-9f8e7d6c5b4a"
+PASSWORD = 'correct\'horse "battery"'
+TEXT = """
+name: w
+version: 1.0.0
+inputs:
+  token: {type: string, required: true, secret: true, min_length: 4}
+  account:
+    type: object
+    properties: {user: {type: string}, password: {type: string, secret: true, max_length: 30}}
+steps:
+  - {id: log-in, type: shell, command: "login {{ inputs.token | shquote }}", output_to: out}
+  - id: derive
+    type: set_state
+    needs_state: [out]
+    updates: {header: "Bearer {{ inputs.token | upper }}", copied: "{{ state.out.stdout }}"}
+  - {id: ask, type: prompt, prompt_type: text, message: Code?, output_to: code, secret: true,
+     validation: {pattern: "^[0-9a-z-]+$", max_length: 20}}
+  - id: use
+    type: mcp_call
+    needs_state: [header, code]
+    tool: put
+    parameters: {auth: "{{ state.header }}", code: "{{ state.code.input }}"}
+    output_to: put
+"""
+INPUTS = {"token": TOKEN, "account": {"user": "bob", "password": PASSWORD}}
+ECHOED = {**OK, "stdout": f"hello, your token is {TOKEN}\n"}
+CODE = "code-4711"
+
+
+def work(service: SqliteService) -> tuple[str, list[dict[str, Any]]]:
+    replies = [service.start("w", INPUTS)]
+    run = replies[0]["workflow_id"]
+    replies.append(service.submit(run, "log-in", ECHOED))
+    replies.append(service.submit(run, "ask", {"input": CODE}))
+    return run, replies
+
+
+def stored(box: Box) -> dict[str, str]:
+    """All that the store holds beside snapshots and fields, by table."""
+    connection = box.service.store._read_connection
+    tables = {"history": "run, seq, kind, visit, actor, data", "modules": "text", "runs": "id, pending, due"}
+    found = {
+        name: repr(connection.execute(f"SELECT {what} FROM {name}").fetchall())
+        for name, what in tables.items()
+    }
+    told = [row[0] for row in connection.execute("SELECT told FROM history WHERE told IS NOT NULL")]
+    return {**found, "told": "".join(json.dumps(_unpacked(one)) for one in told)}
+
+
+def _unpacked(told: bytes) -> Any:
+    from wfc_runtime.service.history import unpack_told
+
+    return {visit: one.to_data() for visit, one in unpack_told(told).items()}
+
+
+def test_the_agent_gets_what_it_needs_to_do_the_action(box: Box) -> None:
+    _, (started, asked, used) = work(box.compile(TEXT).service)
+    assert started["action"]["parameters"]["command"] == f"login {TOKEN}"
+    assert asked["action"]["result_schema"]["writeOnly"] is True
+    assert used["action"]["parameters"]["parameters"] == {"auth": f"Bearer {TOKEN.upper()}", "code": CODE}
+
+
+def test_nothing_but_snapshots_and_fields_has_a_secret_in_clear(box: Box) -> None:
+    run, _ = work(box.compile(TEXT).service)
+    for name, text in stored(box).items():
+        for secret in (TOKEN, TOKEN.upper(), "correct", CODE):
+            assert secret not in text, (name, secret)
+    assert HIDDEN in stored(box)["history"]
+    assert HIDDEN in stored(box)["told"]
+    shown = json.dumps(
+        [box.service.history(run), box.service.state(run, ["out", "header", "copied", "code"])]
+    )
+    for secret in (TOKEN, TOKEN.upper(), "correct", CODE):
+        assert secret not in shown
+    started, submitted, asked = box.service.history(run)["events"]
+    assert started["inputs"] == {"token": HIDDEN, "account": {"user": "bob", "password": HIDDEN}}
+    assert submitted["result"]["stdout"] == f"hello, your token is {HIDDEN}\n"
+    assert submitted["written"] == {
+        "out": {**OK, "stdout": f"hello, your token is {HIDDEN}\n"},
+        "header": HIDDEN,
+        "copied": f"hello, your token is {HIDDEN}\n",
+    }
+    assert (asked["result"], asked["written"]) == (HIDDEN, {"code": HIDDEN})
+
+
+def test_whoever_only_looks_at_a_run_sees_its_actions_masked(box: Box) -> None:
+    run, _ = work(box.compile(TEXT).service)
+    action = box.service.status(run, masked=True)["action"]
+    assert action["parameters"]["parameters"]["code"] == HIDDEN
+    assert box.service.status(run)["action"]["parameters"]["parameters"]["code"] == CODE
+
+
+def test_a_run_goes_on_in_another_process_with_its_secrets(box: Box) -> None:
+    run, (*_, used) = work(box.compile(TEXT).service)
+    assert box.restart().next_step(run) == used
+    assert box.service.definition(run)[2].state["out"] == ECHOED
+
+
+def test_a_submit_of_a_secret_that_is_repeated_gets_the_same_reply_and_another_one_is_refused(
+    box: Box,
+) -> None:
+    service = box.compile(TEXT).service
+    run, (_, asked, used) = work(service)
+    assert service.submit(run, "ask", {"input": CODE}) == used
+    with pytest.raises(RefusedError, match="with another result"):
+        service.submit(run, "ask", {"input": "code-4712"})
+    # What is over is told again without the secret: nobody is to do it now.
+    assert service.submit(run, "log-in", ECHOED) == asked
+    with pytest.raises(RefusedError, match="with another result"):
+        service.submit(run, "log-in", {**ECHOED, "stdout": f"hello, your token is {HIDDEN}\n"})
+
+
+def test_a_run_that_has_ended_has_forgotten_its_secrets(box: Box) -> None:
+    service = box.compile(TEXT).service
+    run, _ = work(service)
+    reply = service.submit(run, "use", {"ok": True, "echo": f"{TOKEN} {CODE}"})
+    assert reply["status"] == "completed"
+    assert reply["result"]["put"] == {"ok": True, "echo": f"{HIDDEN} {HIDDEN}"}
+    assert reply["result"]["header"] == HIDDEN
+    box.close()
+    data = box.state.read_bytes()
+    assert not box.state.with_name("state.db-wal").exists()
+    for secret in (TOKEN, TOKEN.upper(), "correct", CODE):
+        assert secret.encode() not in data
+    assert box.service.submit(run, "use", {"ok": True, "echo": f"{TOKEN} {CODE}"}) == reply
+
+
+def test_what_a_workflow_returns_on_purpose_is_returned_and_masked_for_onlookers(box: Box) -> None:
+    text = steps(
+        "{id: r, type: return, value: 'use {{ inputs.token }}'}",
+        head="inputs: {token: {type: string, required: true, secret: true}}",
+    )
+    reply = box.compile(text).service.start("w", {"token": TOKEN})
+    assert reply["result"] == f"use {TOKEN}"
+    assert box.service.status(reply["workflow_id"], masked=True)["result"] == f"use {HIDDEN}"
+    assert TOKEN not in stored(box)["history"]
+
+
+FAILING: dict[str, tuple[str, Callable[[SqliteService, str], Any]]] = {
+    "an expression quotes the beginning": (
+        "{id: a, type: set_state, updates: {x: '{{ inputs.token | parse_json }}'}}",
+        lambda service, run: None,
+    ),
+    "the agent reports it": (
+        "{id: a, type: shell, command: x}",
+        lambda service, run: service.submit(run, "a", {"error": f"could not log in with {LONG}"}),
+    ),
+    "a cancel names it": (
+        "{id: a, type: shell, command: x}",
+        lambda service, run: service.cancel(run, f"{LONG} was wrong"),
+    ),
+}
+LONG = "s3cr3t-" + "0123456789abcdef" * 20
+
+
+@pytest.mark.parametrize("how", FAILING)
+def test_errors_say_what_went_wrong_without_the_secret(box: Box, how: str) -> None:
+    line, fail = FAILING[how]
+    head = "inputs: {token: {type: string, required: true, secret: true}}"
+    service = box.compile(steps(line, head=head)).service
+    run = service.start("w", {"token": LONG})["workflow_id"]
+    fail(service, run)
+    shown = json.dumps([service.status(run), service.history(run)])
+    assert "s3cr3t" not in shown
+    assert "0123456" not in shown
+    assert HIDDEN in shown
+
+
+def test_a_result_that_does_not_fit_is_refused_without_quoting_it(box: Box) -> None:
+    service = box.compile(TEXT).service
+    run = service.start("w", INPUTS)["workflow_id"]
+    service.submit(run, "log-in", OK)
+    for wrong in ("NOT allowed", "x" * 21):
+        with pytest.raises(RefusedError) as caught:
+            service.submit(run, "ask", {"input": wrong})
+        assert wrong[:8] not in str(caught.value)
+    # The third one that does not fit fails the step.
+    service.submit(run, "ask", {"input": 4711})
+    shown = json.dumps([service.history(run), service.status(run)])
+    assert not any(wrong in shown for wrong in ("NOT allowed", "xxxxxxxx", "4711"))
+    assert "does not fit `pattern`, which is" in shown
+
+
+@pytest.mark.parametrize(
+    "inputs",
+    [
+        {"token": 12345678},
+        {"token": "abc"},
+        {"token": TOKEN, "account": {"password": 12345678}},
+        {"token": TOKEN, "account": {"password": "12345678" * 9}},
+    ],
+)
+def test_an_input_that_does_not_fit_is_refused_without_quoting_it(box: Box, inputs: Any) -> None:
+    with pytest.raises(RequestError) as caught:
+        box.compile(TEXT).service.start("w", inputs)
+    assert "abc" not in str(caught.value)
+    assert "12345678" not in str(caught.value)
+
+
+FAMILY = """
+name: w
+version: 1.0.0
+inputs: {token: {type: string, required: true, secret: true}}
+steps:
+  - {id: each, type: foreach, items: [a], task: t, agent: "%AGENT%", output_to: o,
+     with: {n: "{{ item }}", t: "{{ inputs.token }}"}}
+  - {id: show, type: prompt, prompt_type: info, needs_state: [o], message: "Got {{ state.o | tojson }}"}
+tasks:
+  t:
+    inputs: {n: {type: string, required: true}, t: {type: string, required: true}}
+    steps:
+      - {id: s, type: shell, command: "echo {{ inputs.t | shquote }} {{ inputs.n | shquote }}",
+         output_to: mine, secret: true}
+      - {id: r, type: return, needs_state: [mine], value: "{{ state.mine.stdout }} {{ inputs.t }}"}
+"""
+
+
+@pytest.mark.parametrize("agent", ["@task", "@fixer"])
+def test_secrets_are_hidden_in_children_and_in_what_comes_back_from_them(box: Box, agent: str) -> None:
+    text = FAMILY.replace("%AGENT%", agent)
+    service = box.compile(text).service
+    reply = service.start("w", {"token": TOKEN})
+    [child] = children(reply)
+    action = service.next_step(child)["action"]
+    assert TOKEN in json.dumps(action)
+    result: Any = {**OK, "stdout": "child-secret"} if agent == "@task" else f"child {TOKEN}"
+    service.submit(child, action["step_id"], result)
+    ended = service.status(reply["workflow_id"])
+    assert TOKEN in ended["action"]["parameters"]["message"]
+    for text in stored(box).values():
+        assert TOKEN not in text
+        assert "child-secret" not in text
+    shown = json.dumps([service.history(child), service.state(reply["workflow_id"], ["o"])])
+    assert TOKEN not in shown
+    assert "child-secret" not in shown
+
+
+def test_a_secret_is_found_in_the_forms_in_which_it_is_passed_on() -> None:
+    import base64
+    import shlex
+    from urllib.parse import quote
+
+    mask = Mask([PASSWORD])
+    for text in (
+        PASSWORD,
+        shlex.quote(PASSWORD),
+        json.dumps(PASSWORD),
+        quote(PASSWORD, safe=""),
+        *(base64.b64encode(f"{before}{PASSWORD}:x".encode()).decode() for before in ("", "b", "bo", "bob:")),
+    ):
+        hidden = mask.text(f"before {text} after")
+        assert HIDDEN in hidden
+        assert len(hidden) < 40, hidden
+        assert hidden.startswith("before ")
+        assert hidden.endswith(" after")
+
+
+def test_each_line_of_a_key_is_hidden() -> None:
+    key = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA\nt7w9Qx\n-----END KEY-----\n"
+    assert Mask([key]).text("line 2: t7w9Qx") == f"line 2: {HIDDEN}"
+
+
+def test_short_values_hide_nothing_beside_themselves_and_numbers_are_hidden_whole() -> None:
+    assert Mask(["on"]).text("once upon") == "once upon"
+    assert Mask(["1234567"]).value({"n": 1234567, "m": 1, "t": "x1234567", "b": True}) == {
+        "n": HIDDEN,
+        "m": 1,
+        "t": f"x{HIDDEN}",
+        "b": True,
+    }
+
+
+def test_what_has_no_secret_in_it_stays_the_very_same_object() -> None:
+    value = {"a": ["b", {"c": 1}]}
+    assert mask_of((TOKEN,)).value(value) is value
+    assert mask_of(()).value(value) is value
+
+
+def test_many_secrets_and_a_long_text_take_no_longer_than_a_moment() -> None:
+    from time import process_time
+
+    mask = Mask([f"secret-{number:06}" for number in range(5_000)])
+    start = process_time()
+    hidden = mask.text("no such thing " * 20_000 + "secret-004999")
+    assert process_time() - start < 2
+    assert hidden.endswith(HIDDEN)
