@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow lint bench clean
+.PHONY: setup demo test test-slow lint bench dist clean
 
 setup: .venv/installed
 
@@ -28,6 +28,11 @@ demo: setup
 
 bench: setup
 	@$(BIN)/python -m tests.bench
+
+dist: setup
+	rm -rf dist
+	$(BIN)/python -m build --outdir dist
+	@ls -l dist
 
 clean:
 	rm -rf .venv dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis

@@ -26,6 +26,9 @@ SLOW = (
     "tests/robustness/",
     "tests/server/test_durability",
     "tests/runtime/test_durability",
+    "tests/e2e/test_pre_commit",
+    "tests/e2e/test_ci.py",
+    "tests/e2e/test_release",
     "mypy",
 )
 """What takes most of the time. `make test` leaves it to `make test-slow`; CI runs both."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable
+from typing import Any
 
 import click
 
@@ -11,8 +12,13 @@ from wfc.check import check_project
 from wfc.cli.files import ENDINGS, Selection, load_project, select
 from wfc.cli.fixing import fix_files
 from wfc.cli.output import FORMATS, counted, print_findings
+from wfc.cli.staged import staged_option
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.unit import Unit
+
+
+def _writes(given: dict[str, Any]) -> str:
+    return "leave --fix out, or stage what it writes" if given["fix"] and not given["show_diff"] else ""
 
 
 @click.command("check", short_help="Check workflows and say what is wrong.")
@@ -32,6 +38,7 @@ from wfc.unit import Unit
     "--types", "show_types", is_flag=True, help="Also show each state field: type, writers, readers."
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only, no summary.")
+@staged_option(_writes)
 def command(
     paths: tuple[str, ...],
     form: str,

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 import click
 
 from wfc.cli.memory import Memory
 from wfc.cli.output import FORMATS
 from wfc.cli.selection import as_typed, select
+from wfc.cli.staged import staged_option
+
+
+def _writes(given: dict[str, Any]) -> str:
+    return "" if given["check_only"] or given["show_diff"] else "add --check or --diff"
 
 
 @click.command("compile", short_help="Compile workflows into typed Python statecharts.")
@@ -36,6 +42,7 @@ from wfc.cli.selection import as_typed, select
 @click.option(
     "--no-cache", is_flag=True, help="With --check: look at everything, whatever was found last time."
 )
+@staged_option(_writes)
 def command(
     paths: tuple[str, ...],
     output: Path | None,

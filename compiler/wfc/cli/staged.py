@@ -1,0 +1,87 @@
+"""`--staged`: look at what the next commit will hold, whatever lies in the folder beside it.
+
+The workflows, modules and settings of the index are written to a folder of their own, and the command works there, from
+the same place in the tree, so that paths in its output are those of the project. A workflow that isn't staged does not
+count, and a module that isn't staged is missing.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wfc.cli.selection import ENDINGS
+from wfc.config import load_config
+
+_SOURCES = (*(f":(top)*{ending}" for ending in ENDINGS), ":(top)pyproject.toml", ":(top)*/pyproject.toml")
+
+Command = Callable[..., int]
+
+
+def staged_option(writes: Callable[[dict[str, Any]], str]) -> Callable[[Command], Command]:
+    """The option, for a command. `writes` names the argument by which the command would write files, or ""."""
+
+    def decorate(command: Command) -> Command:
+        @click.option("--staged", is_flag=True, help="Look at what is staged in git, not at the folder.")
+        @wraps(command)
+        def wrapped(*arguments: Any, staged: bool, **given: Any) -> int:
+            if not staged:
+                return command(*arguments, **given)
+            if writing := writes(given):
+                raise click.UsageError(f"--staged looks at what git has and writes nothing: {writing}")
+            if "no_cache" in given:
+                given["no_cache"] = True  # What is remembered is remembered by folder, and this one goes away.
+            with _copy_of_the_index():
+                return command(*arguments, **given)
+
+        return wrapped
+
+    return decorate
+
+
+@contextmanager
+def _copy_of_the_index() -> Iterator[None]:
+    from tempfile import TemporaryDirectory
+
+    top, here = Path(_git("rev-parse", "--show-toplevel").strip()), Path.cwd()
+    with TemporaryDirectory(prefix="wfc-staged-") as name:
+        copy = Path(name).resolve()
+        (copy / ".git").mkdir()  # Marks the root, as it does in the project.
+        place = copy / here.resolve().relative_to(top.resolve())
+        place.mkdir(parents=True, exist_ok=True)
+        _write(copy, _SOURCES)
+        generated = load_config(place).generated_dir.relative_to(copy)
+        _write(copy, [f":(top){generated.as_posix()}/*.py"])
+        os.chdir(place)
+        try:
+            yield
+        finally:
+            os.chdir(here)
+
+
+def _write(copy: Path, patterns: Sequence[str]) -> None:
+    names = _git("ls-files", "--cached", "-z", "--full-name", "--", *patterns)
+    if names:
+        root = _git("rev-parse", "--show-toplevel").strip()
+        _git("checkout-index", "-z", "--stdin", "--force", f"--prefix={copy}/", given=names, cwd=root)
+
+
+def _git(*arguments: str, given: str = "", cwd: str | None = None) -> str:
+    import subprocess  # Here: nearly all runs do without it.
+
+    try:
+        done = subprocess.run(
+            ["git", *arguments], input=given, cwd=cwd, capture_output=True, text=True, check=False
+        )
+    except FileNotFoundError:
+        raise click.UsageError("--staged needs git, and there is none here") from None
+    if done.returncode:
+        reason = done.stderr.strip().removeprefix("fatal: ")
+        raise click.UsageError(f"--staged needs a git repository: {reason}")
+    return done.stdout

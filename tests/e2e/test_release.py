@@ -1,0 +1,102 @@
+"""The wheel, as a user gets it: installed in a clean environment, away from the clone."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tarfile
+from pathlib import Path
+
+import pytest
+from mcp import Client
+from mcp.client.stdio import StdioServerParameters, stdio_client
+
+from wfc_runtime.version import __version__
+
+ROOT = Path(__file__).parents[2]
+ENV = {key: value for key, value in os.environ.items() if key not in ("PYTHONPATH", "VIRTUAL_ENV")}
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    done = subprocess.run(command, cwd=cwd, env=ENV, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("dist")
+    run(sys.executable, "-m", "build", "--outdir", folder, ROOT, cwd=folder)
+    return folder
+
+
+@pytest.fixture(scope="module")
+def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of the commands in a new environment that has the wheel and what it depends on."""
+    folder = tmp_path_factory.mktemp("env")
+    run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
+    [wheel] = built.glob("*.whl")
+    run(folder / "venv/bin/python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
+    return folder / "venv" / "bin"
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n")
+    shutil.copytree(ROOT / "workflows", tmp_path / "workflows")
+    return tmp_path
+
+
+def test_the_version_comes_from_one_place(built: Path, installed: Path, tmp_path: Path) -> None:
+    assert {path.name.split("-")[1].removesuffix(".tar.gz") for path in built.iterdir()} == {__version__}
+    assert run(installed / "wfc", "--version", cwd=tmp_path).strip() == f"wfc, version {__version__}"
+
+
+def test_the_source_package_has_what_its_tests_need(built: Path) -> None:
+    [archive] = built.glob("*.tar.gz")
+    with tarfile.open(archive) as files:
+        names = {name.partition("/")[2] for name in files.getnames()}
+    assert {"Makefile", "tests/conftest.py", "demo/run.py", "workflows/deploy-service.yaml"} <= names
+    assert not [name for name in names if "__pycache__" in name or name.startswith(".venv")]
+
+
+def test_the_wheel_checks_compiles_and_draws(installed: Path, project: Path) -> None:
+    assert "all clean" in run(installed / "wfc", "check", cwd=project)
+    run(installed / "wfc", "compile", cwd=project)
+    committed = {path.name: path.read_text() for path in (ROOT / "generated").glob("*.py")}
+    assert {path.name: path.read_text() for path in (project / "generated").glob("*.py")} == committed
+    assert "unchanged" in run(installed / "wfc", "compile", "--check", cwd=project)
+    assert run(installed / "wfc", "graph", "deploy-service", cwd=project).startswith("flowchart")
+    assert "<svg" in run(installed / "wfc", "graph", "deploy-service", "--format", "svg", cwd=project)
+
+
+def test_the_wheel_serves(installed: Path, project: Path) -> None:
+    run(installed / "wfc", "compile", cwd=project)
+    server = StdioServerParameters(command=str(installed / "wfc"), args=["serve"], cwd=project, env=ENV)
+
+    async def listed() -> str:
+        async with Client(stdio_client(server)) as client:
+            result = await client.call_tool("list_workflows", {"query": "deploy"})
+            return json.dumps(result.model_dump(mode="json"))
+
+    assert "deploy-service" in asyncio.run(listed())
+
+
+def test_the_wheel_is_typed_for_its_users(installed: Path, project: Path) -> None:
+    run(installed / "wfc", "compile", cwd=project)
+    (project / "use.py").write_text(
+        "from generated.deploy_service import DeployService, Inputs\nInputs(service_name=3)\n"
+    )
+    packages = run(
+        installed / "python", "-c", "import wfc, os; print(os.path.dirname(wfc.__path__[0]))", cwd=project
+    )
+    site = Path(packages.strip())
+    assert (site / "wfc" / "py.typed").is_file()
+    assert (site / "wfc_runtime" / "py.typed").is_file()
+    checker = [sys.executable, "-m", "mypy", "--python-executable", str(installed / "python"), "use.py"]
+    done = subprocess.run(checker, cwd=project, env=ENV, capture_output=True, text=True, check=False)
+    assert 'Argument "service_name" to "Inputs" has incompatible type "int"; expected "str"' in done.stdout
