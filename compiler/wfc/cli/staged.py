@@ -36,7 +36,9 @@ def staged_option(writes: Callable[[dict[str, Any]], str]) -> Callable[[Command]
             if writing := writes(given):
                 raise click.UsageError(f"--staged looks at what git has and writes nothing: {writing}")
             if "no_cache" in given:
-                given["no_cache"] = True  # What is remembered is remembered by folder, and this one goes away.
+                given["no_cache"] = (
+                    True  # What is remembered is remembered by folder, and this one goes away.
+                )
             with _copy_of_the_index():
                 return command(*arguments, **given)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from wfc.core.ast import Workflow
 from wfc.dialects.steps import StepsDialect
@@ -17,6 +17,9 @@ class Dialect(Protocol):
 
     def to_core(self, root: Mapping) -> Workflow:
         """The file as core AST; what can't be read is left out, and rules say so."""
+
+    def schema(self) -> dict[str, Any]:
+        """The language as JSON Schema."""
 
 
 DIALECTS: tuple[Dialect, ...] = (StepsDialect(),)

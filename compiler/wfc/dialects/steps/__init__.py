@@ -24,6 +24,11 @@ class StepsDialect:
             task.task_name = name
         return workflow
 
+    def schema(self) -> dict[str, Any]:
+        from wfc.schema import steps_schema
+
+        return steps_schema()
+
 
 class _Reader:
     """What fields ask for to read what stands inside them."""

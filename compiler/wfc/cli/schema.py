@@ -1,0 +1,44 @@
+"""`wfc schema`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+
+import click
+
+from wfc.dialects import DIALECTS
+
+
+@click.command("schema", short_help="Print the language as JSON Schema, for editors.")
+@click.argument("dialect", type=click.Choice([dialect.name for dialect in DIALECTS]), default="steps")
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write it to a file, if that would change.",
+)
+def command(dialect: str, output: Path | None) -> int:
+    """Print the JSON Schema (draft-07) of a language, with a description and an example for each field.
+
+    Editors complete and check by it. With the YAML extension of VS Code:
+
+    \b
+      wfc schema -o .vscode/wfc.schema.json
+      "yaml.schemas": {".vscode/wfc.schema.json": "workflows/*.yaml"}
+
+    or as the first line of a workflow: `# yaml-language-server: $schema=<path of the file>`.
+    """
+    [schema] = [one.schema() for one in DIALECTS if one.name == dialect]
+    text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
+    if output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        if not (output.is_file() and output.read_text(encoding="utf-8") == text):
+            output.parent.mkdir(parents=True, exist_ok=True)
+            output.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"can't write `{output}`: {error.strerror}") from error
+    return 0

@@ -1,0 +1,62 @@
+"""The JSON Schema says of shapes what the compiler says."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.support import ROOT, unit_of
+from wfc.core.values import plain
+from wfc.schema import steps_schema
+from wfc.steps import STEP_TYPES
+
+SCHEMA = steps_schema()
+VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
+CASES = ROOT / "tests" / "errors"
+RIGHT = [
+    *(ROOT / "workflows").glob("*.yaml"),
+    *CASES.glob("*/good*.yaml"),
+    *(ROOT / "tests/clean").glob("*.yaml"),
+]
+WRONG = [
+    path
+    for code in ("WF004", "WF005", "WF006", "WF007", "WF009")
+    for path in CASES.glob(f"{code}/bad*.yaml")
+    if not path.name.endswith(".fixed.yaml")
+]
+
+
+def data_of(path: Path) -> Any:
+    unit = unit_of(path.read_text(encoding="utf-8"))
+    return plain(unit.document.root) if unit.document.root else None
+
+
+def name_of(path: Path) -> str:
+    return f"{path.parent.name}/{path.name}"
+
+
+def test_the_schema_is_a_draft_07_schema() -> None:
+    jsonschema.Draft7Validator.check_schema(SCHEMA)
+    assert SCHEMA["$schema"].startswith("http://json-schema.org/draft-07/")
+
+
+@pytest.mark.parametrize("path", sorted(RIGHT), ids=name_of)
+def test_right_workflows_are_right_by_the_schema(path: Path) -> None:
+    assert [error.message for error in VALIDATOR.iter_errors(data_of(path))] == []
+
+
+@pytest.mark.parametrize("path", sorted(WRONG), ids=name_of)
+def test_wrong_shapes_are_wrong_by_the_schema(path: Path) -> None:
+    assert not VALIDATOR.is_valid(data_of(path))
+
+
+def test_every_step_type_and_field_is_described() -> None:
+    kinds = SCHEMA["definitions"]["Step"]["properties"]["type"]["enum"]
+    assert kinds == list(STEP_TYPES)
+    for kind in kinds:
+        step = SCHEMA["definitions"][f"step_{kind}"]
+        assert len(step["description"]) > 40
+        assert all(field.get("description") for field in step["properties"].values()), kind
