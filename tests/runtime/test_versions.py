@@ -143,6 +143,23 @@ def test_a_step_that_became_another_kind_of_step_is_in_the_way_too(box: Box) -> 
         service.migrate(run)
 
 
+def test_a_step_that_became_another_kind_of_action_is_in_the_way_too(box: Box) -> None:
+    service = box.compile(steps("{id: a, type: shell, command: x}")).service
+    run = service.start("w")["workflow_id"]
+    box.compile(steps("{id: a, type: delegate, instructions: x}"))
+    with pytest.raises(RefusedError, match="or has as something else"):
+        service.migrate(run)
+
+
+def test_a_run_that_pauses_before_a_retry_can_move(box: Box) -> None:
+    text = steps("{id: a, type: shell, command: x, retry: {max_attempts: 3, delay_seconds: 60}}")
+    service = box.compile(text).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "a", {"error": "no network"})
+    box.compile(text.replace("command: x", "command: y"))
+    assert step_ids(service.migrate(run)) == ["a@retry"]
+
+
 def test_children_move_with_their_parent(box: Box) -> None:
     text = (
         steps("{id: each, type: foreach, items: [1], task: t, output_to: o}")

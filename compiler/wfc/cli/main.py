@@ -20,6 +20,7 @@ _COMMANDS = {
     "check": "Check workflows and say what is wrong, where, and what to do.",
     "compile": "Compile workflows into typed Python statecharts.",
     "graph": "Draw a workflow.",
+    "diff": "Show what changed between two versions, and whether runs under way bear it.",
     "plan": "Say what a run of a workflow can ask for, and what it needs.",
     "serve": "Serve the compiled workflows to agents over MCP.",
     "runs": "List, show, cancel and migrate runs.",

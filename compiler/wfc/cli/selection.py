@@ -76,11 +76,12 @@ def _in_folder(folder: Path, config: Config, *, deep: bool = True) -> Iterator[P
         folders[:] = [name for name in folders if deep and not name.startswith(".")]
         found += [Path(place, name) for name in names if name.endswith(ENDINGS)]
     for path in sorted(found):
-        if path.is_file() and not _is_left_out(path, folder, config):
+        if path.is_file() and not is_left_out(path, folder, config):
             yield path
 
 
-def _is_left_out(path: Path, folder: Path, config: Config) -> bool:
+def is_left_out(path: Path, folder: Path, config: Config) -> bool:
+    """Whether a file in a folder of workflows is none: a test, something hidden, or what the settings exclude."""
     if path.stem.endswith(".test") or any(part.startswith(".") for part in path.relative_to(folder).parts):
         return True
     try:

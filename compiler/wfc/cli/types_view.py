@@ -8,15 +8,12 @@ import click
 
 from wfc.core.blocks import name_of
 from wfc.core.state_use import state_use
-from wfc.core.types import ListType, MapType, Record, Type, Union
+from wfc.core.type_text import shown
 from wfc.infer.terms import UNDEFINED
 from wfc.infer.unit_types import types_of
 from wfc.infer.workflow import ScopeTypes
 from wfc.source import Span
 from wfc.unit import Unit
-
-_DEEPEST = 3
-"""How many objects inside each other are shown with their properties."""
 
 
 def print_types(units: Iterable[Unit]) -> None:
@@ -76,22 +73,3 @@ def _readers(scope: ScopeTypes) -> dict[str, list[str]]:
 
 def _place(name: str, span: Span) -> str:
     return f"{name}:{span.line}"
-
-
-def shown(kind: Type, depth: int = 0) -> str:
-    """A type with the properties of the objects in it."""
-    match kind:
-        case Record() if not kind.name and depth < _DEEPEST:
-            parts = (
-                f"{prop.name}{'' if prop.required else '?'}: {shown(prop.type, depth + 1)}"
-                for prop in kind.properties
-            )
-            return "{" + ", ".join(parts) + "}"
-        case ListType():
-            inner = shown(kind.item, depth)
-            return f"list of ({inner})" if isinstance(kind.item, Union) else f"list of {inner}"
-        case MapType():
-            return f"object of {shown(kind.item, depth)}"
-        case Union():
-            return " or ".join(shown(option, depth) for option in kind.options)
-    return str(kind)

@@ -14,6 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core.ast import Scope
+from wfc.cycles import is_waiting
 from wfc.diagnostics import Severity
 from wfc.rules.base import Finding, rule
 from wfc.source import Span
@@ -27,22 +28,30 @@ def check(unit: Unit) -> Iterator[Finding]:
         return
     gone: dict[tuple[str | None, str], list[str]] = {}
     for waiting in unit.project.waiting(unit.name):
-        scope = _scope(unit, waiting.task)
-        known = {step.name for step in scope.walk()} if scope else set()
+        known = _waiting_steps(unit, waiting.task)
         for step in waiting.steps:
-            if step not in known:
+            if step not in known and not (waiting.is_brief and known):
                 gone.setdefault((waiting.task, step), []).append(waiting.run)
     for (task, step), runs in gone.items():
         yield _finding(unit, task, step, runs)
 
 
+def _waiting_steps(unit: Unit, task: str | None) -> set[str]:
+    """The steps that a run can wait in."""
+    assert unit.module is not None
+    chart = unit.module.main if task is None else unit.module.tasks.get(task)
+    return {state.title for state in chart.states() if is_waiting(state)} if chart else set()
+
+
 def _finding(unit: Unit, task: str | None, step: str, runs: list[str]) -> Finding:
     scope = _scope(unit, task)
     who = f"run `{runs[0]}` waits" if len(runs) == 1 else f"run `{runs[0]}` and {len(runs) - 1} more wait"
-    near = nearest(step, [one.name for one in scope.walk()]) if scope else None
+    names = [one.name for one in scope.walk()] if scope else []
+    near = nearest(step, names) if step not in names else None
+    what = "which is not here any more" if step not in names else "which does not wait for anything any more"
     return Finding(
         _place(unit, scope),
-        f"{who} in step `{step}`, which is not here any more",
+        f"{who} in step `{step}`, {what}",
         help=(f"if `{near}` is the same step, keep its old id; else " if near else "")
         + f"let it end, or `wfc runs cancel {runs[0]}`",
     )

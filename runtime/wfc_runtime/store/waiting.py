@@ -15,6 +15,8 @@ class Waiting:
     workflow: str
     task: str | None
     steps: tuple[str, ...]
+    is_brief: bool = False
+    """Whether a named agent works the whole task as one brief: then it waits in no step of the task."""
 
 
 def waiting_runs(path: Path) -> list[Waiting]:
@@ -25,14 +27,17 @@ def waiting_runs(path: Path) -> list[Waiting]:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)
         try:
             rows = connection.execute(
-                "SELECT id, workflow, task, pending FROM runs WHERE status = 'running' ORDER BY key"
+                "SELECT id, workflow, task, agent, pending FROM runs WHERE status = 'running' ORDER BY key"
             ).fetchall()
         finally:
             connection.close()
     except sqlite3.Error:
         # Whether the store is sound is for whoever runs it to say; a check of sources does not fail over it.
         return []
-    return [Waiting(run, workflow, task, _steps(pending)) for run, workflow, task, pending in rows]
+    return [
+        Waiting(run, workflow, task, _steps(pending), agent is not None and agent != "@task")
+        for run, workflow, task, agent, pending in rows
+    ]
 
 
 def _steps(pending: str) -> tuple[str, ...]:

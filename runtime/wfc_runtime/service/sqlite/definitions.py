@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfc_runtime.errors import DefinitionError, SnapshotError, WfcError
-from wfc_runtime.machine.ask import Ask
+from wfc_runtime.errors import DefinitionError, WfcError
 from wfc_runtime.machine.chart import Machine
-from wfc_runtime.machine.legality import Legality
+from wfc_runtime.machine.moving import steps_in_the_way
 from wfc_runtime.machine.snapshot import Snapshot
-from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of
 from wfc_runtime.service.sqlite.cache import SnapshotCache
@@ -64,26 +62,9 @@ def _stranded(registry: Registry, snapshot: Snapshot, row: RunRow, why: str) -> 
     )
 
 
-def steps_gone(current: Module, row: RunRow, snapshot: Snapshot) -> list[str]:
+def steps_gone(current: Module, row: RunRow, snapshot: Snapshot, was: Module | None = None) -> list[str]:
     """The steps that a run waits in and that the current version does not have, or has as something else."""
-    waiting = {one.state: visit.partition("@")[0] for visit, one in snapshot.pending.items()}
     if row.task is not None and row.task not in current.workflow.tasks:
-        return list(waiting.values())
-    machine = machine_of(current, row.task, row.agent)
-    gone = [name for state, name in waiting.items() if not _still_there(machine, state, snapshot)]
-    if gone:
-        return gone
-    try:
-        Legality(structure_of(machine)).check(snapshot)
-    except SnapshotError:
-        return list(waiting.values())
-    return []
-
-
-def _still_there(machine: AnyMachine, state: str, snapshot: Snapshot) -> bool:
-    effect = machine.steps.get(state)
-    if effect is None:
-        return False
-    pending = next(one for one in snapshot.pending.values() if one.state == state)
-    is_ask = isinstance(effect, Ask)
-    return is_ask != bool(pending.children)
+        return [visit.partition("@")[0] for visit in snapshot.pending]
+    old = machine_of(was, row.task, row.agent) if was is not None else None
+    return steps_in_the_way(machine_of(current, row.task, row.agent), snapshot, old)

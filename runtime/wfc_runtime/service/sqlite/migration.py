@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 
-from wfc_runtime.errors import RefusedError
+from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.machine.plain import to_text
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.sqlite.cache import SnapshotCache
-from wfc_runtime.service.sqlite.definitions import steps_gone
+from wfc_runtime.service.sqlite.definitions import pinned_module, steps_gone
 from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
 
 
@@ -24,7 +24,7 @@ def migrate_run(
     for one in _family(queries, row):
         if one.digest != current.digest:
             found, snapshot = cache.load(queries, one)
-            gone.update(steps_gone(current, found, snapshot))
+            gone.update(steps_gone(current, found, snapshot, _was(registry, queries, cache, one)))
             found.snapshot = snapshot.to_json(with_state=False)
             _move(changes, current, found, at, actor)
     if gone:
@@ -46,6 +46,14 @@ def _family(queries: Queries, row: RunRow) -> list[RunRow]:
     return found
 
 
+def _was(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow) -> Module | None:
+    """The version that a run is on, if it is still there to be looked at."""
+    try:
+        return pinned_module(registry, queries, cache, row)
+    except WfcError:
+        return None
+
+
 def _move(changes: Changes, current: Module, row: RunRow, at: float, actor: str | None) -> None:
     data = to_text({"from": row.digest, "to": current.digest, "version": current.workflow.version})
     changes.updated[row.key] = (row, row.version)
@@ -61,5 +69,8 @@ def stranded_runs(
     """Runs under way that could not move to the current version: their ids, and the steps in the way."""
     current = registry.find(workflow)
     rows = [row for row in queries.open_runs_of(workflow) if row.digest != current.digest]
-    found = {row.id: steps_gone(current, row, cache.load(queries, row)[1]) for row in rows}
+    found = {
+        row.id: steps_gone(current, row, cache.load(queries, row)[1], _was(registry, queries, cache, row))
+        for row in rows
+    }
     return {run: steps for run, steps in found.items() if steps}

@@ -1,0 +1,172 @@
+"""Whether runs under way can go on with a new version, by the rules that `wfc runs migrate` goes by.
+
+Nothing happens to a run by itself: it goes on with the version that it was started with. The question is whether
+every run, wherever it waits, can be moved, and whether it will then find what the steps after that need.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+from wfc.core.types import union
+from wfc.diff.live import Needs
+from wfc.diff.matching import match_steps
+from wfc.diff.model import Reason
+from wfc.flow import flows_of
+from wfc.infer.unit_types import types_of
+from wfc.unit import Unit
+from wfc_runtime.machine import Ask, Delay, Spawn
+from wfc_runtime.machine.moving import steps_in_the_way
+from wfc_runtime.machine.schema import narrowed, of
+from wfc_runtime.machine.snapshot import Pending, Snapshot
+from wfc_runtime.machine.step import AnyMachine
+from wfc_runtime.machine.structure import Node, structure_of
+from wfc_runtime.machine.workflow import Workflow
+
+_WAITING = (Ask, Spawn, Delay)
+_SHOWN = 3
+"""Steps that a message names; all of them stand in `steps`."""
+
+
+def reasons(old: Unit, new: Unit, was: Workflow, now: Workflow) -> list[Reason]:
+    """Why not; empty where it is safe. The workflows are the two versions, compiled."""
+    if was.name != now.name:
+        message = f"the workflow was called {was.name}: its runs find no current version to move to"
+        return [Reason("workflow_renamed", message)]
+    found: list[Reason] = []
+    for task in (None, *was.tasks):
+        if task is None:
+            found += _scope(old, new, was.machine, now.machine, None)
+        elif task not in now.tasks:
+            found.append(Reason("task_gone", f"the task {task} is gone: its runs can't be moved", task=task))
+        elif _is_followed(was, task):
+            found += _scope(old, new, was.tasks[task], now.tasks[task], task)
+    return _gathered(found)
+
+
+def _gathered(found: list[Reason]) -> list[Reason]:
+    """What holds for several steps is said once; `*` in a message stands for them."""
+    steps: dict[Reason, dict[str, None]] = {}
+    for one in found:
+        steps.setdefault(replace(one, steps=()), {}).update(dict.fromkeys(one.steps))
+    return [
+        replace(one, message=one.message.replace("*", _either(list(names))), steps=tuple(names))
+        for one, names in steps.items()
+    ]
+
+
+def _either(names: list[str]) -> str:
+    shown = names if len(names) <= _SHOWN else [*names[:_SHOWN], f"{len(names) - _SHOWN} other steps"]
+    return " or ".join([", ".join(shown[:-1]), shown[-1]] if len(shown) > 1 else shown)
+
+
+def _is_followed(workflow: Workflow, task: str) -> bool:
+    """Whether somebody works the task step by step. A named agent has it all in one brief."""
+    machines = [workflow.machine, *workflow.tasks.values()]
+    spawns = [effect for one in machines for effect in one.steps.values() if isinstance(effect, Spawn)]
+    return any(spawn.task == task and spawn.agent in (None, "@task") for spawn in spawns)
+
+
+def _scope(old: Unit, new: Unit, was: AnyMachine, now: AnyMachine, task: str | None) -> Iterator[Reason]:
+    renamed = _renamed(old, new, task)
+    before, after = _needs(old, task), _needs(new, task)
+    for node in structure_of(was).nodes.values():
+        effect = was.steps.get(node.id)
+        if not isinstance(effect, _WAITING):
+            continue
+        if steps_in_the_way(now, _waiting_in(node, effect), was):
+            yield _in_the_way(now, node, renamed, task)
+            continue
+        if isinstance(effect, Ask) and _result_changed(effect, now.steps[node.id]):
+            message = "* wants another result now: what an agent that was asked before answers may not fit"
+            yield Reason("result_changed", message, (node.name,), task, blocks=False)
+        if not isinstance(effect, Delay) and before is not None and after is not None:
+            yield from _data(node, before, after, task)
+
+
+def _in_the_way(now: AnyMachine, node: Node, renamed: dict[str, str], task: str | None) -> Reason:
+    name = node.name
+    if name in renamed:
+        message = f"{name} is called {renamed[name]} now: a run that waits there can't be moved; keep its id"
+        return Reason("step_renamed", message, (name,), task)
+    if node.id not in now.steps:
+        return Reason("step_gone", f"{name} is gone: a run that waits there can't be moved", (name,), task)
+    message = f"{name} is another kind of step now, or stands in another branch: a run that waits there can't be moved"
+    return Reason("step_changed", message, (name,), task)
+
+
+def _waiting_in(node: Node, effect: Any) -> Snapshot:
+    """A run that waits there, with the branches beside it at their ends."""
+    active = {node.id: node, **{one.id: one for one in node.ancestors}}
+    for one in list(active.values()):
+        if one.is_parallel:
+            for branch in one.children:
+                if branch.id not in active:
+                    end = next(child for child in branch.children if child.is_final)
+                    active |= {branch.id: branch, end.id: end}
+    ordered = sorted(active.values(), key=lambda one: one.order)
+    pending = Pending(node.id, children=[{"run": ""}] if isinstance(effect, Spawn) else [])
+    if isinstance(effect, Delay) or (isinstance(effect, Ask) and effect.wait_seconds is not None):
+        pending.resume_at = 0.0
+    return Snapshot(configuration=[one.id for one in ordered], pending={node.name: pending})
+
+
+def _result_changed(was: Ask, now: Any) -> bool:
+    assert isinstance(now, Ask)
+    before, after = (_without_words(narrowed(of(ask.result), ask.where)) for ask in (was, now))
+    return after is not None and before != after
+
+
+def _without_words(schema: Any) -> Any:
+    if isinstance(schema, list):
+        return [_without_words(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    # Under `properties` stand names of the author's, which may be "title".
+    return {
+        key: {name: _without_words(one) for name, one in value.items()}
+        if key == "properties" and isinstance(value, dict)
+        else _without_words(value)
+        for key, value in schema.items()
+        if key not in ("title", "description") or not isinstance(value, str)
+    }
+
+
+# -- what later steps need -----------------------------------------------------
+
+
+def _needs(unit: Unit, task: str | None) -> Needs | None:
+    types = types_of(unit)
+    if types is None:
+        return None
+    number = 0 if task is None else 1 + list(_tasks(unit)).index(task)
+    return Needs(flows_of(unit)[number][1], types.scopes[number])
+
+
+def _tasks(unit: Unit) -> dict[str, Any]:
+    return dict(unit.workflow.declared_tasks) if unit.workflow else {}
+
+
+def _renamed(old: Unit, new: Unit, task: str | None) -> dict[str, str]:
+    scopes = [unit.workflow if task is None else _tasks(unit).get(task) for unit in (old, new)]
+    return match_steps(scopes[0], scopes[1]).renamed if scopes[0] and scopes[1] else {}
+
+
+def _data(node: Node, before: Needs, after: Needs, task: str | None) -> Iterator[Reason]:
+    was, now = before.kinds, after.kinds
+    for field in sorted(after.after(node.id)):
+        if not after.is_set(node.id, field):
+            continue
+        if not before.is_set(node.id, field):
+            message = f"a run that waits in * may have no {field}, which {after.reader(node.id, field)} reads"
+            yield Reason("field_missing", message, (node.name,), task, blocks=False)
+        elif union(now[field], was[field]) != union(now[field]):
+            message = f"a run that waits in * has {field} of its old type, and {after.reader(node.id, field)} reads it"
+            yield Reason("field_type", message, (node.name,), task, blocks=False)
+    known = before.types.scope.declared_inputs
+    added = [name for name in after.types.scope.declared_inputs if name not in known]
+    for name, reader in sorted(after.inputs_after(node.id, added).items()):
+        message = f"a run that waits in * was started without the input {name}, which {reader} reads"
+        yield Reason("input_missing", message, (node.name,), task, blocks=False)

@@ -1,0 +1,190 @@
+"""`wfc diff`: files, revisions of git and the work tree; text, markdown and JSON; exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from wfc.cli.main import cli
+from wfc_runtime.service.sqlite import SqliteService
+
+ONE = """\
+name: one
+version: "1.0.0"
+steps:
+  - {id: build, type: shell, command: make}
+  - id: ask
+    type: prompt
+    prompt_type: confirm
+    message: |
+      Ship it?
+      Really?
+"""
+
+
+def run(*arguments: str) -> tuple[int, str]:
+    done = CliRunner().invoke(cli, ["diff", *arguments], standalone_mode=False)
+    if done.exception:
+        raise done.exception
+    return done.return_value, done.stdout
+
+
+def as_json(*arguments: str) -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(run("--format", "json", *arguments)[1])
+    return found
+
+
+@pytest.fixture
+def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("WFC_STATE", raising=False)
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n", encoding="utf-8")
+    write("one", ONE)
+    git("init", "-q")
+    commit("first")
+    return tmp_path
+
+
+def write(name: str, text: str) -> None:
+    path = Path("workflows", f"{name}.yaml")
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text, encoding="utf-8")
+
+
+def git(*arguments: str) -> None:
+    who = ["-c", "user.name=t", "-c", "user.email=t@example.com"]
+    subprocess.run(["git", *who, *arguments], check=True, capture_output=True)
+
+
+def commit(message: str) -> None:
+    git("add", "-A")
+    git("commit", "-q", "-m", message)
+
+
+def test_a_revision_is_compared_with_the_work_tree(project: Path) -> None:
+    assert run("HEAD") == (0, "no difference\n")
+    write("one", ONE.replace("command: make", "command: make -j"))
+    status, out = run("HEAD")
+    assert status == 0
+    assert out == (
+        "one  workflows/one.yaml\n  ~ step build\n      command: make -> make -j\nsafe for runs under way\n"
+    )
+
+
+def test_two_revisions_are_compared_and_paths_narrow_it_down(project: Path) -> None:
+    write("one", ONE.replace("id: build", "id: compile"))
+    write("two", ONE.replace("name: one", "name: two"))
+    commit("second")
+    write("one", "broken: [")
+    found = as_json("HEAD~1", "HEAD")
+    assert [(one["workflow"], one["status"]) for one in found["workflows"]] == [
+        ("one", "changed"),
+        ("two", "added"),
+    ]
+    assert [
+        one["workflow"] for one in as_json("HEAD~1", "HEAD", "--", "workflows/two.yaml")["workflows"]
+    ] == ["two"]
+    assert as_json("HEAD~1", "HEAD", "workflows")["safe"] is False
+
+
+def test_a_file_of_a_revision_is_compared_with_a_file(project: Path) -> None:
+    Path("new.yaml").write_text(ONE.replace("Really?", "Truly?"), encoding="utf-8")
+    status, out = run("HEAD:workflows/one.yaml", "new.yaml")
+    assert status == 0
+    assert "      message:\n         Ship it?\n        -Really?\n        +Truly?\n" in out
+
+
+def test_what_is_not_safe_exits_with_1_and_names_the_runs_that_it_would_hit(project: Path) -> None:
+    from wfc.cli.compile import command as compile_command
+
+    CliRunner().invoke(compile_command, [], standalone_mode=False, catch_exceptions=False)
+    service = SqliteService.open(project / ".wfc" / "state.db", project / "generated")
+    started = service.start("one", {})["workflow_id"]
+    service.close()
+    write("one", ONE.replace("  - {id: build, type: shell, command: make}\n", ""))
+    status, out = run("HEAD")
+    assert status == 1
+    assert "not safe for runs under way\n" in out
+    assert f"build is gone: a run that waits there can't be moved (now: run {started})\n" in out
+
+
+def test_any_difference_exits_with_1_where_that_is_asked_for(project: Path) -> None:
+    assert run("HEAD", "--exit-code")[0] == 0
+    write("one", ONE.replace("command: make", "command: make -j"))
+    assert run("HEAD", "--exit-code")[0] == 1
+
+
+def test_a_file_that_was_moved_is_still_the_same_workflow(project: Path) -> None:
+    Path("workflows/one.yaml").rename("workflows/uno.yaml")
+    assert as_json("HEAD")["workflows"] == []
+    write("uno", ONE.replace('"1.0.0"', '"1.0.1"'))
+    [found] = as_json("HEAD")["workflows"]
+    assert (found["old"], found["new"]) == ("workflows/one.yaml", "workflows/uno.yaml")
+
+
+def test_a_workflow_that_went_is_not_safe_and_one_that_came_is(project: Path) -> None:
+    Path("workflows/one.yaml").unlink()
+    write("two", ONE.replace("name: one", "name: two"))
+    found = as_json("HEAD", "workflows/one.yaml", "workflows")["workflows"]
+    assert [(one["workflow"], one["status"], one["safe"]) for one in found] == [
+        ("one", "removed", False),
+        ("two", "added", True),
+    ]
+
+
+def test_a_new_version_with_errors_is_told_as_such(project: Path) -> None:
+    write("one", ONE.replace("type: shell", "type: shel"))
+    status, out = run("HEAD")
+    assert status == 1
+    assert "the new version has 1 error; see `wfc check workflows/one.yaml`\n" in out
+
+
+def test_markdown_folds_the_details_away_and_survives_backticks(project: Path) -> None:
+    write("one", ONE.replace("command: make", 'command: "make `x`"').replace("id: ask", "id: ask_now"))
+    status, out = run("HEAD", "--format", "markdown")
+    assert status == 1
+    assert "### `one`\n" in out
+    assert ":warning: **Not safe for runs under way.**\n\n- ask is called ask\\_now now" in out
+    assert "<details><summary>What changed</summary>\n" in out
+    assert "  - command: `make` → `` make `x` ``\n" in out
+    assert out.count("<details>") == out.count("</details>") == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["nothing"], "`nothing` is no file and no revision of git"),
+        (["workflows/one.yaml"], "`workflows/one.yaml` is one file; name another, or a revision first"),
+        (["workflows/one.yaml", "nope.yaml"], "there is no file `nope.yaml` to compare"),
+        (["HEAD", "nope"], "no workflow in either version is at `nope`"),
+        (
+            ["HEAD", "HEAD", "--", "workflows", "--format", "json"],
+            "no workflow in either version is at `--format`",
+        ),
+        (["HEAD", "HEAD", "nope"], "no workflow in either version is at `nope`"),
+        (["-h^", "x"], "No such option"),
+    ],
+)
+def test_wrong_words_are_answered_with_what_is_wrong(
+    project: Path, arguments: list[str], message: str
+) -> None:
+    with pytest.raises(click.UsageError, match=message.replace("(", r"\(")):
+        run(*arguments)
+
+
+def test_outside_of_git_two_files_can_be_compared_and_revisions_are_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("GIT_CEILING_DIRECTORIES", str(tmp_path.parent))
+    Path("a.yaml").write_text(ONE, encoding="utf-8")
+    Path("b.yaml").write_text(f"# same\n{ONE}", encoding="utf-8")
+    assert run("a.yaml", "b.yaml") == (0, "no difference\n")
+    with pytest.raises(click.UsageError, match="in no git repository"):
+        run("HEAD")
