@@ -8,7 +8,7 @@ change a few times at most, so that the work is nearly linear in the number of s
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import lru_cache
 
 from wfc.core.ast import Scope, Task
@@ -56,6 +56,10 @@ class FileTaint:
         self._run_by = runners(unit.workflow) if unit.workflow else {}
         self._values: dict[Variable, Taint] = {}
         self._readers: dict[Variable, dict[Step, None]] = {}
+        self._field_readers: dict[tuple[Scope, str], dict[Step, int]] = {}
+        """The steps that read a field, each with the definitions that reach it."""
+        self._tainted: dict[tuple[Scope, str], int] = {}
+        """The definitions of a field that put something there which is not to be trusted."""
         self._job: Step | None = None
         self._ends_without_return = {
             scope: _ends_without_return(found) for scope, found in self.scopes.items()
@@ -74,10 +78,30 @@ class FileTaint:
                 if found is known:
                     continue
                 self._values[variable] = found
-                fresh = [reader for reader in self._readers.get(variable, ()) if reader not in waiting]
+                fresh = [reader for reader in self._readers_of(variable) if reader not in waiting]
                 todo.extend(fresh)
                 waiting.update(fresh)
         self._job = None
+
+    def _readers_of(self, variable: Variable) -> Iterable[Step]:
+        match variable:
+            case ("field", scope, number):
+                definition = self.scopes[scope].inference.definitions.all[number]
+                place = scope, definition.field
+                self._tainted[place] = self._tainted.get(place, 0) | definition.bit
+                readers = self._field_readers.get(place, {})
+                return [step for step, mask in readers.items() if mask & definition.bit]
+            case _:
+                return self._readers.get(variable, ())
+
+    def read_field(self, home: ScopeTypes, field: str, mask: int) -> Taint:
+        """What some definitions of a field put there. Many steps may write one field: only those that taint it count."""
+        place = home.scope, field
+        if self._job is not None:
+            readers = self._field_readers.setdefault(place, {})
+            readers[self._job] = readers.get(self._job, 0) | mask
+        tainted = home.inference.definitions.of_mask(self._tainted.get(place, 0) & mask)
+        return joined(self._values["field", home.scope, way.number] for way in tainted)
 
     def read(self, variable: Variable) -> Taint:
         if self._job is not None:
@@ -119,11 +143,9 @@ class FileTaint:
         """What a scope gives back: a value that a step returns, or its state where it just ends."""
         found = self.read(("return", scope))
         if self._ends_without_return[scope]:
-            definitions = self.scopes[scope].inference.definitions
-            fields = {
-                name: joined(self.read(("field", scope, way.number)) for way in ways)
-                for name, ways in definitions.by_field.items()
-            }
+            home = self.scopes[scope]
+            masks = home.inference.definitions.masks
+            fields = {name: self.read_field(home, name, mask) for name, mask in masks.items()}
             found = join(found, record(fields))
         return found
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Mapping
-from typing import Protocol
+from collections.abc import Iterator, Mapping
+from typing import Any, Protocol
 
 from jinja2 import nodes
 
@@ -15,11 +15,12 @@ from wfc.taint.guards import settled_by
 from wfc.taint.sources import of_declaration
 from wfc.taint.values import CLEAN, Flow, Level, Taint, joined, only
 
-Variable = tuple[Hashable, ...]
+Variable = tuple[Any, ...]
 
 
 class File(Protocol):
     def read(self, variable: Variable) -> Taint: ...
+    def read_field(self, home: ScopeTypes, field: str, mask: int) -> Taint: ...
     def is_run(self, task: Task) -> bool: ...
 
 
@@ -35,12 +36,11 @@ class Names:
         return settled_by(self._home.states.clauses_at(self._place.node, self._place.names))
 
     def field(self, name: str | None) -> Taint:
-        definitions, scope = self._home.inference.definitions, self._home.scope
+        masks = self._home.inference.definitions.masks
         if name is None:
-            return only(joined(self.field(field) for field in definitions.by_field).whole)
+            return only(joined(self.field(field) for field in masks).whole)
         mask = self._home.states.mask_at(self._place.node, name) if self._place else 0
-        ways = list(definitions.of_mask(mask)) if mask else definitions.by_field.get(name, [])
-        return joined(self._file.read(("field", scope, way.number)) for way in ways)
+        return self._file.read_field(self._home, name, mask or masks.get(name, 0))
 
     def input(self, name: str | None) -> Taint:
         scope = self._home.scope
