@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import accumulate
+from operator import or_
 
 from wfc.core.ast import Scope
 from wfc.core.types import ANY, ListType, Type
@@ -47,10 +49,9 @@ class Definitions:
         self.by_step: dict[Step, list[Definition]] = {}
         self.masks: dict[str, int] = {}
         """All bits of a field."""
-        self.moment = 0
-        """How many times a type has become known better."""
-        self.changes: dict[int, int] = {}
-        """For a definition, when that was last."""
+        self.changes: list[Definition] = []
+        """What has become known better, one after the other."""
+        self._later: list[int] = []
         written = {step: fields_of(step) for step in scope.walk()}
         self._at_start(scope, dict.fromkeys(field for fields in written.values() for field in fields))
         self._by_steps(written)
@@ -86,9 +87,20 @@ class Definitions:
 
     def learn(self, definition: Definition, kind: Type) -> None:
         """A definition is known better than before."""
-        self.moment += 1
         self.types[definition.number] = kind
-        self.changes[definition.number] = self.moment
+        self.changes.append(definition)
+
+    @property
+    def moment(self) -> int:
+        """How many times a type has become known better."""
+        return len(self.changes)
+
+    def changed_since(self, moment: int) -> int:
+        """The definitions that have become known better since then."""
+        if len(self._later) <= len(self.changes):
+            bits = (definition.bit for definition in reversed(self.changes))
+            self._later = list(accumulate(bits, or_, initial=0))[::-1]
+        return self._later[moment]
 
     @cached_property
     def start(self) -> int:

@@ -89,15 +89,14 @@ class ScopeInference:
 
     def _is_stale(self, step: Step, visit: Visit) -> bool:
         """Whether a definition that comes to the step is known better now."""
-        changes = self.definitions.changes
-        if not changes or self.definitions.moment == visit.moment:
+        if self.definitions.moment == visit.moment:
             return False
-        for place in self.texts(step).all:
-            for name in place.names:
-                for way in self.definitions.of_mask(self.states.mask_at(place.node, name)):
-                    if changes.get(way.number, 0) > visit.moment:
-                        return True
-        return False
+        changed = self.definitions.changed_since(visit.moment)
+        return any(
+            self.states.mask_at(place.node, name) & changed
+            for place in self.texts(step).all
+            for name in place.names
+        )
 
     def _infer(self, place: Place, names: Mapping[str, Type]) -> None:
         template = place.text.template

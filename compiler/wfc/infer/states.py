@@ -31,7 +31,7 @@ class StateFlow:
         """The clauses that hold at a node, whatever the way to it."""
         self.rank: dict[str, int] = {}
         """The nodes that can be come to, in the order of the flow."""
-        self._types: dict[int, Type] = {}
+        self._types: dict[str, dict[int, Type]] = {}
         self._latest: dict[str, tuple[int, Type]] = {}
         self._known_at = 0
         self._solve()
@@ -107,18 +107,24 @@ class StateFlow:
         return present(kind) if self.held[node] & self.moves.clauses.present(field) else kind
 
     def _type(self, field: str, mask: int) -> Type:
-        if self._known_at != self.definitions.moment:
-            self._known_at = self.definitions.moment
-            self._types.clear()
-            self._latest.clear()
-        if mask not in self._types:
+        self._forget_changed()
+        known = self._types.setdefault(field, {})
+        if mask not in known:
             # From step to step definitions mostly add up: what was known of the others need not be joined anew.
             before, kind = self._latest.get(field, (0, NOTHING))
             if before & mask != before:
                 before, kind = 0, NOTHING
-            self._types[mask] = join(kind, self.definitions.type_of(mask ^ before))
-            self._latest[field] = (mask, self._types[mask])
-        return self._types[mask]
+            known[mask] = join(kind, self.definitions.type_of(mask ^ before))
+            self._latest[field] = (mask, known[mask])
+        return known[mask]
+
+    def _forget_changed(self) -> None:
+        """Drop what was joined from a definition that is known better by now."""
+        for definition in self.definitions.changes[self._known_at :]:
+            self._types.pop(definition.field, None)
+            if self._latest.get(definition.field, (0, NOTHING))[0] & definition.bit:
+                del self._latest[definition.field]
+        self._known_at = self.definitions.moment
 
     def overall(self, field: str) -> Type:
         """What a field can be, anywhere."""
