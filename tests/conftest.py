@@ -7,9 +7,18 @@ which takes minutes; `HYPOTHESIS_PROFILE=long` looks much further.
 from __future__ import annotations
 
 import os
+import tempfile
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
+
+_CACHE = tempfile.TemporaryDirectory(prefix="wfc-cache-")
+"""What wfc remembers in tests, in this process or another, is forgotten with them."""
+os.environ["XDG_CACHE_HOME"] = _CACHE.name
+if "PYTHONPYCACHEPREFIX" not in os.environ:
+    # Hundreds of commands are run: they share compiled modules, also where the outer shell wants none written.
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(_CACHE.name, "bytecode")
 
 _SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 

@@ -5,12 +5,8 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-
-_CACHE = tempfile.TemporaryDirectory(prefix="wfc-cache-")
-"""What wfc remembers in tests is forgotten with them."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +24,7 @@ def wfc(
     done = subprocess.run(
         [sys.executable, "-m", "wfc", *map(str, arguments)],
         cwd=cwd,
-        env={**outer, "XDG_CACHE_HOME": _CACHE.name, **(env or {})},
+        env={**outer, **(env or {})},
         input=stdin,
         capture_output=True,
         text=True,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
@@ -14,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import SMALL, wfc, write
+from wfc.cli.main import main
 
 PANEL = """\
 name: panel
@@ -215,12 +217,26 @@ def test_an_unknown_command_suggests_the_nearest(folder: Path) -> None:
     assert "no command `chekc`; did you mean `check`?" in done.err
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root reads everything")
-def test_a_file_that_may_not_be_read_exits_with_2(folder: Path) -> None:
-    (folder / "clean.yaml").chmod(0)
-    done = wfc("check", "clean.yaml", cwd=folder)
-    assert done.status == 2
-    assert "can't read `clean.yaml`: Permission denied" in done.err
+def refused(monkeypatch: pytest.MonkeyPatch, operation: str, *arguments: str) -> int:
+    """The command's exit code where the system refuses one operation on files, as it refuses root nothing."""
+
+    def refuse(path: Path, *_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, operation, refuse)
+    monkeypatch.setattr(sys, "argv", ["wfc", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def test_a_file_that_may_not_be_read_exits_with_2(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert refused(monkeypatch, "open", "check", "clean.yaml") == 2
+    assert capsys.readouterr() == ("", "wfc: can't read `clean.yaml`: Permission denied\n")
 
 
 @pytest.mark.skipif(
@@ -385,12 +401,12 @@ def test_a_file_that_is_not_utf8_is_never_rewritten_beside_one_that_is(folder: P
     assert (folder / "latin.yaml").read_bytes() == data
 
 
-@pytest.mark.skipif(os.geteuid() == 0, reason="root writes everything")
-def test_a_file_that_may_not_be_written_exits_with_2(folder: Path) -> None:
-    (folder / "panel.yaml").chmod(0o444)
-    done = wfc("check", "panel.yaml", "--fix", cwd=folder)
-    assert done.status == 2
-    assert "can't write `panel.yaml`: Permission denied" in done.err
+def test_a_file_that_may_not_be_written_exits_with_2(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert refused(monkeypatch, "write_bytes", "check", "panel.yaml", "--fix") == 2
+    assert capsys.readouterr() == ("", "wfc: can't write `panel.yaml`: Permission denied\n")
 
 
 def test_fix_with_json_keeps_standard_output_pure(folder: Path) -> None:

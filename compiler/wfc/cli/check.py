@@ -1,20 +1,17 @@
-"""`wfc check`."""
+"""`wfc check`. What it takes to say the same as last time is all that is imported until something has changed."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
-from wfc.check import check_project
-from wfc.cli.files import ENDINGS, Selection, load_project, select
-from wfc.cli.fixing import fix_files
-from wfc.cli.output import FORMATS, counted, print_findings
+from wfc.cli.memory import Memory
+from wfc.cli.output import FORMATS
+from wfc.cli.selection import ENDINGS, Selection, select, stored_runs
 from wfc.cli.staged import staged_option
-from wfc.diagnostics import Diagnostic, Severity
-from wfc.unit import Unit
 
 
 def _writes(given: dict[str, Any]) -> str:
@@ -38,6 +35,7 @@ def _writes(given: dict[str, Any]) -> str:
     "--types", "show_types", is_flag=True, help="Also show each state field: type, writers, readers."
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only, no summary.")
+@click.option("--no-cache", is_flag=True, help="Look at everything, whatever was found last time.")
 @staged_option(_writes)
 def command(
     paths: tuple[str, ...],
@@ -47,6 +45,7 @@ def command(
     show_diff: bool,
     show_types: bool,
     quiet: bool,
+    no_cache: bool,
 ) -> int:
     """Check workflows: every reference, type, state access, jump, loop bound and injection risk.
 
@@ -60,55 +59,29 @@ def command(
     selection = select(paths)
     if paths and not selection.files:
         raise click.UsageError(f"there are no workflows ({', '.join(ENDINGS)}) in {_named(paths)}")
-    if show_diff:
-        return _show(selection, unsafe_fixes, quiet)
-    if fix:
-        _write(selection, unsafe_fixes, quiet)
-    project, units = load_project(selection, with_runs=True)
-    found = check_project(project)
-    print_findings(found, form)
-    if show_types:
-        _print_types(units.values())
-    if form == "text" and not quiet:
-        click.echo(_summary(found, len(units)))
-    return 1 if any(diagnostic.severity is not Severity.INFO for diagnostic in found) else 0
+    if fix or show_diff:
+        from wfc.cli.mending import show_fixes, write_fixes
 
+        if show_diff:
+            return show_fixes(selection, unsafe_fixes, quiet)
+        write_fixes(selection, unsafe_fixes, quiet)
+    memory = None
+    if not no_cache:
+        memory = Memory.of(("check", paths, form, show_types, quiet), selection, lambda: _runs(selection))
+    answer = memory.recall() if memory else None
+    if answer is None:
+        from wfc.cli.checking import check_selection
 
-def _print_types(units: Iterable[Unit]) -> None:
-    from wfc.cli.types_view import print_types
-
-    print_types(units)
+        answer = check_selection(selection, form, show_types, quiet)
+        if memory:
+            memory.keep(answer)
+    sys.stdout.write(answer.text)
+    return answer.status
 
 
 def _named(paths: tuple[str, ...]) -> str:
     return ", ".join(f"`{path}`" for path in paths)
 
 
-def _show(selection: Selection, unsafe: bool, quiet: bool) -> int:
-    changed, settled = fix_files(selection, unsafe=unsafe)
-    for file in changed:
-        sys.stdout.writelines(file.diff())
-    _report("would fix", settled, len(changed), quiet)
-    return 1 if changed else 0
-
-
-def _write(selection: Selection, unsafe: bool, quiet: bool) -> None:
-    changed, settled = fix_files(selection, unsafe=unsafe)
-    for file in changed:
-        file.write()
-    _report("fixed", settled, len(changed), quiet)
-
-
-def _report(verb: str, settled: int, files: int, quiet: bool) -> None:
-    """On standard error: findings, diffs and nothing else go to standard output."""
-    if not quiet:
-        click.echo(f"{verb} {counted(settled, 'finding')} in {counted(files, 'file')}", err=True)
-
-
-def _summary(found: list[Diagnostic], files: int) -> str:
-    counts = [
-        counted(number, str(severity) if severity is not Severity.INFO else "note")
-        for severity in Severity
-        if (number := sum(diagnostic.severity is severity for diagnostic in found))
-    ]
-    return f"checked {counted(files, 'workflow')}: {', '.join(counts) or 'all clean'}"
+def _runs(selection: Selection) -> Iterator[bytes]:
+    return (repr(run).encode("utf-8", "surrogateescape") for run in stored_runs(selection.config))

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import click
 
-from wfc.cli.memory import Memory
+from wfc.cli.memory import Answer, Memory
 from wfc.cli.output import FORMATS
-from wfc.cli.selection import as_typed, select
+from wfc.cli.selection import Selection, as_typed, select
 from wfc.cli.staged import staged_option
 
 
@@ -59,16 +60,30 @@ def command(
     """
     selection = select(paths)
     folder = output or as_typed(selection.config.generated_dir)
-    asked = (paths, str(folder), show_diff, form, quiet)
-    memory = Memory.of(selection, folder, asked) if check_only and not no_cache else None
+    memory = None
+    if check_only and not no_cache and _is_within_project(selection):
+        question = ("compile --check", paths, str(folder), show_diff, form, quiet)
+        memory = Memory.of(question, selection, lambda: _modules(folder))
     known = memory.recall() if memory else None
     if known is not None:
-        sys.stdout.write(known)
-        return 0
+        sys.stdout.write(known.text)
+        return known.status
     from wfc.cli.compiling import Task, compile_selection
 
     text, status = compile_selection(Task(selection, folder, check_only, show_diff, form, quiet))
     sys.stdout.write(text)
     if memory and status == 0:
-        memory.keep(text)
+        memory.keep(Answer(text, status))
     return status
+
+
+def _is_within_project(selection: Selection) -> bool:
+    """What files outside a project are called in their modules depends on what lies around them."""
+    root = selection.config.root
+    places = [*selection.folders, *selection.files]
+    return selection.config.configured and all(path.resolve().is_relative_to(root) for path in places)
+
+
+def _modules(folder: Path) -> Iterator[bytes]:
+    for module in sorted(folder.glob("*.py")) if folder.is_dir() else ():
+        yield from (module.name.encode("utf-8", "surrogateescape"), module.read_bytes())

@@ -2,30 +2,14 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from wfc.cli.selection import ENDINGS, Selection, as_typed, other_files, read_bytes, select
-from wfc.config import Config
+from wfc.cli.selection import ENDINGS, Selection, as_typed, other_files, read_bytes, select, stored_runs
 from wfc.unit import Project, Unit, load_unit
 
-if TYPE_CHECKING:
-    from wfc_runtime.store.waiting import Waiting
-
 __all__ = ["ENDINGS", "Selection", "load_project", "read_bytes", "select", "stored_runs"]
-
-
-def stored_runs(config: Config) -> Iterable[Waiting]:
-    """The runs under way in a project's store, where there is one."""
-    path = Path(os.environ.get("WFC_STATE") or config.root / ".wfc" / "state.db")
-    if not path.is_file():
-        return ()
-    from wfc_runtime.store.waiting import waiting_runs
-
-    return waiting_runs(path)
 
 
 def load_project(

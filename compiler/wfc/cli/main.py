@@ -11,7 +11,7 @@ import click
 from wfc.config import ConfigError
 from wfc_runtime.version import __version__
 
-GARBAGE = 100_000
+GARBAGE = 1_000_000
 """A run is short and keeps nearly all that it makes: looking for garbage often is a tenth of it."""
 
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130

@@ -1,8 +1,9 @@
-"""What `wfc compile --check` said last time, for as long as nothing that it depends on has changed.
+"""What a command said last time, for as long as nothing that it depends on has changed.
 
-The key is a digest of all that goes in: wfc itself and the libraries beside it, Python, the settings, the command line,
-every workflow of the project and every module in the folder, byte by byte. With the same key the answer is the same, so
-it is given again without looking. Only a clean answer is kept, in the user's cache folder: the project is not touched.
+The key is a digest of all that goes in: wfc itself and the libraries beside it, Python, the settings, the command
+line, every workflow of the project byte by byte, and what else the command looks at. With the same key the answer is
+the same, so it is given again without looking. Answers are kept in the user's cache folder, one file for each question:
+the project is not touched, and two runs at once can do no more than keep the same answer twice.
 """
 
 from __future__ import annotations
@@ -10,78 +11,97 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
+import click
+
 import wfc
 import wfc_runtime
 from wfc.cli.selection import Selection, other_files, read_bytes
+from wfc.config import Config
 from wfc.render.style import style_for
 from wfc_runtime.version import __version__
 
-_MOST_PROJECTS = 50
+_MOST_ANSWERS = 100
 _MOST_TEXT = 1_000_000
 
 
 @dataclass(frozen=True)
-class Memory:
-    """The place of one project in the memory, and the key of what is asked now."""
+class Answer:
+    """What a command printed, and its exit code."""
 
-    selection: Selection
-    folder: Path
-    asked: Any
+    text: str
+    status: int
+
+
+@dataclass(frozen=True)
+class Memory:
+    """The place of one question in the memory, and the key of what the answer depends on."""
+
+    place: Path
     key: str
+    _key_now: Callable[[], str]
 
     @classmethod
-    def of(cls, selection: Selection, folder: Path, asked: Any) -> Memory | None:
-        """None for files outside a project: what they are called depends on what lies around them."""
-        root = selection.config.root
-        places = [*selection.folders, *selection.files]
-        if not selection.config.configured or not all(path.resolve().is_relative_to(root) for path in places):
-            return None
-        return cls(selection, folder, asked, _key(selection, folder, asked))
+    def of(cls, question: Any, selection: Selection, also: Callable[[], Iterable[bytes]]) -> Memory:
+        """`question`: the command and its options; `also`: what it looks at beside the project's workflows."""
+        asked = repr((question, os.getcwd(), style_for(sys.stdout), selection.config.root))
+        place = _folder() / f"{_digest([asked.encode('utf-8', 'surrogateescape')])[:32]}.json"
 
-    def recall(self) -> str | None:
-        """What was said, if all is as it was."""
-        found = _load().get(self._place)
-        return found["text"] if found and found["key"] == self.key else None
+        def key_now() -> str:
+            return _digest(_parts(asked, selection, also))
 
-    def keep(self, text: str) -> None:
-        """Remember a clean answer, unless something changed while it was worked out."""
-        if len(text) > _MOST_TEXT or _key(self.selection, self.folder, self.asked) != self.key:
-            return
-        known = {place: one for place, one in _load().items() if place != self._place}
-        newest = list(known.items())[1 - _MOST_PROJECTS :]
-        _store({**dict(newest), self._place: {"key": self.key, "text": text}})
+        return cls(place, key_now(), key_now)
 
-    @property
-    def _place(self) -> str:
-        return str(self.selection.config.root)
+    def recall(self) -> Answer | None:
+        """What was said, if all is as it was. What can't be read was never said."""
+        try:
+            match json.loads(self.place.read_bytes()):
+                case {"key": self.key, "text": str(text), "status": int(status)}:
+                    return Answer(text, status)
+        except (OSError, ValueError, RecursionError):
+            pass
+        return None
+
+    def keep(self, answer: Answer) -> None:
+        """Remember an answer, unless it is very long or something changed while it was worked out."""
+        if len(answer.text) <= _MOST_TEXT and self._key_now() == self.key:
+            _store(self.place, json.dumps({"key": self.key, "text": answer.text, "status": answer.status}))
 
 
-def _key(selection: Selection, folder: Path, asked: Any) -> str:
+def _digest(parts: Iterable[bytes]) -> str:
     digest = sha256()
-    for part in _parts(selection, folder, asked):
-        digest.update(f"{len(part)}:".encode())
+    for part in parts:
+        digest.update(b"%d:" % len(part))
         digest.update(part)
     return digest.hexdigest()
 
 
-def _parts(selection: Selection, folder: Path, asked: Any) -> Iterator[bytes]:
+def _parts(asked: str, selection: Selection, also: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
     config = selection.config
-    yield repr((__version__, sys.version, asked, os.getcwd(), style_for(sys.stdout), config)).encode()
-    yield "\n".join(sorted(_libraries())).encode()
+    yield repr((__version__, sys.version, asked, config)).encode("utf-8", "surrogateescape")
+    yield "\n".join(sorted(_libraries())).encode("utf-8", "surrogateescape")
     for package in (wfc, wfc_runtime):
-        for path in _sources(Path(str(package.__file__)).parent):
-            yield from (path.encode(), _content(path))
+        yield "\n".join(sorted(_stamps(Path(str(package.__file__)).parent))).encode(
+            "utf-8", "surrogateescape"
+        )
     for file in (*selection.files, *other_files(selection)):
-        yield from (f"{file} {file.resolve()}".encode("utf-8", "surrogateescape"), read_bytes(file, config))
-    for module in sorted(folder.glob("*.py")) if folder.is_dir() else ():
-        yield from (module.name.encode("utf-8", "surrogateescape"), _content(str(module)))
+        yield f"{file} {os.path.realpath(file)}".encode("utf-8", "surrogateescape")
+        yield _content(file, config)
+    yield from also()
+
+
+def _content(file: Path, config: Config) -> bytes:
+    """One that can't be read matters only to a command that wants to read it, which then says so."""
+    try:
+        return read_bytes(file, config)
+    except click.ClickException as error:
+        return error.message.encode("utf-8", "surrogateescape")
 
 
 def _libraries() -> Iterator[str]:
@@ -91,43 +111,35 @@ def _libraries() -> Iterator[str]:
             yield from (name for name in os.listdir(folder or ".") if name.endswith(".dist-info"))
 
 
-def _sources(folder: Path) -> list[str]:
-    return sorted(
-        os.path.join(place, name)
-        for place, _, names in os.walk(folder)
-        for name in names
-        if name.endswith(".py")
-    )
+def _stamps(folder: Path) -> Iterator[str]:
+    """Our own sources, each with its size and times: nobody edits a file without changing one of them."""
+    for place, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(".py"):
+                path = os.path.join(place, name)
+                found = os.lstat(path)
+                yield f"{path} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
 
 
-def _content(path: str) -> bytes:
-    with open(path, "rb") as file:
-        return file.read()
-
-
-def _file() -> Path:
+def _folder() -> Path:
     base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "wfc" / "compile-check.json"
+    return Path(base) / "wfc"
 
 
-def _load() -> dict[str, dict[str, str]]:
-    """What is remembered; nothing, where that can't be read."""
-    try:
-        data = json.loads(_file().read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        return {}
-    entries = data.items() if isinstance(data, dict) else ()
-    return {place: one for place, one in entries if isinstance(one, dict) and {"key", "text"} <= one.keys()}
-
-
-def _store(data: dict[str, dict[str, str]]) -> None:
+def _store(place: Path, text: str) -> None:
     """Keep it if that is possible; a memory that can't be kept is no failure."""
-    file = _file()
-    part = file.with_suffix(f".{os.getpid()}.tmp")
+    part = place.with_suffix(f".{os.getpid()}.tmp")
     try:
-        file.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(json.dumps(data), encoding="utf-8")
-        part.replace(file)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(text, encoding="utf-8")
+        part.replace(place)
+        _drop_oldest(place.parent)
     except OSError:
         with suppress(OSError):
             part.unlink()
+
+
+def _drop_oldest(folder: Path) -> None:
+    kept = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in kept[_MOST_ANSWERS:]:
+        path.unlink(missing_ok=True)

@@ -12,10 +12,6 @@ if TYPE_CHECKING:
 FORMATS = ("text", "json", "github", "sarif")
 
 
-def print_findings(found: Sequence[Diagnostic], form: str) -> None:
-    sys.stdout.write(rendered(found, form))
-
-
 def rendered(found: Sequence[Diagnostic], form: str) -> str:
     """Findings for standard output, in one of the four forms. Only the renderer that is used is imported."""
     match form:

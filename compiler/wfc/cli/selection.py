@@ -7,10 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from wfc.config import Config, load_config
+
+if TYPE_CHECKING:
+    from wfc_runtime.store.waiting import Waiting
 
 ENDINGS = (".yaml", ".yml")
 
@@ -84,6 +88,8 @@ def is_left_out(path: Path, folder: Path, config: Config) -> bool:
     """Whether a file in a folder of workflows is none: a test, something hidden, or what the settings exclude."""
     if path.stem.endswith(".test") or any(part.startswith(".") for part in path.relative_to(folder).parts):
         return True
+    if not config.exclude:
+        return False
     try:
         shown = path.resolve().relative_to(config.root).as_posix()
     except ValueError:
@@ -96,14 +102,29 @@ def is_left_out(path: Path, folder: Path, config: Config) -> bool:
 def other_files(selection: Selection) -> Iterator[Path]:
     """The workflows of the project beside those selected."""
     config = selection.config
-    folders = {*selection.folders, config.workflows_dir}
-    beside = {path.parent for path in selection.files} - folders
+    known = {path.resolve() for path in selection.folders}
+    # The same folder spelled in another way need not be walked again.
+    whole = [] if config.workflows_dir.resolve() in known else [config.workflows_dir]
+    folders = {*selection.folders, *whole}
+    beside = {
+        path for path in {path.parent for path in selection.files} - folders if path.resolve() not in known
+    }
     seen = {path.resolve() for path in selection.files}
     for folder in sorted(folders | beside):
         for path in _in_folder(folder, config, deep=folder in folders):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
                 yield path
+
+
+def stored_runs(config: Config) -> list[Waiting]:
+    """The runs under way in a project's store, where there is one."""
+    path = Path(os.environ.get("WFC_STATE") or config.root / ".wfc" / "state.db")
+    if not path.is_file():
+        return []
+    from wfc_runtime.store.waiting import waiting_runs
+
+    return waiting_runs(path)
 
 
 def read_bytes(path: Path, config: Config) -> bytes:

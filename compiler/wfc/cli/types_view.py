@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-
-import click
+from collections.abc import Iterator
 
 from wfc.core.blocks import name_of
 from wfc.core.state_use import state_use
@@ -14,11 +12,6 @@ from wfc.infer.unit_types import types_of
 from wfc.infer.workflow import ScopeTypes
 from wfc.source import Span
 from wfc.unit import Unit
-
-
-def print_types(units: Iterable[Unit]) -> None:
-    for unit in units:
-        click.echo(render_types(unit))
 
 
 def render_types(unit: Unit) -> str:

@@ -95,7 +95,7 @@ class FileTaint:
                 return self._readers.get(variable, ())
 
     def read_field(self, home: ScopeTypes, field: str, mask: int) -> Taint:
-        """What some definitions of a field put there. Many steps may write one field: only those that taint it count."""
+        """What some definitions of a field put there. Of the many that there may be only those that taint it count."""
         place = home.scope, field
         if self._job is not None:
             readers = self._field_readers.setdefault(place, {})

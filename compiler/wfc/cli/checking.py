@@ -1,0 +1,33 @@
+"""What `wfc check` does once it is clear that something has to be looked at."""
+
+from __future__ import annotations
+
+from wfc.check import check_project
+from wfc.cli.files import load_project
+from wfc.cli.memory import Answer
+from wfc.cli.output import counted, rendered
+from wfc.cli.selection import Selection
+from wfc.diagnostics import Diagnostic, Severity
+
+
+def check_selection(selection: Selection, form: str, show_types: bool, quiet: bool) -> Answer:
+    """Every finding of the selected files, as text for standard output."""
+    project, units = load_project(selection, with_runs=True)
+    found = check_project(project)
+    text = rendered(found, form)
+    if show_types:
+        from wfc.cli.types_view import render_types
+
+        text += "".join(f"{render_types(unit)}\n" for unit in units.values())
+    if form == "text" and not quiet:
+        text += f"{_summary(found, len(units))}\n"
+    return Answer(text, 1 if any(one.severity is not Severity.INFO for one in found) else 0)
+
+
+def _summary(found: list[Diagnostic], files: int) -> str:
+    counts = [
+        counted(number, str(severity) if severity is not Severity.INFO else "note")
+        for severity in Severity
+        if (number := sum(diagnostic.severity is severity for diagnostic in found))
+    ]
+    return f"checked {counted(files, 'workflow')}: {', '.join(counts) or 'all clean'}"
