@@ -216,13 +216,21 @@ def edit(project: Path, kind: str, name: str | None, what: str | None) -> None:
             connection = sqlite3.connect(store)
             with connection:
                 connection.execute(
-                    "CREATE TABLE IF NOT EXISTS runs (key, id, workflow, task, pending, status)"
+                    "CREATE TABLE IF NOT EXISTS runs (key, id, workflow, task, agent, pending, status)"
                 )
-                row = (1, "r1", name, None, what, "running")
-                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?)", row)
+                row = (1, "r1", name, None, None, what, "running")
+                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
             connection.close()
         case "no runs":
             store.unlink(missing_ok=True)
+
+
+def test_a_run_that_waits_in_a_step_that_is_gone_is_noticed(project: Path) -> None:
+    assert "WF703" not in check(project)[1]
+    edit(project, "run", "alpha", "gone@2")
+    assert "WF703" in check(project)[1]
+    edit(project, "no runs", None, None)
+    assert "WF703" not in check(project)[1]
 
 
 @pytest.fixture(scope="module")
