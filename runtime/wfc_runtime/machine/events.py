@@ -33,6 +33,11 @@ class Submit(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Interrupted(Submit):
+    """Whoever did a visit died before it was done. The result says so, and the step's retry rule follows."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Clock(Event):
     """The time is `at`: waits that are over end, deadlines that have passed fail their steps."""
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from wfc_runtime.contract import Json
 from wfc_runtime.machine.effects import Action
-from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
+from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Interrupted, Outcome, Start, Submit
 from wfc_runtime.machine.masking import NO_MASK, Mask
 from wfc_runtime.machine.plain import size_of, to_text
 from wfc_runtime.machine.snapshot import Pending
@@ -21,6 +21,7 @@ from wfc_runtime.store.records import HistoryRow
 _KINDS: dict[type[Event], str] = {
     Start: "started",
     Submit: "submitted",
+    Interrupted: "interrupted",
     Clock: "clock",
     ChildEnded: "child_ended",
     Cancel: "cancelled",

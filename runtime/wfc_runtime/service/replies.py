@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
+from types import MappingProxyType
 from typing import Any
 
 from wfc_runtime.contract import Json
@@ -16,6 +17,7 @@ from wfc_runtime.service import texts
 from wfc_runtime.service.interface import Reply
 
 AnyMachine = type[Machine[Any, Any]]
+_NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
 @dataclass(frozen=True)
@@ -29,8 +31,16 @@ class Subject:
     """Where in the YAML a failed run failed."""
 
 
-def pending_reply(subject: Subject, machine: AnyMachine, pending: Mapping[str, Pending], at: float) -> Reply:
-    """What the run waits for, as of the moment `at`."""
+def pending_reply(
+    subject: Subject,
+    machine: AnyMachine,
+    pending: Mapping[str, Pending],
+    at: float,
+    claimed: Mapping[str, float] = _NOTHING,
+) -> Reply:
+    """What the run waits for, as of the moment `at`. What a server is doing, since when, is nobody else's."""
+    served = {visit: one for visit, one in pending.items() if visit in claimed}
+    pending = {visit: one for visit, one in pending.items() if visit not in claimed}
     found = {visit: machine.steps[one.state].action(one) for visit, one in pending.items()}
     actions = [_action(visit, action, pending[visit], at) for visit, action in found.items()]
     for action, one in zip(actions, pending.values(), strict=True):
@@ -42,8 +52,16 @@ def pending_reply(subject: Subject, machine: AnyMachine, pending: Mapping[str, P
         "workflow_id": subject.id,
         "status": "pending_action" if actions else "running",
         **(shown if actions else {}),
+        **({"running": [_served(machine, *one, claimed, at) for one in served.items()]} if served else {}),
         "next": _next(subject, found),
     }
+
+
+def _served(
+    machine: AnyMachine, visit: str, pending: Pending, claimed: Mapping[str, float], at: float
+) -> dict[str, Json]:
+    kind = machine.steps[pending.state].action(pending).type
+    return {"step_id": visit, "type": kind, "seconds": round(max(0.0, at - claimed[visit]), 1)}
 
 
 def ended_reply(subject: Subject, snapshot: Snapshot) -> Reply:
@@ -68,9 +86,15 @@ def cancelled_reply(subject: Subject, reason: str) -> Reply:
     }
 
 
-def reply_of(subject: Subject, machine: AnyMachine, snapshot: Snapshot, at: float) -> Reply:
+def reply_of(
+    subject: Subject,
+    machine: AnyMachine,
+    snapshot: Snapshot,
+    at: float,
+    claimed: Mapping[str, float] = _NOTHING,
+) -> Reply:
     if snapshot.status == "running":
-        return pending_reply(subject, machine, snapshot.pending, at)
+        return pending_reply(subject, machine, snapshot.pending, at, claimed)
     return ended_reply(subject, snapshot)
 
 

@@ -2,7 +2,16 @@
 
 from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS
 from wfc_runtime.store.queries import Queries
-from wfc_runtime.store.records import Changes, ConflictError, HistoryRow, RunRow
+from wfc_runtime.store.records import Changes, ClaimRow, ConflictError, HistoryRow, RunRow
 from wfc_runtime.store.store import Store
 
-__all__ = ["DEFAULT_BUSY_SECONDS", "Changes", "ConflictError", "HistoryRow", "Queries", "RunRow", "Store"]
+__all__ = [
+    "DEFAULT_BUSY_SECONDS",
+    "Changes",
+    "ClaimRow",
+    "ConflictError",
+    "HistoryRow",
+    "Queries",
+    "RunRow",
+    "Store",
+]

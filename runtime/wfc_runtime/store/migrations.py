@@ -80,6 +80,20 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         # One accepted answer per visit, and the way to find it when it is sent again.
         "CREATE UNIQUE INDEX history_answers ON history(run, visit) WHERE kind = 'submitted'",
     ),
+    (
+        # What servers are doing by themselves. `owner` names the process: see wfc_runtime.service.owners.
+        """
+        CREATE TABLE claims (
+            root INTEGER NOT NULL,
+            run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,
+            visit TEXT NOT NULL,
+            at REAL NOT NULL,
+            owner TEXT NOT NULL,
+            PRIMARY KEY (root, run, visit)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX claims_of_run ON claims(run)",
+    ),
 )
 
 

@@ -13,7 +13,7 @@ from typing import Any
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StoreError
 from wfc_runtime.store.database import RESTORE, translated
-from wfc_runtime.store.records import HistoryRow, RunRow, checksum
+from wfc_runtime.store.records import ClaimRow, HistoryRow, RunRow, checksum
 
 # In the order of RunRow's fields.
 _RUN = (
@@ -97,6 +97,16 @@ class Queries:
 
     def children(self, key: int) -> list[RunRow]:
         return self._rows(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY key", key)
+
+    def open_family(self, root: int) -> list[RunRow]:
+        """The runs under way of a family, parents first."""
+        return self._rows(f"SELECT {_RUN} FROM runs WHERE root = ? AND status = 'running' ORDER BY key", root)
+
+    def claims(self, root: int) -> list[ClaimRow]:
+        """What servers are doing for a family of runs."""
+        with self._reading():
+            rows = self._fetch("SELECT root, run, visit, at, owner FROM claims WHERE root = ?", root)
+        return [ClaimRow(*row) for row in rows]
 
     def answer(self, key: int, visit: str) -> HistoryRow | None:
         """The event that answered a visit, if one has."""

@@ -57,6 +57,17 @@ class HistoryRow:
     told: bytes | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class ClaimRow:
+    """A server is doing a pending visit."""
+
+    root: int
+    run: int
+    visit: str
+    at: float
+    owner: str
+
+
 @dataclass(slots=True)
 class Changes:
     """All that one call changes: written together or not at all."""
@@ -68,9 +79,14 @@ class Changes:
     history: list[tuple[RunRow, HistoryRow]] = field(default_factory=list)
     modules: dict[str, tuple[str, str, float]] = field(default_factory=dict)
     """By digest: workflow, text, and the time."""
+    claims: list[tuple[ClaimRow, int]] = field(default_factory=list)
+    """Claims to make, each with the version of its run that was read."""
+    released: list[ClaimRow] = field(default_factory=list)
+    free: list[tuple[RunRow, str]] = field(default_factory=list)
+    """Visits that nobody may have claimed in the meantime."""
 
     def __bool__(self) -> bool:
-        return bool(self.created or self.updated or self.history)
+        return bool(self.created or self.updated or self.history or self.claims or self.released)
 
 
 class ConflictError(Exception):

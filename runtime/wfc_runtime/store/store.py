@@ -10,7 +10,7 @@ from typing import TypeVar
 from wfc_runtime.errors import NotFoundError
 from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS, connect, prepare_file
 from wfc_runtime.store.queries import Queries
-from wfc_runtime.store.records import Changes, ConflictError, HistoryRow, RunRow, checksum
+from wfc_runtime.store.records import Changes, ClaimRow, ConflictError, HistoryRow, RunRow, checksum
 from wfc_runtime.store.writer import Hook, Writer, no_hook
 
 T = TypeVar("T")
@@ -37,6 +37,8 @@ _FIELD = (
     _insert("fields", "run, name, seq, checksum, value")
     + " ON CONFLICT (run, name) DO UPDATE SET seq = excluded.seq, checksum = excluded.checksum, value = excluded.value"
 )
+_CLAIM = _insert("claims", "root, run, visit, at, owner") + " ON CONFLICT DO NOTHING"
+_RELEASED = "DELETE FROM claims WHERE root = ? AND run = ? AND visit = ? AND owner = ?"
 _EVENT = _insert("history", "run, seq, at, kind, visit, actor, checksum, data, told")
 
 
@@ -88,6 +90,15 @@ class Store:
     # -- writing ---------------------------------------------------------------
 
     def _write(self, connection: sqlite3.Connection, changes: Changes) -> None:
+        for row, visit in changes.free:
+            if connection.execute(
+                "SELECT 1 FROM claims WHERE run = ? AND visit = ?", (row.key, visit)
+            ).fetchone():
+                raise ConflictError(row.id)
+        for claim, read_version in changes.claims:
+            self._claim(connection, claim, read_version)
+        for claim in changes.released:
+            connection.execute(_RELEASED, (claim.root, claim.run, claim.visit, claim.owner))
         for digest, (workflow, text, created) in changes.modules.items():
             connection.execute(_MODULE, (digest, workflow, text, created))
         for row in changes.created:
@@ -102,6 +113,13 @@ class Store:
         for row, event in changes.history:
             connection.execute(_EVENT, (row.key, *_event(event)))
             self._hook("event")
+
+    def _claim(self, connection: sqlite3.Connection, claim: ClaimRow, read_version: int) -> None:
+        found = connection.execute("SELECT version FROM runs WHERE key = ?", (claim.run,)).fetchone()
+        values = (claim.root, claim.run, claim.visit, claim.at, claim.owner)
+        if found != (read_version,) or connection.execute(_CLAIM, values).rowcount != 1:
+            raise ConflictError(claim.visit)
+        self._hook("claim")
 
     def _create(self, connection: sqlite3.Connection, row: RunRow) -> None:
         if row.parent_row is not None:

@@ -14,6 +14,7 @@ from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import check_actor, check_name, check_run_id, check_step_id, new_id
 from wfc_runtime.service.interface import Reply, Service
+from wfc_runtime.service.owners import Owners
 from wfc_runtime.service.reading import history_reply, listed_run, state_reply, statuses_of, with_progress
 from wfc_runtime.service.replies import Subject, cancelled_reply
 from wfc_runtime.service.sqlite.cache import SnapshotCache
@@ -47,6 +48,7 @@ class SqliteService(Service):
         self._clock = clock
         self._make_id = make_id
         self._cache = SnapshotCache()
+        self.owners = Owners(store.path)
         self._kept: set[str] = set()
         """Digests of modules that are known to be in the store."""
 
@@ -56,6 +58,7 @@ class SqliteService(Service):
 
     def close(self) -> None:
         self.store.close()
+        self.owners.close()
 
     # -- calls that move a run -------------------------------------------------
 
@@ -67,7 +70,7 @@ class SqliteService(Service):
 
         def job(work: Work) -> Reply:
             row = RunRow(id=self._make_id(), workflow=module.workflow.name, digest=module.digest)
-            return reply_to(work.start(row, module, values), work.at)
+            return reply_to(work, work.start(row, module, values))
 
         return self._work(job, actor)
 
@@ -79,8 +82,8 @@ class SqliteService(Service):
         return self._look(run, reply_to)
 
     def status(self, run: str, *, masked: bool = False) -> Reply:
-        def view(active: Active, at: float) -> Reply:
-            reply = with_progress(reply_to(active, at), active.row, active.now)
+        def view(work: Work, active: Active) -> Reply:
+            reply = with_progress(reply_to(work, active), active.row, active.now)
             return dict(active.now.mask.value(reply)) if masked else reply
 
         return self._look(run, view)
@@ -94,7 +97,7 @@ class SqliteService(Service):
             if row.status in ("completed", "failed"):
                 raise RefusedError("finished", f"the run is {row.status} already: nothing is left to cancel")
             if row.ended:
-                return reply_to(work.ledger.load(row), work.at)
+                return reply_to(work, work.ledger.load(row))
             work.cancel(run, said)
             return cancelled_reply(Subject(run, row.agent, row.parent is not None), said)
 
@@ -143,13 +146,13 @@ class SqliteService(Service):
     def _load(self, work: Work, run: str) -> Active:
         return work.ledger.load(_row(work.queries, run))
 
-    def _look(self, run: str, view: Callable[[Active, float], Reply]) -> Reply:
+    def _look(self, run: str, view: Callable[[Work, Active], Reply]) -> Reply:
         run = check_run_id(run)
 
         def job(work: Work) -> Reply:
             active = self._load(work, run)
             work.catch_up(active)
-            return view(active, work.at)
+            return view(work, active)
 
         return self._work(job, None)
 
@@ -157,18 +160,21 @@ class SqliteService(Service):
         """Work in memory, commit, and start over if somebody else was quicker."""
         at, who = self._clock(), check_actor(actor)
         for _ in range(_TRIES):
-            work = Work(Ledger(self.store.queries, self.registry, self._cache, at, who), self.limits)
+            work = self._begin(self.store.queries, self._cache, at, who)
             work, reply = _attempt(work, job)
             if self._commit(work.ledger.finish()):
                 work.ledger.remember()
                 return _answered(reply)
         return _answered(self.store.exclusively(lambda queries: self._alone(queries, job, at, who)))
 
+    def _begin(self, queries: Queries, cache: SnapshotCache, at: float, who: str | None) -> Work:
+        return Work(Ledger(queries, self.registry, cache, self.owners, at, who), self.limits)
+
     def _alone(
         self, queries: Queries, job: Job, at: float, who: str | None
     ) -> tuple[Changes, Reply | WfcError]:
         # What is read inside a transaction may yet be rolled back: a cache of its own.
-        work = Work(Ledger(queries, self.registry, SnapshotCache(), at, who), self.limits)
+        work = self._begin(queries, SnapshotCache(), at, who)
         work, reply = _attempt(work, job)
         return work.ledger.finish(), reply
 

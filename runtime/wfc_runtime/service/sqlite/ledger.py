@@ -8,16 +8,17 @@ from typing import Any
 
 from wfc_runtime.contract import Json
 from wfc_runtime.machine.chart import Machine
-from wfc_runtime.machine.events import Clock, Event, Outcome
+from wfc_runtime.machine.events import Clock, Event, Interrupted, Outcome
 from wfc_runtime.machine.plain import to_text
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of
 from wfc_runtime.service.cover import Cover
 from wfc_runtime.service.history import event_data, event_kind, kept_fields
+from wfc_runtime.service.owners import Owners
 from wfc_runtime.service.sqlite.cache import SnapshotCache
 from wfc_runtime.service.sqlite.definitions import pinned_machine, pinned_module
-from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
+from wfc_runtime.store import Changes, ClaimRow, HistoryRow, Queries, RunRow
 
 _PENDING_SHOWN = 10
 _NEW = -1
@@ -51,17 +52,25 @@ class Ledger:
     """Reads each run once and keeps book. Nothing is written here: `finish` gives what is to be committed."""
 
     def __init__(
-        self, queries: Queries, registry: Registry, cache: SnapshotCache, at: float, actor: str | None
+        self,
+        queries: Queries,
+        registry: Registry,
+        cache: SnapshotCache,
+        owners: Owners,
+        at: float,
+        actor: str | None,
     ) -> None:
         self.queries = queries
         self.registry = registry
         self.cache = cache
+        self.owners = owners
         self.at = at
         self.actor = actor
         self._active: dict[str, Active] = {}
         self.closed: set[str] = set()
         """Runs that were ended without their module."""
         self._changes = Changes()
+        self._claims: dict[int, list[ClaimRow]] = {}
 
     def known(self, run_id: str) -> Active | None:
         return self._active.get(run_id)
@@ -98,8 +107,33 @@ class Ledger:
             active.written[name] = active.row.version + 1 if name in kept else None
         active.written.update(dict.fromkeys(outcome.forgotten))
         kind, data = event_kind(event, outcome), event_data(event, outcome, more, cover)
-        actor = None if isinstance(event, Clock) else self.actor
+        actor = None if isinstance(event, (Clock, Interrupted)) else self.actor
         return self._enter(active.row, active.now, HistoryRow(0, self.at, kind, data, visit, actor))
+
+    # -- what servers do by themselves -----------------------------------------
+
+    def claims(self, row: RunRow) -> list[ClaimRow]:
+        """What servers are doing for a run's family. A run that is being created has no claims yet."""
+        if row.root not in self._claims:
+            self._claims[row.root] = self.queries.claims(row.root) if row.root else []
+        return self._claims[row.root]
+
+    def claim_of(self, active: Active, visit: str) -> ClaimRow | None:
+        key = active.row.key
+        return next((one for one in self.claims(active.row) if (one.run, one.visit) == (key, visit)), None)
+
+    def claim(self, active: Active, visit: str, owner: str) -> None:
+        claim = ClaimRow(active.row.root, active.row.key, visit, self.at, owner)
+        self._changes.claims.append((claim, active.read_version))
+
+    def release(self, claim: ClaimRow) -> None:
+        self._changes.released.append(claim)
+
+    def require_free(self, active: Active, visit: str) -> None:
+        """Nobody may have claimed the visit by the time that the changes are written."""
+        self._changes.free.append((active.row, visit))
+
+    # -- endings ---------------------------------------------------------------
 
     def close_without_module(self, row: RunRow, error: dict[str, Json]) -> list[str]:
         """Cancel a run with which nothing else can be done. Gives the ids of its children."""

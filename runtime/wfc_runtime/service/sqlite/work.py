@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, StepError, WfcError
-from wfc_runtime.machine.events import Cancel, Child, ChildEnded, Clock, Event, Start
+from wfc_runtime.machine.events import Cancel, Child, ChildEnded, Clock, Event, Interrupted, Start
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.step import NO_REASON, step
 from wfc_runtime.registry import Module
@@ -25,6 +25,15 @@ _STOPPED = {
     "cancelled": "its parent was cancelled",
 }
 """Why a child is cancelled, by what became of its parent."""
+
+
+INTERRUPTED: dict[str, Json] = {
+    "error": {
+        "code": "interrupted",
+        "message": "the server that was doing it ended before it was done",
+        "hint": "It may be done in part: look before you do it again.",
+    }
+}
 
 
 class Work:
@@ -90,11 +99,29 @@ class Work:
     def catch_up(self, asked: Active) -> None:
         """Work through what is due in a run's family: waits that are over, deadlines that have passed."""
         self._asked = asked.row.id
+        self._bury(asked)
         for active in [asked] if _is_alone(asked) else self._due_in_family(asked.row):
             due = active.now.due
             if due is not None and due <= self.at:
                 self.apply(active, Clock(at=self.at, id=active.next_event_id))
                 self.caught_up = True
+
+    def _bury(self, asked: Active) -> None:
+        """Claims of servers that have died: what they were doing is over, and never done again unasked."""
+        for claim in self.ledger.claims(asked.row):
+            if self.ledger.owners.is_alive(claim.owner):
+                continue
+            row = self.queries.run_of_key(claim.run)
+            if row is not None and not row.ended:
+                try:
+                    active = self.ledger.load(row)
+                except DefinitionError:
+                    continue
+                if claim.visit in active.now.pending:
+                    ids = {"id": active.next_event_id, "visit": claim.visit}
+                    self.apply(active, Interrupted(at=self.at, result=INTERRUPTED, **ids), claim.visit)
+                    self.caught_up = True
+            self.ledger.release(claim)
 
     def _due_in_family(self, row: RunRow) -> Iterator[Active]:
         for key in self.queries.due(row.root, self.at):
@@ -109,7 +136,8 @@ class Work:
     def only_catch_up(self) -> Work:
         """The same work with nothing in it but what time alone has changed."""
         ledger = self.ledger
-        fresh = Work(Ledger(ledger.queries, ledger.registry, ledger.cache, ledger.at, None), self._limits)
+        anew = Ledger(ledger.queries, ledger.registry, ledger.cache, ledger.owners, ledger.at, None)
+        fresh = Work(anew, self._limits)
         row = self.queries.run(self._asked)
         if row is not None:
             fresh.catch_up(fresh.ledger.load(row))

@@ -1,0 +1,84 @@
+"""Which of the servers that share a store are alive.
+
+A server that does work by itself holds a lock on a file of its own beside the store, for as long as it lives. The
+system lets go of the lock when the process ends, however it ends, so no clock and no process number has to be
+trusted: whoever can lock the file knows that its owner is gone.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import suppress
+from pathlib import Path
+from threading import Lock
+
+from wfc_runtime.errors import StoreError
+from wfc_runtime.service.ids import new_id
+
+
+class Owners:
+    """The processes that claim work in one store, this one among them."""
+
+    def __init__(self, state: Path) -> None:
+        self._folder = state.with_name(f"{state.name}-servers")
+        self._lock = Lock()
+        self._me: tuple[str, int] | None = None
+
+    def me(self) -> str:
+        """This process, as claims name it."""
+        with self._lock:
+            if self._me is None:
+                name = new_id()
+                self._me = (name, self._hold(name))
+            return self._me[0]
+
+    def is_alive(self, owner: str) -> bool:
+        with self._lock:
+            if self._me is not None and self._me[0] == owner:
+                return True
+        path = self._folder / owner
+        try:
+            opened = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        except OSError:
+            return False
+        try:
+            if not _locked(opened):
+                return True
+            # Nobody takes a name again, so whoever looks next finds nothing and knows as much.
+            with suppress(OSError):
+                path.unlink()
+            return False
+        finally:
+            os.close(opened)
+
+    def close(self) -> None:
+        with self._lock:
+            if self._me is not None:
+                name, opened = self._me
+                with suppress(OSError):
+                    (self._folder / name).unlink()
+                os.close(opened)
+                self._me = None
+
+    def _hold(self, name: str) -> int:
+        try:
+            self._folder.mkdir(mode=0o700, exist_ok=True)
+            opened = os.open(self._folder / name, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        except OSError as error:
+            raise StoreError("store_unusable", f"{self._folder} can't be written: {error.strerror}") from None
+        if not _locked(opened):
+            os.close(opened)
+            raise StoreError("store_unusable", f"{self._folder} is on a file system that has no locks")
+        return opened
+
+
+def _locked(opened: int) -> bool:
+    """Whether a file could be locked: its owner, if it had one, is gone."""
+    # Not at the top: there is none on Windows, where a server does no work by itself.
+    import fcntl
+
+    try:
+        fcntl.flock(opened, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        return False
+    return True

@@ -1,0 +1,219 @@
+"""The threads of a server that does work by itself: one that leads each family of runs, and one per piece of work.
+
+Nothing that counts is kept here. A visit is claimed in the store before its work begins and answered in the store when
+it is done; kill the process at any moment, and whoever touches the run next finds the claim of a dead server.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+from dataclasses import dataclass, field
+from threading import Condition, Event, Thread
+from typing import Protocol
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import StoreError, WfcError
+from wfc_runtime.execute import Grant, execute
+from wfc_runtime.service.sqlite.openings import Opening, View
+
+_log = logging.getLogger(__name__)
+_LOOK_EVERY = 1.0
+"""Another process may have cancelled the run, or be doing a part of it."""
+_LONGEST_WAIT = 3600.0
+_CLOSING = 5.0
+
+
+class Bench(Protocol):
+    """Where the work is taken from and brought back to."""
+
+    def look(self, root: int) -> View: ...
+
+    def claim(self, opening: Opening) -> bool: ...
+
+    def finish(self, opening: Opening, result: dict[str, Json]) -> None: ...
+
+    def name_of(self, root: int) -> str: ...
+
+    def now(self) -> float: ...
+
+
+@dataclass
+class Job:
+    """A piece of work under way in this process."""
+
+    opening: Opening
+    root: int
+    since: float
+    stop: Event = field(default_factory=Event)
+
+
+@dataclass
+class Lead:
+    """A family of runs that is being led on."""
+
+    asked: int = 0
+    """How often somebody has asked for it."""
+    seen: int = -1
+    """Up to which of these its state is known."""
+    needs_agent: bool = False
+    over: bool = False
+
+
+class Crew:
+    def __init__(self, bench: Bench, grant: Grant) -> None:
+        self._bench = bench
+        self._grant = grant
+        self._changed = Condition()
+        self._ticks = 0
+        self._jobs: dict[tuple[str, str], Job] = {}
+        self._leads: dict[int, Lead] = {}
+        self._closed = False
+
+    def lead(self, root: int, seconds: float) -> Lead:
+        """Lead a family on until the agent is needed, nothing is left to do, or the time is up."""
+        end = time.monotonic() + seconds
+        with self._changed:
+            lead = self._leads.get(root)
+            if lead is None:
+                lead = self._leads[root] = Lead()
+                Thread(target=self._work, args=(root, lead), name=f"wfc-lead-{root}", daemon=True).start()
+            lead.asked += 1
+            mine = lead.asked
+            self._tick()
+            while not (lead.over or self._closed or (lead.seen >= mine and lead.needs_agent)):
+                left = end - time.monotonic()
+                if left <= 0:
+                    break
+                self._changed.wait(left)
+            return lead
+
+    def wake(self) -> None:
+        """Something has changed that a leader should look at."""
+        with self._changed:
+            self._tick()
+
+    def at_work(self) -> list[str]:
+        """What is being done, for whoever waits: steps and seconds."""
+        now = time.monotonic()
+        with self._changed:
+            return [f"{job.opening.visit}: {now - job.since:.0f} s" for job in self._jobs.values()]
+
+    def close(self) -> None:
+        """End the work under way; what it was is reported as interrupted."""
+        end = time.monotonic() + _CLOSING
+        with self._changed:
+            self._closed = True
+            for job in self._jobs.values():
+                job.stop.set()
+            self._tick()
+            while (self._jobs or self._leads) and (left := end - time.monotonic()) > 0:
+                self._changed.wait(left)
+
+    def _tick(self) -> None:
+        self._ticks += 1
+        self._changed.notify_all()
+
+    # -- leading ---------------------------------------------------------------
+
+    def _work(self, root: int, lead: Lead) -> None:
+        try:
+            while self._round(root, lead):
+                pass
+        except WfcError as error:
+            _log.warning("a run can't be led on: %s", error)
+        except Exception:
+            _log.exception("a run can't be led on")
+        finally:
+            with self._changed:
+                lead.over = True
+                if self._leads.get(root) is lead:
+                    del self._leads[root]
+                self._tick()
+
+    def _round(self, root: int, lead: Lead) -> bool:
+        """Look, begin what can be begun, wait for something to happen. False: there is nothing left to do."""
+        with self._changed:
+            asked, ticks = lead.asked, self._ticks
+        view = self._bench.look(root)
+        self._stop_unwanted(root, view)
+        waiting = self._begin(root, view)
+        with self._changed:
+            lead.seen, lead.needs_agent = asked, view.needs_agent
+            self._changed.notify_all()
+            mine = any(job.root == root for job in self._jobs.values())
+            wait = None if view.due is None else view.due - self._bench.now()
+            soon = wait is not None and wait < _LONGEST_WAIT
+            if self._closed:
+                return False
+            if not (mine or waiting or soon or lead.asked != asked):
+                lead.over = True
+                del self._leads[root]
+                return False
+            if ticks == self._ticks:
+                self._changed.wait(min(_LOOK_EVERY, max(wait, 0.01)) if wait is not None else _LOOK_EVERY)
+        return True
+
+    def _stop_unwanted(self, root: int, view: View) -> None:
+        """What nobody waits for any more: the run was cancelled, or another part of it failed."""
+        wanted = {(one.run, one.visit) for one in view.openings}
+        with self._changed:
+            for key, job in self._jobs.items():
+                if job.root == root and key not in wanted:
+                    job.stop.set()
+
+    def _begin(self, root: int, view: View) -> bool:
+        """Start what is free. Whether something is left that somebody else does, or that has no room yet."""
+        left = False
+        for opening in view.openings:
+            key = (opening.run, opening.visit)
+            with self._changed:
+                if key in self._jobs:
+                    continue
+                if opening.owner is not None or len(self._jobs) >= self._grant.parallel or self._closed:
+                    left = True
+                    continue
+                job = self._jobs[key] = Job(opening, root, time.monotonic())
+            try:
+                claimed = self._bench.claim(opening)
+            except BaseException:
+                self._forget(job)
+                raise
+            if not claimed:
+                self._forget(job)
+                left = True
+                continue
+            Thread(target=self._do, args=(job,), name=f"wfc-{opening.visit}", daemon=True).start()
+        return left
+
+    # -- doing -----------------------------------------------------------------
+
+    def _do(self, job: Job) -> None:
+        try:
+            result = execute(job.opening.action, self._grant, self._bench.name_of(job.root), job.stop)
+        except Exception as error:
+            _log.exception("%s failed", job.opening.visit)
+            result = {"error": {"code": "execution", "message": f"wfc itself failed: {type(error).__name__}"}}
+        try:
+            self._bring_back(job, result)
+        except Exception:
+            # The claim stays, and is found when this process has ended.
+            _log.exception("the result of %s can't be kept", job.opening.visit)
+        finally:
+            self._forget(job)
+
+    def _bring_back(self, job: Job, result: dict[str, Json]) -> None:
+        while True:
+            try:
+                self._bench.finish(job.opening, result)
+                return
+            except StoreError as error:
+                if error.code not in ("store_busy", "store_full") or self._closed:
+                    raise
+                _log.warning("the result of %s can't be kept yet: %s", job.opening.visit, error)
+                time.sleep(_LOOK_EVERY)
+
+    def _forget(self, job: Job) -> None:
+        with self._changed:
+            self._jobs.pop((job.opening.run, job.opening.visit), None)
+            self._tick()

@@ -1,0 +1,80 @@
+"""What a family of runs waits for, seen by a server that may do some of it itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import DefinitionError
+from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.effects import Delay
+from wfc_runtime.machine.snapshot import Pending
+from wfc_runtime.service.sqlite.ledger import Active
+from wfc_runtime.service.sqlite.work import Work
+
+
+@dataclass(frozen=True)
+class Opening:
+    """A pending visit that the server may do."""
+
+    run: str
+    visit: str
+    action: dict[str, Json]
+    owner: str | None = None
+    """The server that is doing it."""
+
+
+@dataclass
+class View:
+    """A family of runs at one moment."""
+
+    openings: list[Opening] = field(default_factory=list)
+    needs_agent: bool = False
+    due: float | None = None
+    """When the first of the server's own steps that failed is to be tried again."""
+
+
+MayDo = Callable[[Ask], bool]
+CanDo = Callable[[dict[str, Json]], bool]
+
+
+def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
+    """What there is to do now. Waits that are over and claims of servers that died are worked through first."""
+    view = View()
+    top = work.queries.run_of_key(root)
+    if top is None or top.ended:
+        return view
+    work.catch_up(work.ledger.load(top))
+    for row in work.queries.open_family(root):
+        try:
+            active = work.ledger.load(row)
+        except DefinitionError:
+            # Whoever asks for that run is told why it can't go on.
+            continue
+        for visit, pending in active.now.pending.items():
+            effect = active.machine.steps[pending.state]
+            if isinstance(effect, Delay):
+                _add_retry(view, active, effect, pending, may_do)
+            elif isinstance(effect, Ask) and pending.resume_at is None:
+                claim = work.ledger.claim_of(active, visit)
+                _add(view, active, visit, claim.owner if claim else None, may_do, can_do)
+    return view
+
+
+def _add_retry(view: View, active: Active, delay: Delay, pending: Pending, may_do: MayDo) -> None:
+    effect, at = active.machine.steps[delay.step], pending.resume_at
+    if isinstance(effect, Ask) and may_do(effect) and at is not None:
+        view.due = at if view.due is None else min(view.due, at)
+
+
+def _add(view: View, active: Active, visit: str, owner: str | None, may_do: MayDo, can_do: CanDo) -> None:
+    pending = active.now.pending[visit]
+    effect = active.machine.steps[pending.state]
+    assert isinstance(effect, Ask)
+    action = effect.action(pending)
+    shown: dict[str, Json] = {"type": action.type, "parameters": action.parameters}
+    if owner is not None or (may_do(effect) and can_do(shown)):
+        view.openings.append(Opening(active.row.id, visit, shown, owner))
+    else:
+        view.needs_agent = True

@@ -1,0 +1,176 @@
+"""The service of a server whose operator lets it do work by itself.
+
+A call that moves a run replies when the agent or a person is needed, the run has ended, or the time for a reply is up;
+the work goes on behind it, and `get_workflow_status` shows how far it is. What the grant does not cover is the agent's.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import replace
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RefusedError
+from wfc_runtime.execute import EXECUTORS, Grant, can_execute
+from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.ids import new_id
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.sqlite.crew import Crew, Lead
+from wfc_runtime.service.sqlite.engine import SqliteService
+from wfc_runtime.service.sqlite.openings import Opening, View, look_at
+from wfc_runtime.service.sqlite.submitting import submit
+from wfc_runtime.service.sqlite.work import Work
+from wfc_runtime.store import Store
+
+ACTOR = "server"
+REPLY_SECONDS = 50.0
+"""Clients give up on a call after a minute."""
+
+
+class ServingService(SqliteService):
+    """`every_kind`: also do what a workflow leaves to the agent, as far as there is a way to do it here."""
+
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        grant: Grant,
+        limits: Limits | None = None,
+        clock: Callable[[], float] = time.time,
+        make_id: Callable[[], str] = new_id,
+        *,
+        every_kind: bool = False,
+        reply_seconds: float = REPLY_SECONDS,
+    ) -> None:
+        super().__init__(store, registry, limits, clock, make_id)
+        self._grant = _within(grant, self.limits)
+        self._every_kind = every_kind
+        self._reply_seconds = reply_seconds
+        self.crew = Crew(self, self._grant)
+
+    def close(self) -> None:
+        self.crew.close()
+        super().close()
+
+    # -- calls -----------------------------------------------------------------
+
+    def start_module(self, module: Module, inputs: Json = None, *, actor: str | None = None) -> Reply:
+        return self._led_on(super().start_module(module, inputs, actor=actor), super().next_step)
+
+    def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
+        return self._led_on(super().submit(run, step_id, result, actor=actor), super().next_step)
+
+    def next_step(self, run: str) -> Reply:
+        return self._led_on(super().next_step(run), super().next_step)
+
+    def status(self, run: str, *, masked: bool = False) -> Reply:
+        def look(run: str) -> Reply:
+            return super(ServingService, self).status(run, masked=masked)
+
+        return look(run) if masked else self._led_on(look(run), look)
+
+    def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
+        reply = super().cancel(run, reason, actor=actor)
+        self.crew.wake()
+        return reply
+
+    def _led_on(self, reply: Reply, look: Callable[[str], Reply]) -> Reply:
+        """The reply once nothing is left that the server can do, or its time is up."""
+        run = reply["workflow_id"]
+        row = self.store.queries.run(run)
+        assert row is not None
+        view = self.look(row.root)
+        if not view.openings and (view.due is None or view.needs_agent):
+            return reply
+        lead = self.crew.lead(row.root, self._reply_seconds)
+        return _shown(look(run), lead)
+
+    # -- what the crew works on ------------------------------------------------
+
+    def look(self, root: int) -> View:
+        found = View()
+
+        def job(work: Work) -> Reply:
+            nonlocal found
+            found = look_at(work, root, self._may_do, lambda action: can_execute(action, self._grant))
+            return {}
+
+        self._work(job, None)
+        return found
+
+    def _may_do(self, effect: Ask) -> bool:
+        return effect.runner == "server" or (self._every_kind and effect.kind in EXECUTORS)
+
+    def now(self) -> float:
+        return self._clock()
+
+    def claim(self, opening: Opening) -> bool:
+        owner = self.owners.me()
+
+        def job(work: Work) -> Reply:
+            active = self._load(work, opening.run)
+            free = opening.visit in active.now.pending and not work.ledger.claim_of(active, opening.visit)
+            if free:
+                work.ledger.claim(active, opening.visit, owner)
+            return {"claimed": free}
+
+        return bool(self._work(job, ACTOR)["claimed"])
+
+    def finish(self, opening: Opening, result: dict[str, Json]) -> None:
+        try:
+            self._answer(opening, result)
+        except RefusedError as refused:
+            if refused.code == "result_misfit":
+                self._answer(opening, {"error": {"code": refused.code, "message": refused.message}})
+            elif refused.code == "result_unfit":
+                self._answer(opening, {"error": {"code": "output_invalid", "message": refused.message}})
+            else:
+                self._let_go(opening)
+
+    def _answer(self, opening: Opening, result: dict[str, Json]) -> None:
+        owner = self.owners.me()
+        self._work(
+            lambda work: submit(work, self._load(work, opening.run), opening.visit, result, owner), ACTOR
+        )
+
+    def _let_go(self, opening: Opening) -> None:
+        """Nobody waits for it any more."""
+
+        def job(work: Work) -> Reply:
+            active = self._load(work, opening.run)
+            claim = work.ledger.claim_of(active, opening.visit)
+            if claim is not None and claim.owner == self.owners.me():
+                work.ledger.release(claim)
+            return {}
+
+        self._work(job, ACTOR)
+
+    def name_of(self, root: int) -> str:
+        row = self.store.queries.run_of_key(root)
+        return row.id if row is not None else str(root)
+
+
+def _within(grant: Grant, limits: Limits) -> Grant:
+    """No more output than a result may have."""
+    most = min(grant.result_bytes, limits.result_bytes * 95 // 100)
+    return replace(
+        grant,
+        result_bytes=most,
+        stdout_bytes=min(grant.stdout_bytes, most // 2),
+        stderr_bytes=min(grant.stderr_bytes, most // 5),
+    )
+
+
+def _shown(reply: Reply, lead: Lead) -> Reply:
+    """Children that the server works are nothing for the agent to do."""
+    actions = reply.get("actions") or [action for action in (reply.get("action"),) if action]
+    works_alone = not lead.over and not lead.needs_agent
+    if not works_alone or not all("children" in action["parameters"] for action in actions):
+        return reply
+    kept = {key: value for key, value in reply.items() if key not in ("action", "actions", "next")}
+    under = [{"step_id": action["step_id"], "type": action["type"]} for action in actions]
+    tool = f'get_workflow_status(workflow_id="{reply["workflow_id"]}")'
+    return {**kept, "status": "running", "running": [*reply.get("running", []), *under], "next": tool}

@@ -1,0 +1,75 @@
+"""Workflows whose shell steps the server does itself, and a project with such servers.
+
+`python -m tests.execute.serving FOLDER` is a server that starts the workflow `w` of a folder and says its reply; the
+folder's runs are led on for as long as it lives.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from wfc_runtime.execute import Grant
+from wfc_runtime.header import digest, read_header
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.sqlite.serving import ServingService
+from wfc_runtime.store import Store
+
+
+@cache
+def served_modules(*texts: str) -> dict[str, str]:
+    """Modules of the steps language, with every command marked as the server's."""
+    from tests.runtime.support import modules_of
+
+    return {name: _marked(text) for name, text in modules_of(*texts).items()}
+
+
+def _marked(text: str) -> str:
+    header = read_header(text)
+    assert header is not None
+    head, body = text[: text.index(header.body) + 64 + 1], text[text.index(header.body) + 64 + 1 :]
+    body = body.replace('kind="shell",', 'kind="shell", runner="server",')
+    return head.replace(header.body, digest(body)) + body
+
+
+class Site:
+    """A folder with modules, a store, and a place to work in."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.generated = folder / "generated"
+        self.place = folder / "place"
+        self.state = folder / ".wfc" / "state.db"
+        self._open: list[ServingService] = []
+
+    def compile(self, *texts: str) -> Site:
+        self.generated.mkdir(exist_ok=True)
+        self.place.mkdir(exist_ok=True)
+        for name, text in served_modules(*texts).items():
+            (self.generated / name).write_text(text)
+        return self
+
+    def server(self, grant: Grant | None = None, **more: Any) -> ServingService:
+        grant = grant or Grant(self.place, commands=None)
+        service = ServingService(Store(self.state), Registry(self.generated), grant, **more)
+        self._open.append(service)
+        return service
+
+    def close(self) -> None:
+        for service in self._open:
+            service.close()
+
+
+def main() -> None:
+    site = Site(Path(sys.argv[1]))
+    service = site.server(reply_seconds=0.2)
+    reply = service.start("w")
+    print(json.dumps(reply), flush=True)
+    sys.stdin.read()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,300 @@
+"""A service that does work by itself: real processes, real stores, several servers, SIGKILL."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import pytest
+
+from tests.execute.conftest import is_alive
+from tests.execute.serving import Site
+from tests.runtime.support import compile_to, steps
+from wfc_runtime.errors import RefusedError
+from wfc_runtime.execute import Grant
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
+
+LONG = "echo x >> runs; sleep 60"
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path)
+    yield made
+    made.close()
+
+
+def sh(step: str, command: str, more: str = "") -> str:
+    return f"{{id: {step}, type: shell, command: {json.dumps(command)}, output_to: {step}_out{more}}}"
+
+
+def until(said: Any, seconds: float = 20) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := said()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+    return found
+
+
+RETURN_A = "{id: r, type: return, needs_state: [a_out], value: '{{ state.a_out.stdout }}'}"
+
+
+def test_a_run_goes_on_to_its_end_without_the_agent(site: Site) -> None:
+    site.compile(steps(sh("a", "echo one"), sh("b", "echo two >&2; exit 1"), RETURN_A))
+    service = site.server()
+    reply = service.start("w")
+    assert (reply["status"], reply["result"]) == ("completed", "one\n")
+    events = service.history(reply["workflow_id"])["events"]
+    answered = [event for event in events if event["event"] == "submitted"]
+    assert [(one["step_id"], one["actor"]) for one in answered] == [("a", "server"), ("b", "server")]
+    assert answered[1]["result"]["exit_code"] == 1
+
+
+def test_it_stops_where_a_person_is_needed_and_goes_on_after_the_answer(site: Site) -> None:
+    ask = "{id: ask, type: prompt, prompt_type: confirm, message: 'Sure?'}"
+    site.compile(steps(sh("a", "echo one"), ask, sh("b", "echo two >> after"), RETURN_A))
+    service = site.server()
+    reply = service.start("w")
+    assert reply["action"]["step_id"] == "ask"
+    assert not (site.place / "after").exists()
+    reply = service.submit(reply["workflow_id"], "ask", {"confirmed": True})
+    assert reply["status"] == "completed"
+    again = service.submit(reply["workflow_id"], "ask", {"confirmed": True})
+    assert again["status"] == "completed"
+    assert (site.place / "after").read_text() == "two\n"
+
+
+def test_without_a_grant_the_agent_gets_the_same_command(site: Site) -> None:
+    site.compile(steps(sh("a", "echo one"), RETURN_A))
+    for grant in (Grant(site.place), Grant(site.place, commands=("pytest *",))):
+        reply = site.server(grant).start("w")
+        assert reply["action"]["parameters"] == {"command": "echo one", "timeout": 30}
+    plain = SqliteService(Store(site.state), Registry(site.generated))
+    run = plain.start("w")["workflow_id"]
+    result = {"stdout": "mine", "stderr": "", "exit_code": 0}
+    assert plain.submit(run, "a", result)["result"] == "mine"
+    plain.close()
+
+
+def test_what_the_steps_language_leaves_to_the_agent_is_not_done_unasked(site: Site, tmp_path: Path) -> None:
+    compile_to(site.generated, steps(sh("a", "echo one"), RETURN_A))
+    site.place.mkdir()
+    assert site.server().start("w")["action"]["step_id"] == "a"
+    assert site.server(every_kind=True).start("w")["result"] == "one\n"
+
+
+def test_branches_really_run_side_by_side(site: Site) -> None:
+    wait = "touch {0}; until [ -f {1} ]; do sleep 0.02; done; echo {0}"
+    branches = ", ".join(f"{me}: [{sh(me, wait.format(me, other))}]" for me, other in ("xy", "yx"))
+    site.compile(steps(f"{{id: both, type: parallel, branches: {{{branches}}}}}"))
+    reply = site.server().start("w")
+    assert reply["status"] == "completed", reply
+    assert [reply["result"][name]["stdout"] for name in ("x_out", "y_out")] == ["x\n", "y\n"]
+
+
+def test_no_more_run_at_once_than_granted(site: Site) -> None:
+    busy = "mkdir busy || echo clash; sleep 0.1; rmdir busy"
+    branches = ", ".join(f"b{n}: [{sh(f's{n}', busy)}]" for n in range(4))
+    site.compile(steps(f"{{id: all, type: parallel, branches: {{{branches}}}}}"))
+    reply = site.server(Grant(site.place, commands=None, parallel=1)).start("w")
+    assert reply["status"] == "completed"
+    assert all(out["stdout"] == "" for out in reply["result"].values())
+
+
+def test_children_are_worked_too(site: Site) -> None:
+    child = steps(
+        sh("c", "echo child {{ inputs.n }}"),
+        "{id: r, type: return, needs_state: [c_out], value: '{{ state.c_out.stdout }}'}",
+        name="child",
+        head="inputs: {n: {type: number, required: true}}",
+    )
+    parent = steps(
+        "{id: call, type: call, workflow: child, with: {n: 7}, output_to: got}",
+        "{id: r, type: return, needs_state: [got], value: '{{ state.got }}'}",
+    )
+    site.compile(parent, child)
+    assert site.server().start("w")["result"] == "child 7\n"
+
+
+def test_a_reply_comes_in_time_and_the_work_goes_on(site: Site) -> None:
+    site.compile(steps(sh("a", "until [ -f go ]; do sleep 0.02; done; echo went"), RETURN_A))
+    service = site.server(reply_seconds=0.3)
+    reply = service.start("w")
+    run = reply["workflow_id"]
+    assert reply["status"] == "running"
+    assert reply["running"][0]["step_id"] == "a"
+    assert reply["next"] == f'get_workflow_status(workflow_id="{run}")'
+    assert service.crew.at_work()
+    (site.place / "go").touch()
+    assert until(lambda: service.status(run).get("result")) == "went\n"
+
+
+def test_nobody_else_can_answer_what_the_server_is_doing(site: Site) -> None:
+    site.compile(steps(sh("a", LONG)))
+    reply = site.server(reply_seconds=0.2).start("w")
+    plain = SqliteService(Store(site.state), Registry(site.generated))
+    with pytest.raises(RefusedError, match="being done by the server"):
+        plain.submit(reply["workflow_id"], "a", {"stdout": "", "stderr": "", "exit_code": 0})
+    assert plain.status(reply["workflow_id"])["running"][0]["step_id"] == "a"
+    plain.close()
+
+
+def test_cancelling_a_run_kills_its_commands(site: Site) -> None:
+    site.compile(steps(sh("a", "echo $$ > pid; exec sleep 60")))
+    service = site.server(reply_seconds=0.2)
+    run = service.start("w")["workflow_id"]
+    pid = int(until(lambda: (site.place / "pid").exists() and (site.place / "pid").read_text()))
+    assert service.cancel(run, "enough")["status"] == "cancelled"
+    until(lambda: not is_alive(pid))
+    until(lambda: not service.crew.at_work())
+    assert service.store.queries.claims(1) == []
+
+
+def test_cancelling_it_elsewhere_kills_them_too(site: Site) -> None:
+    site.compile(steps(sh("a", "echo $$ > pid; exec sleep 60")))
+    run = site.server(reply_seconds=0.2).start("w")["workflow_id"]
+    pid = int(until(lambda: (site.place / "pid").exists() and (site.place / "pid").read_text()))
+    other = SqliteService(Store(site.state), Registry(site.generated))
+    other.cancel(run)
+    until(lambda: not is_alive(pid))
+    other.close()
+
+
+def test_a_failing_branch_ends_the_commands_of_the_others(site: Site) -> None:
+    slow = sh("slow", "echo $$ > pid; exec sleep 60")
+    bad = sh("bad", "until [ -s pid ]; do sleep 0.02; done; sleep 60", ", timeout: 1")
+    site.compile(steps(f"{{id: both, type: parallel, branches: {{x: [{slow}], y: [{bad}]}}}}"))
+    reply = site.server().start("w")
+    assert (reply["status"], reply["error"]["code"]) == ("failed", "timeout")
+    until(lambda: not is_alive(int((site.place / "pid").read_text())))
+
+
+def test_a_failed_command_is_tried_again_by_the_steps_own_rule(site: Site) -> None:
+    command = "echo x >> tries; [ $(wc -l < tries) -ge 2 ] || sleep 60"
+    retry = ", timeout: 1, retry: {max_attempts: 2, delay_seconds: 1}"
+    site.compile(steps(sh("a", command, retry)))
+    reply = site.server().start("w")
+    assert reply["status"] == "completed", reply
+    assert (site.place / "tries").read_text() == "x\nx\n"
+
+
+def test_two_servers_share_the_work_and_do_nothing_twice(site: Site) -> None:
+    branches = ", ".join(f"b{n}: [{sh(f's{n}', 'echo x >> did; sleep 0.1')}]" for n in range(8))
+    site.compile(steps(f"{{id: all, type: parallel, branches: {{{branches}}}}}"))
+    grant = Grant(site.place, commands=None, parallel=3)
+    one, other = site.server(grant, reply_seconds=0.01), site.server(grant)
+    run = one.start("w")["workflow_id"]
+    assert other.status(run)["status"] == "completed"
+    assert (site.place / "did").read_text() == "x\n" * 8
+
+
+# -- a server that dies --------------------------------------------------------------
+
+
+def _server(site: Site) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.execute.serving", str(site.folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, json.loads(process.stdout.readline())
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def test_a_command_whose_server_was_killed_is_interrupted_and_not_run_twice(site: Site) -> None:
+    site.compile(steps(sh("a", "echo $$ >> runs; sleep 60")))
+    process, reply = _server(site)
+    runs = site.place / "runs"
+    until(lambda: runs.exists() and runs.read_text())
+    _kill(process)
+    run = reply["workflow_id"]
+    service = site.server()
+    ended = service.status(run)
+    assert (ended["status"], ended["error"]["code"]) == ("failed", "interrupted")
+    assert [event["event"] for event in service.history(run)["events"]] == ["started", "interrupted"]
+    pids = runs.read_text().split()
+    assert len(pids) == 1
+    until(lambda: not is_alive(int(pids[0])))
+
+
+def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_is_gone(site: Site) -> None:
+    command = "echo $$ >> runs; [ $(wc -l < runs) -ge 2 ] || sleep 60; echo done"
+    site.compile(steps(sh("a", command, ", timeout: 300, retry: {max_attempts: 2}"), RETURN_A))
+    process, reply = _server(site)
+    runs = site.place / "runs"
+    until(lambda: runs.exists() and runs.read_text())
+    _kill(process)
+    ended = site.server().status(reply["workflow_id"])
+    assert ended["result"] == "done\n"
+    first, second = runs.read_text().split()
+    assert first != second
+    until(lambda: not is_alive(int(first)))
+
+
+def test_a_server_without_a_grant_finds_the_interruption_too(site: Site) -> None:
+    site.compile(steps(sh("a", LONG, ", retry: {max_attempts: 2}")))
+    process, reply = _server(site)
+    until(lambda: (site.place / "runs").exists())
+    _kill(process)
+    plain = SqliteService(Store(site.state), Registry(site.generated))
+    assert plain.next_step(reply["workflow_id"])["action"]["step_id"] == "a@2"
+    assert plain.store.queries.claims(1) == []
+    plain.close()
+
+
+def test_the_command_of_a_living_server_is_left_alone(site: Site) -> None:
+    site.compile(steps(sh("a", LONG)))
+    process, reply = _server(site)
+    try:
+        until(lambda: (site.place / "runs").exists())
+        other = site.server(reply_seconds=0.5)
+        seen = other.status(reply["workflow_id"])
+        assert (seen["status"], seen["running"][0]["step_id"]) == ("running", "a")
+        assert (site.place / "runs").read_text() == "x\n"
+    finally:
+        _kill(process)
+
+
+def test_closing_a_server_ends_its_commands_and_says_so(site: Site) -> None:
+    site.compile(steps(sh("a", "echo $$ > pid; exec sleep 60")))
+    service = site.server(reply_seconds=0.2)
+    run = service.start("w")["workflow_id"]
+    pid = int(until(lambda: (site.place / "pid").exists() and (site.place / "pid").read_text()))
+    service.close()
+    assert not is_alive(pid)
+    plain = SqliteService(Store(site.state), Registry(site.generated))
+    assert plain.status(run)["error"]["code"] == "interrupted"
+    plain.close()
+
+
+def test_many_callers_wait_for_one_run(site: Site) -> None:
+    site.compile(steps(sh("a", "until [ -f go ]; do sleep 0.02; done; echo went"), RETURN_A))
+    service = site.server(reply_seconds=20)
+    replies: list[dict[str, Any]] = []
+    first = Thread(target=lambda: replies.append(service.start("w")))
+    first.start()
+    listed = until(lambda: service.runs("all")["runs"])
+    others = [
+        Thread(target=lambda: replies.append(service.status(listed[0]["workflow_id"]))) for _ in range(4)
+    ]
+    for one in others:
+        one.start()
+    (site.place / "go").touch()
+    for one in (first, *others):
+        one.join(20)
+    assert [reply["result"] for reply in replies] == ["went\n"] * 5
