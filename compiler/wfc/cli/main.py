@@ -24,6 +24,7 @@ _COMMANDS = {
     "plan": "Say what a run of a workflow can ask for, and what it needs.",
     "serve": "Serve the compiled workflows to agents over MCP.",
     "runs": "List, show, cancel and migrate runs.",
+    "lsp": "Serve editors: findings, fixes, completion, hover, rename.",
     "schema": "Print the language as JSON Schema, for editors.",
     "explain": "Explain a check or a step type.",
 }

@@ -1,0 +1,24 @@
+"""`wfc lsp`."""
+
+from __future__ import annotations
+
+import click
+
+
+@click.command("lsp", short_help="Serve editors: findings, fixes, completion, hover, rename.")
+def command() -> int:
+    """Run the language server on standard input and output. Editors start it.
+
+    It shows findings while you type, with their fixes; explains step types, fields and inferred types; completes names
+    in and outside `{{ }}`; finds definitions and references; renames state fields, steps, tasks and inputs.
+
+    Needs the extra: pip install 'wfc[lsp]'
+    """
+    try:
+        import pygls  # noqa: F401
+    except ImportError:
+        raise click.UsageError("the language server needs an extra: pip install 'wfc[lsp]'") from None
+    from wfc.lsp.server import build
+
+    build().start_io()
+    return 0

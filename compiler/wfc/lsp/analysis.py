@@ -1,0 +1,79 @@
+"""One version of one document, looked into as far as somebody asks."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from pathlib import Path
+
+from wfc.check import check_project
+from wfc.cli.files import load_project
+from wfc.cli.selection import Selection
+from wfc.config import Config, ConfigError, load_config
+from wfc.core.ast import Scope
+from wfc.core.names_in_scope import Site, template_sites
+from wfc.diagnostics import Diagnostic
+from wfc.infer.unit_types import types_of
+from wfc.infer.workflow import ScopeTypes
+from wfc.lsp.index import Index
+from wfc.steps.base import Step
+from wfc.unit import Unit
+
+
+class Analysis:
+    """A text among the workflows of its project."""
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self.text = text
+        self.config_error = ""
+
+    @cached_property
+    def unit(self) -> Unit:
+        selection = Selection(self._config(), [self.path], [])
+        text = self.text.encode("utf-8", "replace").decode()
+        _, units = load_project(selection, {self.path: text}, with_runs=True)
+        return units[self.path]
+
+    def _config(self) -> Config:
+        try:
+            return load_config(self.path.parent)
+        except ConfigError as error:
+            self.config_error = str(error)
+            return Config(self.path.parent)
+
+    @cached_property
+    def index(self) -> Index:
+        return Index(self.unit)
+
+    @cached_property
+    def findings(self) -> list[Diagnostic]:
+        """What is wrong with this file, or with others because of it."""
+        return [found for found in check_project(self.unit.project) if found.span.source is self.unit.source]
+
+    @cached_property
+    def sites(self) -> list[Site]:
+        return template_sites(self.unit.workflow) if self.unit.workflow else []
+
+    @cached_property
+    def scopes(self) -> dict[Scope, ScopeTypes]:
+        types = types_of(self.unit)
+        return {scope.scope: scope for scope in types.scopes} if types else {}
+
+    def prepare(self) -> None:
+        """Do now what the first question would otherwise wait for."""
+        _ = self.findings, self.index, self.sites, self.scopes
+
+    def site_at(self, offset: int) -> Site | None:
+        """The template that a place is in."""
+        for site in self.sites:
+            span = site.text.node.span
+            if span.start <= offset <= span.end:
+                return site
+        return None
+
+    def step_named(self, name: str) -> tuple[Scope, Step] | None:
+        for scope in self.unit.scopes:
+            for step in scope.walk():
+                if step.name == name:
+                    return scope, step
+        return None

@@ -1,0 +1,198 @@
+"""What could come next. It works from the text before the cursor, since a text that is being typed is mostly broken,
+and from what the last readable version of the file said of names and types."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from wfc.cli.types_view import shown
+from wfc.core.ast import Scope
+from wfc.core.fields import OneOf
+from wfc.lsp.analysis import Analysis
+from wfc.lsp.members import properties, type_of_path
+from wfc.reference import step_page
+from wfc.steps import STEP_TYPES
+from wfc.steps.base import Step
+from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
+
+_OPEN = re.compile(r"\{\{|\{%")
+_CLOSED = re.compile(r"\}\}|%\}")
+_PATH = re.compile(r"([A-Za-z_]\w*(?:\.\w+|\[\d+\]|\['[^']*'\])*)\.(\w*)$")
+_PART = re.compile(r"\w+")
+_FILTER = re.compile(r"\|\s*(\w*)$")
+_TEST = re.compile(r"\bis\s+(?:not\s+)?(\w*)$")
+_WORD = re.compile(r"(\w*)$")
+_VALUE = re.compile(r"^\s*(?:- )?([a-z_]+):\s+(['\"]?)([^'\"\[\]{},#]*)$")
+_LISTED = re.compile(r"^\s*needs_state:\s*\[(?:[^\]]*,)?\s*(\w*)$")
+_KEY = re.compile(r"^(\s*)(- )?([a-z_]*)$")
+_ID = re.compile(r"^\s*(?:- )?id:\s*['\"]?([^'\"\s#]+)")
+_TYPE = re.compile(r"^\s*(?:- )?type:\s*['\"]?(\w+)")
+
+
+@dataclass(frozen=True)
+class Suggestion:
+    text: str
+    kind: str
+    """field, input, property, step, task, workflow, type, key, value, filter, test, function or name."""
+    detail: str = ""
+    doc: str = ""
+
+
+def suggestions_at(analysis: Analysis, text: str, offset: int) -> list[Suggestion]:
+    """`analysis` is of the last version that could be read; `text` and `offset` are of this moment."""
+    line = text[text.rfind("\n", 0, offset) + 1 : offset]
+    above = text[:offset].split("\n")
+    scope, step = _around(analysis, above)
+    hole = _hole(text, offset)
+    if hole is not None:
+        return list(_in_hole(analysis, scope, hole))
+    if _LISTED.search(line) or _is_list_item(above):
+        return list(_fields(analysis, scope))
+    value = _VALUE.match(line)
+    if value:
+        return list(_values(analysis, scope, step, value[1]))
+    return list(_keys(analysis, above)) if _KEY.match(line) else []
+
+
+def _hole(text: str, offset: int) -> str | None:
+    """The text between the last `{{` and the cursor, unless that one is closed."""
+    before = text[max(0, offset - 10_000) : offset]
+    opened = [found.end() for found in _OPEN.finditer(before)]
+    if not opened or _CLOSED.search(before, opened[-1]):
+        return None
+    return before[opened[-1] :]
+
+
+def _around(analysis: Analysis, above: list[str]) -> tuple[Scope | None, Step | None]:
+    """The step that the cursor is in, by the nearest id above it that the last readable version knows."""
+    for line in reversed(above):
+        found = _ID.match(line)
+        named = analysis.step_named(found[1]) if found else None
+        if named:
+            return named
+    workflow = analysis.unit.workflow
+    return workflow, None
+
+
+# -- in {{ }} ------------------------------------------------------------------
+
+
+def _in_hole(analysis: Analysis, scope: Scope | None, hole: str) -> Iterator[Suggestion]:
+    path = _PATH.search(hole)
+    if path:
+        names = _PART.findall(path[1])
+        yield from _members(analysis, scope, names)
+    elif _FILTER.search(hole):
+        yield from _builtins(FILTERS.values(), "filter")
+    elif _TEST.search(hole):
+        yield from _builtins(TESTS.values(), "test")
+    elif _WORD.search(hole):
+        types = analysis.scopes.get(scope) if scope else None
+        yield Suggestion("state", "name", "the state fields that `needs_state` lists")
+        yield Suggestion("inputs", "name", "what the run was started with")
+        for name, kind in (types.inference.names if types else {}).items():
+            yield Suggestion(name, "name", shown(kind))
+        yield from _builtins(FUNCTIONS.values(), "function")
+
+
+def _members(analysis: Analysis, scope: Scope | None, names: list[str]) -> Iterator[Suggestion]:
+    if scope is None:
+        return
+    if names == ["state"]:
+        yield from _fields(analysis, scope)
+    elif names == ["inputs"]:
+        for name, declared in scope.declared_inputs.items():
+            doc = declared.description.text if declared.description else ""
+            yield Suggestion(name, "input", shown(declared.read_type), doc)
+    else:
+        path = [int(name) if name.isdigit() else name for name in names]
+        for name, kind in properties(type_of_path(analysis, scope, path)).items():
+            yield Suggestion(name, "property", shown(kind))
+
+
+def _fields(analysis: Analysis, scope: Scope | None) -> Iterator[Suggestion]:
+    types = analysis.scopes.get(scope) if scope else None
+    for name, kind in (types.field_types() if types else {}).items():
+        yield Suggestion(name, "field", shown(kind))
+
+
+def _builtins(table: Iterable[Builtin], kind: str) -> Iterator[Suggestion]:
+    return (Suggestion(one.name, kind, one.doc) for one in table)
+
+
+# -- in YAML -------------------------------------------------------------------
+
+
+def _is_list_item(above: list[str]) -> bool:
+    """On a line `- name` below `needs_state:`."""
+    if not re.match(r"^\s*-\s*\w*$", above[-1]):
+        return False
+    earlier = [line for line in above[:-1] if line.strip() and not re.match(r"^\s*-\s*\w+\s*$", line)]
+    return bool(earlier) and earlier[-1].strip() == "needs_state:"
+
+
+def _values(analysis: Analysis, scope: Scope | None, step: Step | None, key: str) -> Iterator[Suggestion]:
+    named: dict[str, Callable[[], Iterable[str]]] = {
+        "target": lambda: _names(analysis, "step", scope),
+        "goto": lambda: _names(analysis, "step", scope),
+        "else": lambda: _names(analysis, "step", scope),
+        "task": lambda: _names(analysis, "task", None),
+        "workflow": lambda: analysis.unit.project.names(),
+    }
+    kinds = {"target": "step", "goto": "step", "else": "step", "task": "task", "workflow": "workflow"}
+    if key == "type":
+        for name, kind in STEP_TYPES.items():
+            page = step_page(kind)
+            yield Suggestion(name, "type", page.summary, page.doc)
+    elif key in named:
+        yield from (Suggestion(name, kinds[key]) for name in named[key]())
+    elif key in ("output_to",):
+        yield from _fields(analysis, scope)
+    else:
+        field = step.FIELDS.get(key) if step else None
+        if field and isinstance(field.type, OneOf):
+            yield from (Suggestion(choice, "value") for choice in field.type.choices)
+
+
+def _names(analysis: Analysis, kind: str, scope: Scope | None) -> list[str]:
+    return [symbol.name for symbol in analysis.index.named(kind, scope) if symbol.definitions]
+
+
+def _keys(analysis: Analysis, above: list[str]) -> Iterator[Suggestion]:
+    """The fields of the mapping that the cursor is in: of a step by its `type`, else of the workflow."""
+    found = _KEY.match(above[-1])
+    assert found is not None
+    indent = len(found[1]) + len(found[2] or "")
+    there, kind = _siblings(above[:-1], indent)
+    if indent == 0 and analysis.unit.workflow is not None:
+        shape: type[Step] | None = None
+        fields = type(analysis.unit.workflow).FIELDS
+    else:
+        shape = STEP_TYPES.get(kind)
+        fields = shape.FIELDS if shape else {}
+    for name, field in fields.items():
+        if name not in there:
+            need = "required" if field.required else ""
+            yield Suggestion(name, "key", need, f"{field.doc} Takes {field.type.words}.")
+
+
+def _siblings(above: list[str], indent: int) -> tuple[set[str], str]:
+    """The keys above the cursor in the same mapping, and the `type` among them."""
+    keys: set[str] = set()
+    kind = ""
+    for line in reversed(above):
+        if not line.strip() or line.lstrip().startswith("#"):
+            continue
+        bare = line.replace("- ", "  ", 1) if line.lstrip().startswith("- ") else line
+        depth = len(bare) - len(bare.lstrip())
+        if depth < indent:
+            break
+        if depth == indent:
+            keys.add(bare.strip().partition(":")[0])
+            typed = _TYPE.match(line)
+            kind = kind or (typed[1] if typed else "")
+            if line.lstrip().startswith("- "):
+                break
+    return keys, kind

@@ -1,0 +1,122 @@
+"""What an editor shows of the thing under the pointer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from wfc.cli.types_view import shown
+from wfc.core.names_in_scope import Site
+from wfc.core.shape import Shape
+from wfc.core.types import Type
+from wfc.lsp.analysis import Analysis
+from wfc.lsp.index import Symbol
+from wfc.lsp.members import properties, type_of_path
+from wfc.reference import find_step
+from wfc.source import Span
+from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
+
+Shown = tuple[str, tuple[int, int]]
+
+
+def hover_at(analysis: Analysis, offset: int) -> Shown | None:
+    """Markdown, and the characters that it is about."""
+    site = analysis.site_at(offset)
+    found = _in_template(analysis, site, offset) if site else None
+    return found or _symbol(analysis, offset) or _field(analysis, offset)
+
+
+def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
+    template = site.text.template
+    for read in template.reads:
+        for count, part in enumerate(read.path, 1):
+            span = site.text.at(part.start, part.end)
+            if span.start <= offset <= span.end and not part.called:
+                names = [read.root, *(one.name for one in read.path[:count])]
+                kind = type_of_path(analysis, site.scope, names)
+                title = ".".join(str(name) for name in names)
+                return "\n\n".join([_typed(title, kind), *_about(analysis, offset)]), (span.start, span.end)
+    uses = ((FILTERS, template.filters), (TESTS, template.tests), (FUNCTIONS, template.functions))
+    for table, used in uses:
+        for use in used:
+            span = site.text.at(use.start, use.end)
+            if span.start <= offset <= span.end and use.name in table:
+                return _builtin(table[use.name]), (span.start, span.end)
+    return None
+
+
+def _typed(title: str, kind: Type | None) -> str:
+    """A name with its type, and what can come after a dot."""
+    lines = [f"`{title}`: {shown(kind) if kind else 'not known'}"]
+    lines += [f"- `{name}`: {shown(one)}" for name, one in properties(kind).items()]
+    return "\n".join(lines)
+
+
+def _builtin(builtin: Builtin) -> str:
+    return f"`{builtin.name}`\n\n{builtin.doc}"
+
+
+def _symbol(analysis: Analysis, offset: int) -> Shown | None:
+    found = analysis.index.at(offset)
+    if found is None:
+        return None
+    symbol, place = found
+    lines = [line for line in (_title(analysis, symbol), *_about(analysis, offset)) if line]
+    return "\n\n".join(lines), place
+
+
+def _title(analysis: Analysis, symbol: Symbol) -> str:
+    scope = symbol.scope
+    match symbol.kind:
+        case "field" if scope is not None:
+            kind = type_of_path(analysis, scope, ["state", symbol.name])
+            return _typed(f"state.{symbol.name}", kind)
+        case "input" if scope is not None:
+            kind = type_of_path(analysis, scope, ["inputs", symbol.name])
+            return _typed(f"inputs.{symbol.name}", kind)
+    return f"{symbol.kind} `{symbol.name}`"
+
+
+def _about(analysis: Analysis, offset: int) -> Iterator[str]:
+    """What the file itself says of the thing: its description, who writes a field and who reads it."""
+    found = analysis.index.at(offset)
+    if found is None:
+        return
+    symbol = found[0]
+    match symbol.kind:
+        case "field":
+            yield f"written at {_lines(symbol.definitions)}; named at {_lines(symbol.references)}"
+        case "input" if symbol.scope and (declared := symbol.scope.declared_inputs.get(symbol.name)):
+            if declared.description:
+                yield declared.description.text
+        case "step" if named := analysis.step_named(symbol.name):
+            step = named[1]
+            yield f"type `{step.kind}`" + (f": {step.description.text}" if step.description else "")
+        case "task" if analysis.unit.workflow:
+            task = analysis.unit.workflow.declared_tasks.get(symbol.name)
+            if task and task.description:
+                yield task.description.text
+
+
+def _lines(spans: list[Span]) -> str:
+    numbers = list(dict.fromkeys(str(span.line) for span in spans))
+    return ("line " if len(numbers) == 1 else "lines ") + ", ".join(numbers) if numbers else "no line"
+
+
+def _field(analysis: Analysis, offset: int) -> Shown | None:
+    """A key of the language, or the type of a step."""
+    for shape in analysis.unit.shapes:
+        for entry in shape.node.entries:
+            key, value = entry.key.span, entry.value.span
+            if key.start <= offset <= key.end and entry.key.text in shape.FIELDS:
+                return _documented(shape, entry.key.text), (key.start, key.end)
+            if entry.key.text == "type" and value.start <= offset <= value.end:
+                page = find_step(value.text.strip("'\""))
+                return (page.doc, (value.start, value.end)) if page else None
+    return None
+
+
+def _documented(shape: Shape, name: str) -> str:
+    field = shape.FIELDS[name]
+    default = f" Default: `{field.default}`." if field.default is not None else ""
+    need = " Required." if field.required else ""
+    return f"`{name}` — {field.doc} Takes {field.type.words}.{default}{need}"

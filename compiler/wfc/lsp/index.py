@@ -1,0 +1,125 @@
+"""What each name in a file stands for: where it is defined, and everywhere it is used."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from wfc.core.ast import Scope
+from wfc.core.blocks import jumps
+from wfc.core.names_in_scope import Site, template_sites
+from wfc.source import Entry, Mapping, Span
+from wfc.steps.base import Step
+from wfc.steps.call import Call
+from wfc.steps.foreach import Foreach
+from wfc.unit import Unit
+
+
+@dataclass(eq=False)
+class Symbol:
+    """A step, task, state field, input or workflow."""
+
+    kind: str
+    name: str
+    scope: Scope | None
+    """Whose steps see it; None for what the whole file sees."""
+    definitions: list[Span] = field(default_factory=list)
+    references: list[Span] = field(default_factory=list)
+
+    @property
+    def places(self) -> list[Span]:
+        return sorted([*self.definitions, *self.references], key=lambda span: span.start)
+
+
+class Index:
+    def __init__(self, unit: Unit) -> None:
+        self._symbols: dict[tuple[str, Scope | None, str], Symbol] = {}
+        workflow = unit.workflow
+        if workflow is not None:
+            self._define("workflow", None, workflow.name.text, workflow.name.span) if workflow.name else None
+            for entry in _entries(workflow.node, "tasks"):
+                self._define("task", None, entry.key.text, entry.key.span)
+            for scope in workflow.scopes:
+                self._add_scope(scope, unit)
+            for site in template_sites(workflow):
+                self._add_reads(site)
+        found = [(span.start, span.end, symbol) for symbol in self for span in symbol.places]
+        self._places = sorted(found, key=lambda place: place[:2])
+        self._starts = [start for start, _, _ in self._places]
+
+    def __iter__(self) -> Iterator[Symbol]:
+        return iter(self._symbols.values())
+
+    def find(self, kind: str, scope: Scope | None, name: str) -> Symbol | None:
+        return self._symbols.get((kind, scope, name))
+
+    def named(self, kind: str, scope: Scope | None) -> list[Symbol]:
+        return [symbol for symbol in self if symbol.kind == kind and symbol.scope is scope]
+
+    def at(self, offset: int) -> tuple[Symbol, tuple[int, int]] | None:
+        """What is named at a place, and where that name begins and ends."""
+        number = bisect_right(self._starts, offset) - 1
+        for start, end, symbol in reversed(self._places[max(0, number - 1) : number + 1]):
+            if start <= offset <= end:
+                return symbol, (start, end)
+        return None
+
+    # -- filling it ------------------------------------------------------------
+
+    def _add_scope(self, scope: Scope, unit: Unit) -> None:
+        for entry in _entries(scope.node, "inputs"):
+            self._define("input", scope, entry.key.text, entry.key.span)
+        for entry in _entries(scope.node, "initial_state"):
+            self._define("field", scope, entry.key.text, entry.key.span)
+        for step in scope.walk():
+            self._add_step(scope, step, unit)
+
+    def _add_step(self, scope: Scope, step: Step, unit: Unit) -> None:
+        if step.id:
+            self._define("step", scope, step.name, step.id.span)
+        for _, word in jumps(step):
+            self._refer("step", scope, word.text, word.span)
+        for name, (span, _) in step.writes().items():
+            self._define("field", scope, name, span)
+        for word in step.declared:
+            self._refer("field", scope, word.text, word.span)
+        if isinstance(step, Foreach) and step.task:
+            self._refer("task", None, step.task.text, step.task.span)
+            task = unit.workflow.declared_tasks.get(step.task.text) if unit.workflow else None
+            for entry in _entries(step.node, "with") if task else ():
+                self._refer("input", task, entry.key.text, entry.key.span)
+        if isinstance(step, Call) and step.workflow:
+            self._refer("workflow", None, step.workflow.text, step.workflow.span)
+
+    def _add_reads(self, site: Site) -> None:
+        for read in site.text.template.reads:
+            first = read.path[0] if read.path else None
+            kind = {"state": "field", "inputs": "input"}.get(read.root)
+            if kind and first and isinstance(first.name, str) and not first.called:
+                self._refer(kind, site.scope, first.name, site.text.at(first.start, first.end))
+            elif read.root in site.names.siblings:
+                end = read.start + len(read.root)
+                self._refer("field", site.scope, read.root, site.text.at(read.start, end))
+
+    def _define(self, kind: str, scope: Scope | None, name: str, span: Span) -> None:
+        self._symbol(kind, scope, name).definitions.append(_bare(span))
+
+    def _refer(self, kind: str, scope: Scope | None, name: str, span: Span) -> None:
+        self._symbol(kind, scope, name).references.append(_bare(span))
+
+    def _symbol(self, kind: str, scope: Scope | None, name: str) -> Symbol:
+        return self._symbols.setdefault((kind, scope, name), Symbol(kind, name, scope))
+
+
+def _entries(node: Mapping, key: str) -> list[Entry]:
+    found = node.get(key)
+    return found.entries if isinstance(found, Mapping) else []
+
+
+def _bare(span: Span) -> Span:
+    """A name without the quotes around it."""
+    text = span.text
+    if len(text) >= 2 and text[0] in "'\"" and text[-1] == text[0]:
+        return Span(span.source, span.start + 1, span.end - 1)
+    return span

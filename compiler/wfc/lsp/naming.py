@@ -1,0 +1,65 @@
+"""Definitions, references and renames."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from wfc.core.fields import ID, NAME
+from wfc.lsp.analysis import Analysis
+from wfc.lsp.index import Symbol
+from wfc.source import Scalar, Span
+
+RENAMED = {"step": ID, "task": ID, "field": NAME, "input": NAME}
+"""What can be renamed within one file, and what its names must be."""
+
+
+class RenameError(Exception):
+    """Why a name can't be changed to another."""
+
+
+def definitions_at(analysis: Analysis, offset: int) -> list[tuple[Path, Span]]:
+    """Where the thing named at a place is defined. A state field has as many definitions as writers."""
+    found = analysis.index.at(offset)
+    if found is None:
+        return []
+    symbol, _ = found
+    if symbol.kind == "workflow" and not symbol.definitions:
+        units = analysis.unit.project.named(symbol.name)
+        named = [
+            (unit.source.path, unit.workflow.name.span)
+            for unit in units
+            if unit.workflow and unit.workflow.name
+        ]
+        return [(Path(path).absolute(), span) for path, span in named]
+    return [(analysis.path, span) for span in symbol.definitions]
+
+
+def references_at(analysis: Analysis, offset: int, with_definitions: bool) -> list[Span]:
+    found = analysis.index.at(offset)
+    if found is None:
+        return []
+    return found[0].places if with_definitions else found[0].references
+
+
+def renamable_at(analysis: Analysis, offset: int) -> tuple[Symbol, Span] | None:
+    """What would be renamed, and the place of its name. Something that is not defined here is not ours to rename."""
+    found = analysis.index.at(offset)
+    if found is None or found[0].kind not in RENAMED or not found[0].definitions:
+        return None
+    symbol, (start, end) = found
+    return symbol, Span(analysis.unit.source, start, end)
+
+
+def renamed(analysis: Analysis, offset: int, name: str) -> list[Span]:
+    """Every place that must change. Raises `RenameError`."""
+    found = renamable_at(analysis, offset)
+    if found is None:
+        raise RenameError("there is nothing here that can be renamed")
+    symbol, span = found
+    wrong = RENAMED[symbol.kind].mismatches(Scalar(span, name, name, ""))
+    if wrong:
+        raise RenameError(f"`{name}` is no name for a {symbol.kind}: {wrong[0].help or wrong[0].message}")
+    taken = analysis.index.find(symbol.kind, symbol.scope, name)
+    if taken is not None and taken is not symbol and taken.definitions:
+        raise RenameError(f"there is a {symbol.kind} `{name}` already")
+    return symbol.places
