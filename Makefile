@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow lint bench dist clean
+.PHONY: setup demo test test-slow lint torture bench dist clean
 
 setup: .venv/installed
 
@@ -25,6 +25,9 @@ lint: setup
 
 demo: setup
 	@$(BIN)/python demo/run.py
+
+torture: setup
+	@$(BIN)/python -m tests.torture
 
 bench: setup
 	@$(BIN)/python -m tests.bench

@@ -10,6 +10,7 @@ from tests.property.inputs import PATTERNS
 
 _TEXTS = (
     "ok",
+    "7",
     "",
     "a,b c",
     "two\nlines",
@@ -41,7 +42,9 @@ def answer(schema: Any, random: Random) -> Any:
         case "boolean":
             return random.random() < 0.5
         case "array":
-            return [answer(schema.get("items"), random) for _ in range(random.randint(0, 3))]
+            least = schema.get("minItems", 0)
+            count = random.randint(least, max(least, min(3, schema.get("maxItems", 3))))
+            return [answer(schema.get("items"), random) for _ in range(count)]
         case "object":
             return _record(schema, random)
     return None

@@ -13,6 +13,7 @@ import pytest
 
 from tests.runtime.support import OK, TWO, Box
 from wfc_runtime.errors import StoreError
+from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 from wfc_runtime.store.migrations import MIGRATIONS
 
@@ -88,6 +89,14 @@ def test_a_file_that_is_no_database_is_said_to_be_damaged(tmp_path: Path) -> Non
     assert path.read_bytes() == before
 
 
+def test_a_file_too_short_to_be_a_store_is_not_written_over(tmp_path: Path) -> None:
+    path = tmp_path / "notes.txt"
+    path.write_text("S")
+    with pytest.raises(StoreError, match="too short to be a store"):
+        Store(path)
+    assert path.read_text() == "S"
+
+
 def test_a_folder_in_its_place_is_refused(tmp_path: Path) -> None:
     with pytest.raises(StoreError, match="is a folder"):
         Store(tmp_path)
@@ -148,6 +157,48 @@ def test_a_flipped_bit_in_what_was_written_is_noticed(box: Box) -> None:
         box.service.history(run)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE history SET told = 5",
+        "UPDATE history SET data = 5",
+        "UPDATE runs SET created = 'yesterday'",
+        "UPDATE runs SET snapshot = 5",
+        "UPDATE runs SET workflow = CAST(x'fffe' AS TEXT)",
+        "UPDATE fields SET value = 5, seq = NULL",
+    ],
+)
+def test_a_value_that_has_become_another_kind_is_said_to_be_damage(box: Box, damage: str) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "build", OK)
+    box.close()
+    with sqlite3.connect(box.state) as connection:
+        connection.execute(damage)
+    connection.close()
+
+    def look(service: SqliteService) -> None:
+        service.status(run)
+        service.history(run)
+        service.runs("all")
+
+    with pytest.raises(StoreError) as caught:
+        look(box.service)
+    assert caught.value.code == "store_damaged"
+
+
+def test_tables_that_are_not_even_text_are_said_to_be_damage(tmp_path: Path) -> None:
+    path = tmp_path / "state.db"
+    Store(path).close()
+    with sqlite3.connect(path) as connection:
+        connection.execute("PRAGMA writable_schema = 1")
+        connection.execute("UPDATE sqlite_master SET sql = CAST(x'43fffe9b' AS TEXT) WHERE name = 'runs'")
+    connection.close()
+    with pytest.raises(StoreError) as caught:
+        Store(path)
+    assert caught.value.code == "store_damaged"
+
+
 def test_a_store_that_somebody_else_holds_for_too_long_is_said_to_be_busy(box: Box) -> None:
     box.compile(TWO)
     store = Store(box.state, busy_seconds=0.05)
@@ -163,6 +214,7 @@ def test_a_store_that_somebody_else_holds_for_too_long_is_said_to_be_busy(box: B
 OPENER = """
 import sys
 from pathlib import Path
+from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 
 print("ready", flush=True)

@@ -14,6 +14,8 @@ from wfc_runtime.errors import StoreError
 from wfc_runtime.store.migrations import migrate
 
 DEFAULT_BUSY_SECONDS = 10.0
+_LEAST_BYTES = 512
+"""No database is smaller."""
 RESTORE = "Keep a copy and restore a backup, or name another file with --state or WFC_STATE."
 
 
@@ -25,9 +27,15 @@ def prepare_file(path: Path) -> None:
             folder.mkdir(parents=True, mode=0o700, exist_ok=True)
             if folder.name == ".wfc":
                 (folder / ".gitignore").write_text("*\n", encoding="utf-8")
-        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
-    except IsADirectoryError:
-        raise StoreError("store_unusable", f"{path} is a folder, not a file") from None
+        if not path.exists():
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
+        elif path.is_dir():
+            raise StoreError("store_unusable", f"{path} is a folder, not a file")
+        elif 0 < path.stat().st_size < _LEAST_BYTES:
+            # SQLite would take it for an empty one and write over it.
+            raise damaged(path, "it is too short to be a store")
+        elif not os.access(path, os.W_OK):
+            raise _read_only(path)
     except PermissionError:
         raise _read_only(path) from None
     except OSError as error:
@@ -81,6 +89,13 @@ def translated(path: Path) -> Iterator[None]:
         yield
     except sqlite3.Error as error:
         raise _translate(path, error) from error
+    except UnicodeDecodeError as error:
+        # SQLite quotes what it could not make sense of, byte by byte.
+        raise damaged(path, "it has text that is none") from error
+
+
+def damaged(path: Path, why: str) -> StoreError:
+    return StoreError("store_damaged", f"{path} is damaged: {why}", RESTORE)
 
 
 def _primary_code(error: sqlite3.Error) -> int:
@@ -112,6 +127,9 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
             return StoreError(
                 "store_unusable", f"{path} can't be read or written: {error}", "Check the disk."
             )
+    # Our statements are right, so a row or a table is not what it was: a text that is none, a number that is taken.
+    if _primary_code(error) in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH):
+        return damaged(path, str(error))
     return StoreError("store_unusable", f"{path} can't be used: {error}")
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StoreError
-from wfc_runtime.store.database import RESTORE, translated
+from wfc_runtime.store.database import damaged, translated
 from wfc_runtime.store.records import ClaimRow, HistoryRow, RunRow, checksum
 
 # In the order of RunRow's fields.
@@ -21,6 +21,13 @@ _RUN = (
     "pending, created, updated"
 )
 _EVENT = "seq, at, kind, data, visit, actor, told, checksum"
+_T, _I, _F, _NONE = str, int, (float, int), type(None)
+_RUN_TYPES: tuple[Any, ...] = (
+    *(_T, _T, _T, _I, _I, _I),
+    *((int, _NONE), (str, _NONE), (int, _NONE), (str, _NONE), (str, _NONE)),
+    *(_I, _T, (float, int, _NONE), _T, _F, _F),
+)
+_EVENT_TYPES: tuple[Any, ...] = (_I, _F, _T, _T, (str, _NONE), (str, _NONE), (bytes, _NONE))
 _DUE = "SELECT key FROM runs WHERE root = ? AND status = 'running' AND due <= ? ORDER BY due, key"
 _FIELDS = (
     f"SELECT name, value, fields.checksum, history.{_EVENT.replace(', ', ', history.')} FROM fields "
@@ -47,7 +54,7 @@ class Queries:
     def _bare(self, where: str, value: object) -> RunRow | None:
         with self._reading():
             rows = self._fetch(f"SELECT {_RUN} FROM runs WHERE {where}", value)
-        return _row(rows[0]) if rows else None
+        return self._row(rows[0]) if rows else None
 
     def whole(self, key: int) -> tuple[RunRow, dict[str, Json]] | None:
         """A run with its snapshot, and the fields of its state, all of the same moment."""
@@ -57,9 +64,9 @@ class Queries:
         if not rows:
             return None
         *values, snapshot, written = rows[0]
-        row = _row(values)
+        row = self._row(values)
         row.snapshot = snapshot
-        if checksum(snapshot) != written:
+        if not isinstance(snapshot, str) or checksum(snapshot) != written:
             raise self._damaged(f"run {row.id}")
         return row, {name: self._field(row, *rest) for name, *rest in fields}
 
@@ -67,7 +74,7 @@ class Queries:
         """A field's own value, or the result of the event that it was kept from."""
         if value is None:
             return json.loads(self._event(event).data)["result"]
-        if checksum(value) != check:
+        if not isinstance(value, str) or checksum(value) != check:
             raise self._damaged(f"run {row.id}")
         return json.loads(value)
 
@@ -128,19 +135,25 @@ class Queries:
 
     def _event(self, row: Sequence[Any]) -> HistoryRow:
         *values, written = row
+        if not _fits(values, _EVENT_TYPES):
+            raise self._damaged("an event")
         event = HistoryRow(*values)
         if checksum(event.data, event.told) != written:
             raise self._damaged(f"event {event.seq}")
         return event
 
+    def _row(self, row: Sequence[Any]) -> RunRow:
+        if not _fits(row, _RUN_TYPES):
+            raise self._damaged("a run")
+        return RunRow(*row)
+
     def _damaged(self, what: str) -> StoreError:
-        return StoreError(
-            "store_damaged", f"{self._path} is damaged: {what} is not what was written", RESTORE
-        )
+        return damaged(self._path, f"{what} is not what was written")
 
     def _rows(self, sql: str, *values: object) -> list[RunRow]:
         with self._reading():
-            return [_row(row) for row in self._fetch(sql, *values)]
+            rows = self._fetch(sql, *values)
+        return [self._row(row) for row in rows]
 
     @contextmanager
     def _reading(self, at_once: bool = False) -> Iterator[None]:
@@ -159,5 +172,6 @@ class Queries:
         return self._connection.execute(sql, values).fetchall()
 
 
-def _row(row: Sequence[Any]) -> RunRow:
-    return RunRow(*row)
+def _fits(row: Sequence[Any], types: Sequence[Any]) -> bool:
+    """SQLite puts anything into any column: one flipped bit makes a text of a number."""
+    return all(map(isinstance, row, types))

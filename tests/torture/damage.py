@@ -1,0 +1,117 @@
+"""Stores with flipped bytes, stores cut short: a clear error or a right answer, and nothing made worse."""
+
+from __future__ import annotations
+
+import shutil
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.runtime.support import OK, TWO, compile_to, steps
+from wfc_runtime.errors import WfcError
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
+
+FANS_OUT = (
+    steps("{id: each, type: foreach, items: [x, y, z], task: t, output_to: b}", name="fan")
+    + """
+tasks:
+  t:
+    inputs: {n: {type: string, required: true}}
+    steps: [{id: s, type: shell, command: "echo {{ inputs.n | shquote }}", output_to: out}]
+"""
+)
+
+
+@dataclass
+class Store_:  # noqa: N801
+    """A store with runs of every kind, to be damaged in copies."""
+
+    folder: Path
+    runs: list[str]
+    data: bytes
+    registry: Registry
+    outcomes: Counter[str] = field(default_factory=Counter)
+
+
+def make_store(folder: Path) -> Store_:
+    compile_to(folder / "generated", TWO, FANS_OUT)
+    registry = Registry(folder / "generated")
+    service = SqliteService(Store(folder / "state.db"), registry)
+    runs = []
+    for number in range(4):
+        run = service.start("w")["workflow_id"]
+        runs.append(run)
+        for step_id in ("build", "test")[: number % 3]:
+            service.submit(run, step_id, {**OK, "stdout": "x" * 300 * number}, actor="me")
+    reply = service.start("fan")
+    child = reply["action"]["parameters"]["children"][0]["workflow_id"]
+    service.submit(child, "s", OK)
+    runs += [reply["workflow_id"], child]
+    service.close()
+    return Store_(folder, runs, (folder / "state.db").read_bytes(), registry)
+
+
+def use(made: Store_, data: bytes, name: str) -> None:
+    """Look at everything in a damaged copy, then try to work with it."""
+    place = made.folder / name
+    place.mkdir()
+    path = place / "state.db"
+    path.write_bytes(data)
+    with _opened(made, path) as service:
+        if service is not None:
+            for run in made.runs:
+                for ask in (service.history, service.state, service.status):
+                    _try(made, ask, run)
+            for status in ("open", "all", "completed"):
+                _try(made, service.runs, status)
+    assert path.read_bytes() == data, "looking at a damaged store has changed it"
+    with _opened(made, path) as service:
+        if service is not None:
+            for run in made.runs:
+                _try(made, service.submit, run, "build", OK)
+                _try(made, service.cancel, run)
+            _try(made, service.start, "w")
+    shutil.rmtree(place)
+
+
+@contextmanager
+def _opened(made: Store_, path: Path) -> Iterator[SqliteService | None]:
+    try:
+        service = SqliteService(Store(path), made.registry, clock=lambda: 1_700_000_000.0)
+    except WfcError as error:
+        made.outcomes[f"not opened: {error.code}"] += 1
+        yield None
+        return
+    try:
+        yield service
+    finally:
+        with suppress(WfcError):
+            service.close()
+
+
+def _try(made: Store_, call: Any, *arguments: Any) -> None:
+    """An answer, or an error that a caller has to expect: anything else is a failure of ours."""
+    try:
+        call(*arguments)
+        made.outcomes["answered"] += 1
+    except WfcError as error:
+        made.outcomes[error.code] += 1
+
+
+def flip(made: Store_, random: Random) -> int:
+    """One byte, anywhere. Gives its place."""
+    at = random.randrange(len(made.data))
+    data = bytearray(made.data)
+    data[at] ^= random.choice([1, 2, 4, 8, 16, 32, 64, 128, 255])
+    use(made, bytes(data), "flipped")
+    return at
+
+
+def cut(made: Store_, size: int) -> None:
+    use(made, made.data[:size], "cut")
