@@ -79,9 +79,10 @@ steps:
 @pytest.fixture(scope="module")
 def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
     folder = tmp_path_factory.mktemp("lsp")
-    (folder / "pyproject.toml").write_text("[tool.wfc]\nworkflows = '.'\n")
-    (folder / "other.yaml").write_text(OTHER)
-    (folder / "ship.yaml").write_text(SHIP, encoding="utf-8")
+    (folder / "pyproject.toml").write_text("[tool.wfc]\nworkflows = 'flows'\n")
+    (folder / "flows").mkdir()
+    (folder / "flows" / "other.yaml").write_text(OTHER)
+    (folder / "flows" / "ship.yaml").write_text(SHIP, encoding="utf-8")
     editor = Editor(folder)
     yield editor
     editor.close()
@@ -89,54 +90,66 @@ def editor(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Editor]:
 
 @pytest.fixture
 def ship(editor: Editor) -> Editor:
-    assert editor.open("ship.yaml", SHIP) == []
+    assert editor.open("flows/ship.yaml", SHIP) == []
     return editor
 
 
 def test_findings_appear_as_one_types_and_go_when_mended(ship: Editor) -> None:
     wrong = SHIP.replace("state.built.exit_code != 0", "state.built.exit_cod != 0")
-    [found] = ship.open("ship.yaml", wrong)
+    [found] = ship.open("flows/ship.yaml", wrong)
     assert (found.code, found.severity, found.source) == ("WF206", lsp.DiagnosticSeverity.Error, "wfc")
     assert found.range.start == position(wrong, "exit_cod ")
     assert "exit_code" in found.message
-    assert ship.open("ship.yaml", SHIP) == []
+    assert ship.open("flows/ship.yaml", SHIP) == []
 
 
 def test_places_are_counted_in_the_editors_units(ship: Editor) -> None:
     wrong = SHIP.replace("{{ state.built.exit_code }}", "{{ state.buit.exit_code }}")
-    found = ship.open("ship.yaml", wrong)
+    found = ship.open("flows/ship.yaml", wrong)
     places = [one.range.start for one in found if "buit" in one.message]
     assert position(wrong, "buit") in places
 
 
 def test_text_that_is_no_yaml_is_a_finding_and_nothing_breaks(ship: Editor) -> None:
-    [found] = ship.open("ship.yaml", "steps: [")
+    [found] = ship.open("flows/ship.yaml", "steps: [")
     assert found.code == "WF001"
-    assert ship.outline("ship.yaml") == []
-    assert ship.hover("ship.yaml", lsp.Position(40, 200)) == ""
+    assert ship.outline("flows/ship.yaml") == []
+    assert ship.hover("flows/ship.yaml", lsp.Position(40, 200)) == ""
+
+
+def test_yaml_that_is_no_workflow_is_left_alone_and_a_workflow_is_known_anywhere(editor: Editor) -> None:
+    assert editor.open("compose.yaml", "services: {web: {image: web}}\n") == []
+    assert editor.open("flows/ship.test.yaml", "cases: []\n") == []
+    assert [one.code for one in editor.open("flows/draft.yaml", "services: {}\n")] != []
+    assert [one.code for one in editor.open("elsewhere.yaml", "name: x\nsteps: 3\n")] != []
 
 
 def test_a_quick_fix_mends_what_it_is_offered_for(ship: Editor) -> None:
     wrong = SHIP.replace("needs_state: [tries, built]", "needs_state: [tries]")
-    [found] = ship.open("ship.yaml", wrong)
-    [action] = ship.actions("ship.yaml", found.range, "quickfix")
+    [found] = ship.open("flows/ship.yaml", wrong)
+    [action] = ship.actions("flows/ship.yaml", found.range, "quickfix")
     assert action.title.startswith("WF301: ")
     assert action.is_preferred
     assert action.edit is not None
     assert action.edit.changes is not None
-    mended = edited(wrong, list(action.edit.changes[ship.uri("ship.yaml")]))
-    assert ship.open("ship.yaml", mended) == []
+    mended = edited(wrong, list(action.edit.changes[ship.uri("flows/ship.yaml")]))
+    assert ship.open("flows/ship.yaml", mended) == []
 
 
 def test_all_safe_fixes_come_as_one_action(ship: Editor) -> None:
     wrong = SHIP.replace("needs_state: [tries, built]", "needs_state: []").replace(
         "[audits, label]", "[label]"
     )
-    assert len(ship.open("ship.yaml", wrong)) >= 2
-    [action] = ship.actions("ship.yaml", lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0)), "source.fixAll")
+    assert len(ship.open("flows/ship.yaml", wrong)) >= 2
+    [action] = ship.actions(
+        "flows/ship.yaml", lsp.Range(lsp.Position(0, 0), lsp.Position(0, 0)), "source.fixAll"
+    )
     assert action.edit is not None
     assert action.edit.changes is not None
-    assert ship.open("ship.yaml", edited(wrong, list(action.edit.changes[ship.uri("ship.yaml")]))) == []
+    assert (
+        ship.open("flows/ship.yaml", edited(wrong, list(action.edit.changes[ship.uri("flows/ship.yaml")])))
+        == []
+    )
 
 
 @pytest.mark.parametrize(
@@ -156,7 +169,7 @@ def test_all_safe_fixes_come_as_one_action(ship: Editor) -> None:
 def test_hover_explains_steps_fields_names_and_inferred_types(
     ship: Editor, needle: str, inside: int, words: list[str]
 ) -> None:
-    said = ship.hover("ship.yaml", position(SHIP, needle, inside))
+    said = ship.hover("flows/ship.yaml", position(SHIP, needle, inside))
     assert [word for word in words if word not in said] == []
 
 
@@ -181,23 +194,25 @@ def test_completion_knows_what_may_come_in_text_that_is_not_finished(
     ship: Editor, line: str, expected: set[str]
 ) -> None:
     typed = SHIP.replace("  - id: done\n", f"  - id: done\n{line}\n")
-    ship.change("ship.yaml", typed)
+    ship.change("flows/ship.yaml", typed)
     at = position(typed, line, len(line))
-    assert expected <= set(ship.complete("ship.yaml", at))
+    assert expected <= set(ship.complete("flows/ship.yaml", at))
 
 
 def test_completion_of_keys_offers_the_fields_of_that_step_that_are_not_there_yet(ship: Editor) -> None:
     typed = SHIP.replace("    output_to: built\n  - id: count", "    output_to: built\n    \n  - id: count")
-    ship.change("ship.yaml", typed)
-    offered = ship.complete("ship.yaml", position(typed, "    \n  - id: count", 4))
+    ship.change("flows/ship.yaml", typed)
+    offered = ship.complete("flows/ship.yaml", position(typed, "    \n  - id: count", 4))
     assert {"timeout", "retry", "on_error", "when"} <= set(offered)
     assert not {"command", "id", "output_to", "target"} & set(offered)
 
 
 def test_in_a_task_the_tasks_own_fields_and_items_are_offered(ship: Editor) -> None:
     typed = SHIP.replace('value: "{{ state.built.exit_code }} {{ state.built.stdout }}"', 'value: "{{ state.')
-    ship.change("ship.yaml", typed)
-    assert set(ship.complete("ship.yaml", position(typed, 'value: "{{ state.', 17, last=True))) == {"built"}
+    ship.change("flows/ship.yaml", typed)
+    assert set(ship.complete("flows/ship.yaml", position(typed, 'value: "{{ state.', 17, last=True))) == {
+        "built"
+    }
 
 
 def test_definitions_of_jump_targets_tasks_state_inputs_and_other_workflows(ship: Editor) -> None:
@@ -205,7 +220,7 @@ def test_definitions_of_jump_targets_tasks_state_inputs_and_other_workflows(ship
         return SHIP[: SHIP.index(text)].count("\n") + 1
 
     def defined(needle: str, inside: int) -> list[tuple[str, int]]:
-        return ship.define("ship.yaml", position(SHIP, needle, inside))
+        return ship.define("flows/ship.yaml", position(SHIP, needle, inside))
 
     assert defined("target: build", 9) == [("ship.yaml", line_of("- id: build"))]
     assert defined("task: audit_one", 8) == [("ship.yaml", line_of("  audit_one:"))]
@@ -219,27 +234,27 @@ def test_definitions_of_jump_targets_tasks_state_inputs_and_other_workflows(ship
 
 
 def test_references_are_everywhere_a_name_is_used(ship: Editor) -> None:
-    assert ship.references("ship.yaml", position(SHIP, "output_to: built", 12)) == [14, 17, 20, 23, 24]
+    assert ship.references("flows/ship.yaml", position(SHIP, "output_to: built", 12)) == [14, 17, 20, 23, 24]
 
 
 def test_renaming_a_state_field_changes_writers_readers_and_needs_state_of_its_scope(ship: Editor) -> None:
-    edits = ship.rename("ship.yaml", position(SHIP, "output_to: built", 12), "image")
+    edits = ship.rename("flows/ship.yaml", position(SHIP, "output_to: built", 12), "image")
     renamed = edited(SHIP, edits)
-    assert ship.open("ship.yaml", renamed) == []
+    assert ship.open("flows/ship.yaml", renamed) == []
     main, task = renamed.split("tasks:\n")
     assert "built" not in main
     assert task == SHIP.split("tasks:\n")[1]
 
 
 def test_renaming_follows_a_bare_name_inside_updates(ship: Editor) -> None:
-    renamed = edited(SHIP, ship.rename("ship.yaml", position(SHIP, "{tries: 0}", 2), "attempts"))
-    assert ship.open("ship.yaml", renamed) == []
+    renamed = edited(SHIP, ship.rename("flows/ship.yaml", position(SHIP, "{tries: 0}", 2), "attempts"))
+    assert ship.open("flows/ship.yaml", renamed) == []
     assert "{{ attempts }} tries" in renamed
 
 
 def test_renaming_a_step_changes_the_jumps_to_it(ship: Editor) -> None:
-    renamed = edited(SHIP, ship.rename("ship.yaml", position(SHIP, "- id: build", 7), "make-it"))
-    assert ship.open("ship.yaml", renamed) == []
+    renamed = edited(SHIP, ship.rename("flows/ship.yaml", position(SHIP, "- id: build", 7), "make-it"))
+    assert ship.open("flows/ship.yaml", renamed) == []
     assert "target: make-it" in renamed
     assert "\U0001f680" in renamed
 
@@ -247,16 +262,16 @@ def test_renaming_a_step_changes_the_jumps_to_it(ship: Editor) -> None:
 def test_a_rename_to_something_taken_or_no_name_is_refused_with_the_reason(ship: Editor) -> None:
     at = position(SHIP, "- id: build", 7)
     with pytest.raises(Exception, match="already"):
-        ship.rename("ship.yaml", at, "count")
+        ship.rename("flows/ship.yaml", at, "count")
     with pytest.raises(Exception, match="letters, digits"):
-        ship.rename("ship.yaml", at, "two words")
-    assert ship.may_rename("ship.yaml", at)
-    assert not ship.may_rename("ship.yaml", position(SHIP, "version", 2))
+        ship.rename("flows/ship.yaml", at, "two words")
+    assert ship.may_rename("flows/ship.yaml", at)
+    assert not ship.may_rename("flows/ship.yaml", position(SHIP, "version", 2))
 
 
 def test_the_outline_lists_the_steps(ship: Editor) -> None:
     names = ["build", "count", "again", "audit", "call-other", "done", "look", "size"]
-    assert ship.outline("ship.yaml") == names
+    assert ship.outline("flows/ship.yaml") == names
 
 
 def test_answers_come_within_50_ms_on_a_file_of_200_steps(editor: Editor) -> None:

@@ -85,6 +85,7 @@ def _in_folder(folder: Path, config: Config, *, deep: bool = True) -> Iterator[P
 
 
 def is_left_out(path: Path, folder: Path, config: Config) -> bool:
+    """Whether a file in a folder of workflows is none: a test, something hidden, or excluded by the settings."""
     """Whether a file in a folder of workflows is none: a test, something hidden, or what the settings exclude."""
     if path.stem.endswith(".test") or any(part.startswith(".") for part in path.relative_to(folder).parts):
         return True

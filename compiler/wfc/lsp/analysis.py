@@ -7,14 +7,16 @@ from pathlib import Path
 
 from wfc.check import check_project
 from wfc.cli.files import load_project
-from wfc.cli.selection import Selection
+from wfc.cli.selection import Selection, is_left_out
 from wfc.config import Config, ConfigError, load_config
 from wfc.core.ast import Scope
 from wfc.core.names_in_scope import Site, template_sites
 from wfc.diagnostics import Diagnostic
+from wfc.dialects import DIALECTS
 from wfc.infer.unit_types import types_of
 from wfc.infer.workflow import ScopeTypes
 from wfc.lsp.index import Index
+from wfc.source import Mapping
 from wfc.steps.base import Step
 from wfc.unit import Unit
 
@@ -48,6 +50,8 @@ class Analysis:
     @cached_property
     def findings(self) -> list[Diagnostic]:
         """What is wrong with this file, or with others because of it."""
+        if not self.is_workflow:
+            return []
         return [found for found in check_project(self.unit.project) if found.span.source is self.unit.source]
 
     @cached_property
@@ -58,6 +62,16 @@ class Analysis:
     def scopes(self) -> dict[Scope, ScopeTypes]:
         types = types_of(self.unit)
         return {scope.scope: scope for scope in types.scopes} if types else {}
+
+    @cached_property
+    def is_workflow(self) -> bool:
+        """Editors send every YAML file. Ours are those in the folder of workflows, and what looks like one."""
+        folder = self.unit.config.workflows_dir.resolve()
+        path = self.path.resolve()
+        if path.is_relative_to(folder):
+            return not is_left_out(path, folder, self.unit.config)
+        root = self.unit.document.root
+        return isinstance(root, Mapping) and any(dialect.matches(root) for dialect in DIALECTS)
 
     def prepare(self) -> None:
         """Do now what the first question would otherwise wait for."""

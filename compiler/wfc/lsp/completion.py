@@ -7,9 +7,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
-from wfc.cli.types_view import shown
 from wfc.core.ast import Scope
 from wfc.core.fields import OneOf
+from wfc.core.type_text import shown
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.members import properties, type_of_path
 from wfc.reference import step_page

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.cli.types_view import shown
 from wfc.core.names_in_scope import Site
 from wfc.core.shape import Shape
+from wfc.core.type_text import shown
 from wfc.core.types import Type
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.index import Symbol
