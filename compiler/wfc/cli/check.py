@@ -9,6 +9,7 @@ from typing import Any
 import click
 
 from wfc.cli.memory import Memory
+from wfc.cli.names import FILES
 from wfc.cli.output import FORMATS
 from wfc.cli.selection import ENDINGS, Selection, select, stored_runs
 from wfc.cli.staged import staged_option
@@ -19,7 +20,7 @@ def _writes(given: dict[str, Any]) -> str:
 
 
 @click.command("check", short_help="Check workflows and say what is wrong.")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, shell_complete=FILES)
 @click.option(
     "--format",
     "form",

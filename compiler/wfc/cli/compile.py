@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from wfc.cli.memory import Answer, Memory
+from wfc.cli.names import FILES
 from wfc.cli.output import FORMATS
 from wfc.cli.selection import Selection, as_typed, select
 from wfc.cli.staged import staged_option
@@ -20,7 +21,7 @@ def _writes(given: dict[str, Any]) -> str:
 
 
 @click.command("compile", short_help="Compile workflows into typed Python statecharts.")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, shell_complete=FILES)
 @click.option(
     "-o",
     "--output",

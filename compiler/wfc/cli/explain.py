@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from wfc.cli.names import TOPICS
 from wfc.reference import FieldPage, ResultPage, StepPage, find_rule, find_step, rule_data, step_page, topics
 from wfc.render.style import Style, style_for
 from wfc.rules import RULES
@@ -26,7 +27,7 @@ _FIXES = {
 
 
 @click.command("explain", short_help="Explain a check or a step type.")
-@click.argument("topic", required=False)
+@click.argument("topic", required=False, shell_complete=TOPICS)
 @click.option("--json", "as_json", is_flag=True, help="Print the page as JSON.")
 def command(topic: str | None, as_json: bool) -> int:
     """Explain a check or a step type.

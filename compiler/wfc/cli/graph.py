@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from wfc.cli.names import WORKFLOWS
 from wfc.cli.workflow import find_workflow, print_errors
 from wfc.ir import Module
 from wfc.suggest import did_you_mean
@@ -15,7 +16,7 @@ _ENDINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot
 
 
 @click.command("graph", short_help="Draw a workflow.")
-@click.argument("workflow")
+@click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option(
     "--format", "form", type=click.Choice(_FORMATS), help="Default: by the ending of -o, else mermaid."
 )

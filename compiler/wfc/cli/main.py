@@ -27,6 +27,7 @@ _COMMANDS = {
     "lsp": "Serve editors: findings, fixes, completion, hover, rename.",
     "schema": "Print the language as JSON Schema, for editors.",
     "explain": "Explain a check or a step type.",
+    "completion": "Print a script that makes a shell complete wfc's commands.",
 }
 
 
@@ -71,7 +72,7 @@ def main() -> None:
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
     try:
-        status = cli.main(standalone_mode=False)
+        status = cli.main(prog_name="wfc", complete_var="_WFC_COMPLETE", standalone_mode=False)
     except click.exceptions.Exit as stop:
         status = stop.exit_code
     except click.Abort:

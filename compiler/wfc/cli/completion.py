@@ -1,0 +1,31 @@
+"""`wfc completion`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+from click.shell_completion import get_completion_class
+
+_SHELLS = ("bash", "zsh", "fish")
+VARIABLE = "_WFC_COMPLETE"
+
+
+@click.command("completion", short_help="Print a script that makes a shell complete wfc's commands.")
+@click.argument("shell", type=click.Choice(_SHELLS))
+def command(shell: str) -> int:
+    """Print a script that makes a shell complete commands, options, workflow names, checks and step types.
+
+    \b
+      bash:  wfc completion bash > ~/.local/share/bash-completion/completions/wfc
+      zsh:   wfc completion zsh > "${fpath[1]}/_wfc"
+      fish:  wfc completion fish > ~/.config/fish/completions/wfc.fish
+
+    A new shell has it.
+    """
+    kind = get_completion_class(shell)
+    assert kind is not None
+    from wfc.cli.main import cli
+
+    sys.stdout.write(kind(cli, {}, "wfc", VARIABLE).source() + "\n")
+    return 0

@@ -1,0 +1,50 @@
+"""What a shell may complete in place of an argument. A mistake here must never be in the way of typing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def _completing(names: Callable[[], Iterable[str]]) -> Complete:
+    def complete(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        with suppress(Exception):
+            return [CompletionItem(name) for name in names() if name.startswith(typed)] + _files(typed)
+        return _files(typed)
+
+    return complete
+
+
+def _files(typed: str) -> list[CompletionItem]:
+    """Tells the shell to offer files as well."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(typed, type="file")]
+
+
+def _workflows() -> Iterator[str]:
+    from wfc.cli.files import load_project, select
+
+    project, _ = load_project(select(()))
+    return project.names()
+
+
+def _topics() -> Iterator[str]:
+    from wfc.reference import topics
+
+    return topics()
+
+
+FILES = _completing(tuple)
+WORKFLOWS = _completing(_workflows)
+TOPICS = _completing(_topics)
