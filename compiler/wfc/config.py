@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from wfc.exec_settings import ExecSettings, read_exec
 from wfc.suggest import did_you_mean
 
 
@@ -42,6 +43,8 @@ class Config:
     """Whether `wfc serve` asks the person directly, with a form of the client's."""
     run_limits: dict[str, int] = field(default_factory=dict)
     """What a run may ask for, where it differs from the defaults."""
+    exec: ExecSettings = field(default_factory=ExecSettings)
+    """What `wfc serve` may do by itself."""
     configured: bool = False
     """Whether a [tool.wfc] table was found."""
 
@@ -84,7 +87,7 @@ def load_config(start: Path) -> Config:
 
 _TEXTS = ("workflows", "generated")
 _LISTS = ("ignore", "exclude", "tools")
-_OTHERS = ("limits", "run_limits", "elicit")
+_OTHERS = ("limits", "run_limits", "elicit", "exec")
 _CODE = re.compile(r"WF[0-9]{3}")
 
 
@@ -103,6 +106,8 @@ def _config(root: Path, table: Any, where: str) -> Config:
             values[key] = _run_limits(where, value)
         elif key == "elicit":
             values[key] = _flag(where, key, value)
+        elif key == "exec":
+            values[key] = read_exec(value, lambda why: ConfigError(f"{where}: [tool.wfc.exec] {why}"))
         else:
             hint = did_you_mean(key, (*_TEXTS, *_LISTS, *_OTHERS))
             raise ConfigError(f"{where}: [tool.wfc] has no setting `{key}`; {hint}")

@@ -91,10 +91,18 @@ def test_links_inside_the_folder_lead_to_where_they_say(do: Execute, root: Path)
 
 def test_the_store_and_git_are_not_for_workflows(do: Execute, root: Path) -> None:
     (root / ".wfc").mkdir()
-    grant = Grant(root, commands=None, protected=(root / ".wfc",))
-    for path in (".wfc/state.db", "x/../.wfc/key"):
+    grant = Grant(root, commands=None, protected=(root / ".wfc", root / "runs.db"))
+    for path in (
+        ".wfc/state.db",
+        "x/../.wfc/key",
+        "runs.db",
+        "runs.db-wal",
+        "runs.db.token",
+        "runs.db-servers/x",
+    ):
         assert do("create_file", path=path, content="x", grant=grant)["error"]["code"] == "refused"
         assert do("read_file", path=path, grant=grant)["error"]["code"] == "refused"
+    assert do("create_file", path="runs/f", content="x", grant=grant)["success"]
     assert do("create_file", path=".git/hooks/pre-commit", content="x")["error"]["code"] == "refused"
 
 

@@ -97,3 +97,33 @@ def test_a_pyproject_that_is_not_utf8_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_bytes(b"# caf\xe9\n")
     with pytest.raises(ConfigError, match=r"pyproject\.toml: 'utf-8' codec"):
         load_config(tmp_path)
+
+
+def test_what_a_server_may_do_by_itself_is_read_from_its_own_table(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(
+        '[tool.wfc.exec]\nallow = ["pytest *"]\nroots = ["../shared"]\nenv = ["CI"]\nparallel = 2\nreply_seconds = 9\n'
+    )
+    settings = load_config(tmp_path).exec
+    assert (settings.allow, settings.roots, settings.env) == (("pytest *",), ("../shared",), ("CI",))
+    assert (settings.parallel, settings.reply_seconds) == (2, 9)
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc.exec]\nallow = true\n")
+    assert load_config(tmp_path).exec.allow == ("*",)
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n")
+    assert load_config(tmp_path).exec.allow == ()
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        'exec = "x"',
+        "exec.allow = 3",
+        "exec.alow = true",
+        'exec.allow = [""]',
+        "exec.parallel = 0",
+        "exec.env = [1]",
+    ],
+)
+def test_a_grant_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> None:
+    (tmp_path / "pyproject.toml").write_text(f"[tool.wfc]\n{text}\n")
+    with pytest.raises(ConfigError, match=r"\[tool.wfc.exec\]"):
+        load_config(tmp_path)

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import click
 
-from wfc.config import load_config
+from wfc.config import Config, load_config
+from wfc.exec_settings import ANY
 from wfc_runtime.errors import WfcError
-from wfc_runtime.server.options import TOOLSETS, Options
+from wfc_runtime.server.options import TOOLSETS, Allowed, Options
 
 _DEFAULT_PORT = 8722
 
@@ -46,6 +47,24 @@ _DEFAULT_PORT = 8722
 @click.option(
     "--port", type=click.IntRange(0, 65535), help=f"The port for --http; by default {_DEFAULT_PORT}."
 )
+@click.option(
+    "--allow-exec",
+    is_flag=False,
+    flag_value=ANY,
+    multiple=True,
+    metavar="[PATTERN]",
+    help="Let the server do by itself what workflows mark as its own: any command, or those that fit a pattern "
+    "such as 'pytest *'. As often as needed.",
+)
+@click.option(
+    "--exec-root",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="A folder beside the project's that it may work in. As often as needed.",
+)
+@click.option(
+    "--exec-env", multiple=True, metavar="NAME", help="A variable that its commands see. As often as needed."
+)
 def command(
     state: Path | None,
     generated: Path | None,
@@ -54,11 +73,17 @@ def command(
     elicit: bool | None,
     http: bool,
     port: int | None,
+    allow_exec: tuple[str, ...],
+    exec_root: tuple[Path, ...],
+    exec_env: tuple[str, ...],
 ) -> int:
     """Serve the compiled workflows to agents over MCP, on stdin and stdout.
 
     Runs are kept in one file: any number of servers may use it at once, and each can be killed at any moment.
     With --http the token is made once and kept beside that file, or comes from WFC_TOKEN.
+
+    With --allow-exec the server runs commands with your rights. Its files are those of the project; --exec-root adds
+    folders. Commands see PATH, HOME and the like of the environment, and what --exec-env names.
     """
     if port is not None and not http:
         raise click.UsageError("--port goes with --http")
@@ -70,6 +95,7 @@ def command(
         typed_tools=typed_tools,
         elicit=config.elicit if elicit is None else elicit,
         limits=config.run_limits,
+        allowed=_allowed(config, allow_exec, exec_root, exec_env),
     )
     # What importing the SDK makes is there to stay. Looking through it for garbage takes a sixth of the start.
     gc.disable()
@@ -87,6 +113,26 @@ def command(
     except WfcError as error:
         raise click.ClickException(str(error)) from error
     return 0
+
+
+def _allowed(
+    config: Config, patterns: tuple[str, ...], roots: tuple[Path, ...], env: tuple[str, ...]
+) -> Allowed | None:
+    """What the command line and the settings allow together."""
+    settings = config.exec
+    commands = (*settings.allow, *patterns)
+    if not commands:
+        if roots or env:
+            raise click.UsageError("--exec-root and --exec-env go with --allow-exec")
+        return None
+    return Allowed(
+        root=config.root,
+        commands=None if ANY in commands else commands,
+        more_roots=(*(config.root / root for root in settings.roots), *(root.resolve() for root in roots)),
+        env=(*settings.env, *env),
+        parallel=settings.parallel,
+        reply_seconds=settings.reply_seconds,
+    )
 
 
 def _collect_again() -> None:

@@ -34,7 +34,8 @@ class Grant:
     more_roots: tuple[Path, ...] = ()
     """Further folders that files and working directories may be in."""
     protected: tuple[Path, ...] = ()
-    """Folders that no file work touches: the server's own store."""
+    """What no file work touches: these files and folders, and all beside them whose names begin like theirs. That is
+    the server's own store, with its keys."""
     env: tuple[str, ...] = ()
     """Names of environment variables that commands see beside `DEFAULT_ENV`. With a list of commands, a workflow may
     set no others: PATH or LD_PRELOAD would make any command out of a listed one."""
@@ -63,6 +64,14 @@ class Grant:
     @property
     def roots(self) -> tuple[Path, ...]:
         return (self.root, *self.more_roots)
+
+    def is_protected(self, path: Path) -> bool:
+        for one in self.protected:
+            folder = one.parent.resolve()
+            parts = path.relative_to(folder).parts if path.is_relative_to(folder) else ()
+            if parts and parts[0].startswith(one.name):
+                return True
+        return False
 
     def refusal(self, command: str) -> str:
         """Why a command is not covered; empty where it is."""

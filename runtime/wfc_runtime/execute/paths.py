@@ -52,8 +52,8 @@ def locate(grant: Grant, text: str, base: Path | None = None) -> Place:
         roots = [root.resolve() for root in grant.roots]
     except (OSError, RuntimeError, ValueError) as error:
         raise ExecutionError(f"{text} can't be resolved: {error}") from None
-    if any(real.is_relative_to(folder.resolve()) for folder in grant.protected):
-        raise _refused(f"{text} is in a folder that belongs to the server")
+    if grant.is_protected(real):
+        raise _refused(f"{text} belongs to the server")
     for root in roots:
         if real.is_relative_to(root):
             return Place(root, real.relative_to(root).parts)

@@ -6,14 +6,17 @@ answer, so nothing is imported before somebody asks.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from threading import RLock
 from typing import TYPE_CHECKING
 
-from wfc_runtime.server.options import Options
+from wfc_runtime.server.options import Allowed, Options
 
 if TYPE_CHECKING:
+    from wfc_runtime.machine.limits import Limits
     from wfc_runtime.registry import Registry
     from wfc_runtime.service import Service
+    from wfc_runtime.store import Store
 
 
 class Desk:
@@ -24,6 +27,7 @@ class Desk:
         self._lock = RLock()
         self._registry: Registry | None = None
         self._service: Service | None = None
+        self._at_work: Callable[[], list[str]] | None = None
 
     @property
     def registry(self) -> Registry:
@@ -45,8 +49,32 @@ class Desk:
                 from wfc_runtime.store import Store
 
                 limits = Limits.of(self.options.limits)
-                self._service = SqliteService(Store(self.options.state), self.registry, limits)
+                store = Store(self.options.state)
+                if self.options.allowed is None:
+                    self._service = SqliteService(store, self.registry, limits)
+                else:
+                    self._service = self._serving(store, limits, self.options.allowed)
             return self._service
+
+    def _serving(self, store: Store, limits: Limits, allowed: Allowed) -> Service:
+        from wfc_runtime.execute import Grant
+        from wfc_runtime.service.sqlite.serving import ServingService
+
+        grant = Grant(
+            allowed.root,
+            allowed.commands,
+            allowed.more_roots,
+            protected=(self.options.state.absolute(),),
+            env=allowed.env,
+            parallel=allowed.parallel,
+        )
+        service = ServingService(store, self.registry, grant, limits, reply_seconds=allowed.reply_seconds)
+        self._at_work = service.crew.at_work
+        return service
+
+    def at_work(self) -> list[str]:
+        """What the server is doing by itself, for whoever waits for a reply."""
+        return self._at_work() if self._at_work else []
 
     def close(self) -> None:
         with self._lock:

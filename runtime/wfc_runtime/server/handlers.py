@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mcp.server.context import ServerRequestContext
@@ -24,7 +24,7 @@ from wfc_runtime.server.options import Options
 from wfc_runtime.server.results import to_error, to_failure, to_result
 from wfc_runtime.server.sizes import by_reference
 from wfc_runtime.server.threads import in_thread
-from wfc_runtime.server.tool import AnyTool, Call
+from wfc_runtime.server.tool import AnyTool, Call, Reply
 from wfc_runtime.server.toolsets import load_tools
 
 Context = ServerRequestContext[Any, Any]
@@ -64,8 +64,15 @@ class ToolHandlers:
         if asking is not None and params.request_state is not None:
             return await asking.resume(params)
         tool = await self._find(params.name)
-        reply = await in_thread(lambda: tool.run(call, params.arguments or {}))
+        reply = await self._run(ctx, lambda: tool.run(call, params.arguments or {}))
         return await asking.go_on(reply) if asking is not None and tool.hints.moves else reply
+
+    async def _run(self, ctx: Context, work: Callable[[], Reply]) -> Reply:
+        if self._options.allowed is None:
+            return await in_thread(work)
+        from wfc_runtime.server.progress import in_thread_with_progress
+
+        return await in_thread_with_progress(ctx, self._desk.at_work, work)
 
     async def _find(self, name: str) -> AnyTool:
         tool = self._tools.get(name) or (await in_thread(self._typed_tools)).get(name)

@@ -10,6 +10,19 @@ TOOLSETS = ("core", "author", "debug")
 
 
 @dataclass(frozen=True)
+class Allowed:
+    """What the server may do by itself: see `wfc_runtime.execute.grant`."""
+
+    root: Path
+    commands: tuple[str, ...] | None
+    """None: any command."""
+    more_roots: tuple[Path, ...] = ()
+    env: tuple[str, ...] = ()
+    parallel: int = 8
+    reply_seconds: float = 50
+
+
+@dataclass(frozen=True)
 class Options:
     state: Path
     """The store's file. Keys and tokens stand beside it."""
@@ -22,3 +35,5 @@ class Options:
     """Ask the person directly where a prompt step waits and the client can show a form."""
     limits: Mapping[str, int] = field(default_factory=dict)
     """`wfc_runtime.machine.limits.Limits` that differ from the defaults."""
+    allowed: Allowed | None = None
+    """None: the server does nothing by itself, and the agent is asked."""

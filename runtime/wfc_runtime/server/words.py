@@ -19,6 +19,8 @@ is a result like any other.
 result_schema says.
    - wait: nothing to do until parameters.resume_at; then get_workflow_status.
    - foreach, call: the children are runs of their own; the instruction says who works them.
+   `running` lists what the server is doing by itself: leave that alone. With status `running` there is nothing \
+for you to do; get_workflow_status waits for it and shows how far it is.
 3. submit_result(workflow_id, step_id, result) with the step_id exactly as given. The reply is the next \
 action. Every reply ends with `next`, the call to make now.
 4. Stop when status is completed, failed or cancelled, and tell the person the result or the error.

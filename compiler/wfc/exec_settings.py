@@ -1,0 +1,54 @@
+"""`[tool.wfc.exec]`: what a server may do by itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+ANY = "*"
+"""The pattern that stands for every command."""
+
+
+@dataclass(frozen=True)
+class ExecSettings:
+    allow: tuple[str, ...] = ()
+    """Patterns of commands; `*` is any. Without one, the server does nothing by itself."""
+    roots: tuple[str, ...] = ()
+    """Folders beside the project's that it may work in."""
+    env: tuple[str, ...] = ()
+    """Names of environment variables that commands see beside the usual ones."""
+    parallel: int = 8
+    reply_seconds: int = 50
+    """How long a call waits for what the server does before it replies that it is still running."""
+
+
+def read_exec(table: Any, refuse: Callable[[str], Exception]) -> ExecSettings:
+    """The table as settings. `refuse` makes the error of a message."""
+    if not isinstance(table, dict):
+        raise refuse("must be a table")
+    values: dict[str, Any] = {}
+    for key, value in table.items():
+        if key == "allow":
+            values[key] = _allow(value, refuse)
+        elif key in ("roots", "env"):
+            values[key] = _texts(key, value, refuse)
+        elif key in ("parallel", "reply_seconds"):
+            if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+                raise refuse(f"{key} must be a whole number of 1 or more")
+            values[key] = value
+        else:
+            raise refuse(f"has no setting `{key}`; there is allow, roots, env, parallel, reply_seconds")
+    return ExecSettings(**values)
+
+
+def _allow(value: Any, refuse: Callable[[str], Exception]) -> tuple[str, ...]:
+    if isinstance(value, bool):
+        return (ANY,) if value else ()
+    return _texts("allow", value, refuse, " or true or false")
+
+
+def _texts(key: str, value: Any, refuse: Callable[[str], Exception], more: str = "") -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        raise refuse(f"{key} must be a list of text{more}")
+    return tuple(value)
