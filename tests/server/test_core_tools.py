@@ -121,7 +121,7 @@ async def _pause() -> None:
 def test_listing_workflows_says_what_each_is_for_and_what_it_takes(agent: Agent) -> None:
     reply = agent.call("list_workflows")
     found = {one["workflow"]: one for one in reply["workflows"]}
-    assert set(found) == {"ask-all", "fan-out", "greet", "keep", "side-by-side"}
+    assert set(found) == {"ask-all", "fan-out", "greet", "keep", "log-in", "side-by-side"}
     assert found["greet"] == {
         "workflow": "greet",
         "version": "1.0.0",

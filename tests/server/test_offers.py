@@ -86,7 +86,14 @@ def test_the_instructions_fit_and_name_every_core_tool_that_drives_a_run(agent: 
 def test_typed_tools_have_the_inputs_of_their_workflow_as_arguments(place: Place, mode: str) -> None:
     with place.server("--typed-tools", mode=mode) as agent:
         tools = {tool.name: tool for tool in agent.ask("list_tools").tools}
-        typed = {"start_greet", "start_ask_all", "start_fan_out", "start_keep", "start_side_by_side"}
+        typed = {
+            "start_greet",
+            "start_ask_all",
+            "start_fan_out",
+            "start_keep",
+            "start_log_in",
+            "start_side_by_side",
+        }
         assert set(tools) == CORE | typed
         schema = tools["start_greet"].input_schema
         assert schema["required"] == ["name"]
@@ -108,12 +115,17 @@ def test_a_module_that_changes_under_the_server_is_picked_up_and_a_broken_one_is
     place: Place, modules: dict[str, str]
 ) -> None:
     with place.server() as agent:
-        assert len(agent.call("list_workflows")["workflows"]) == 5
+        assert len(agent.call("list_workflows")["workflows"]) == 6
         greet = place.folder / "generated" / "greet.py"
         greet.write_text(modules["greet.py"] + "\n# by hand\n", encoding="utf-8")
         (place.folder / "generated" / "keep.py").unlink()
         reply = agent.call("list_workflows")
-        assert {one["workflow"] for one in reply["workflows"]} == {"ask-all", "fan-out", "side-by-side"}
+        assert {one["workflow"] for one in reply["workflows"]} == {
+            "ask-all",
+            "fan-out",
+            "log-in",
+            "side-by-side",
+        }
         [broken] = reply["broken"]
         assert "greet.py has been edited" in broken["reason"]
         assert "`wfc compile`" in broken["hint"]
@@ -126,7 +138,7 @@ def test_a_module_that_changes_under_the_server_is_picked_up_and_a_broken_one_is
 
 def test_there_is_a_prompt_for_each_workflow_and_one_with_the_rules_for_sub_agents(agent: Agent) -> None:
     prompts = {prompt.name: prompt for prompt in agent.ask("list_prompts").prompts}
-    assert set(prompts) == {"workflow_rules", "ask-all", "fan-out", "greet", "keep", "side-by-side"}
+    assert set(prompts) == {"workflow_rules", "ask-all", "fan-out", "greet", "keep", "log-in", "side-by-side"}
     arguments = {one.name: one.required for one in prompts["greet"].arguments}
     assert arguments == {"name": True, "times": False}
 

@@ -169,7 +169,7 @@ def test_what_a_module_prints_does_not_get_between_the_messages(
     text = f"{head}{digest(loud)}\n{loud}"
     (place.folder / "generated" / "greet.py").write_text(text, encoding="utf-8")
     with place.server() as agent:
-        assert len(agent.call("list_workflows")["workflows"]) == 5
+        assert len(agent.call("list_workflows")["workflows"]) == 6
     assert "a stray word" in agent.log
 
 
