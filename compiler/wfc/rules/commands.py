@@ -91,10 +91,6 @@ class CommandHole:
     def fix(self, description: str, changes: list[Change]) -> Fix | None:
         """Those changes of the template as a fix of the file, if all can be made."""
         edits: list[Edit] = []
-        behind = self.text.template.text[self.place[1] : self.braces[1] - 2]
-        if behind.strip(" \t\r\n)-+"):
-            # A name with a dot, which no filter has, ends later than the tree says.
-            return None
         for change in changes:
             edit = edit_in(self.text, change) if change.start >= 0 else None
             if edit is None:

@@ -39,9 +39,6 @@ from wfc.source import Problem
 from wfc.steps.base import Step
 from wfc.unit import Unit
 
-_SETTINGS = {" bytes": "source_bytes", " values in one file": "yaml_nodes", " levels deep": "yaml_depth"}
-"""The setting behind a limit of the reader, by the words of its message."""
-
 
 @rule("WF010", "limit-exceeded")
 def check(unit: Unit) -> Iterator[Finding]:
@@ -54,8 +51,7 @@ def check(unit: Unit) -> Iterator[Finding]:
 
 
 def _of_reader(problem: Problem) -> Finding:
-    setting = next((name for words, name in _SETTINGS.items() if words in problem.message), None)
-    parts = [problem.help, _raise(setting) if setting else ""]
+    parts = [problem.help, _raise(problem.setting) if problem.setting else ""]
     notes = tuple(Note(text, span) for span, text in problem.related)
     return Finding(problem.span, problem.message, help=", or ".join(filter(None, parts)), notes=notes)
 

@@ -22,20 +22,25 @@ def remove_entries(parent: Mapping, key: str, unwanted: list[Entry], noun: str) 
         fixes = [
             (
                 entry.key.text,
-                _with_comment(remove_entry(mapping, entry, f"remove the {noun} {entry.key.text}"), entry),
+                with_comment(remove_entry(mapping, entry, f"remove the {noun} {entry.key.text}"), entry),
             )
             for entry in unwanted
         ]
     return {name: fix for name, fix in fixes if fix is not None}
 
 
-def _with_comment(fix: Fix | None, entry: Entry) -> Fix | None:
-    """Take the comment lines right above an entry along: the next one must not inherit them."""
+def with_comment(fix: Fix | None, entry: Entry, *, blanks: bool = False) -> Fix | None:
+    """Take the comment lines right above an entry along, since the next one must not inherit them.
+
+    `blanks` takes the blank lines before as well, where it has its lines to itself.
+    """
     span = fix.edits[0].span if fix else None
     if fix is None or span is None or span.column != 1:
         return fix
     source, line = span.source, span.line
     mark = " " * (entry.key.span.column - 1) + "#"
     while line > 1 and source.line(line - 1).startswith(mark):
+        line -= 1
+    while blanks and line > 1 and not source.line(line - 1).strip():
         line -= 1
     return Fix(fix.description, (Edit(source.span(source.line_starts[line - 1], span.end), ""),), fix.safe)

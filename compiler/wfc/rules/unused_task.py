@@ -35,10 +35,11 @@ from collections.abc import Iterator
 
 from wfc.core.ast import Scope, Workflow
 from wfc.core.names_in_scope import runners
-from wfc.diagnostics import Edit, Fix, Note, Severity
+from wfc.diagnostics import Fix, Note, Severity
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import remove_entry
 from wfc.rules.nearest import Nearest
+from wfc.rules.removal import with_comment
 from wfc.source import Entry, Mapping
 from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
@@ -104,23 +105,11 @@ def _named_by_unused(workflow: Workflow, used: set[str]) -> dict[str, tuple[Note
 
 
 def _remove(tasks: Mapping, entry: Entry) -> Fix | None:
-    return _with_lines_above(remove_entry(tasks, entry, f"remove the task {entry.key.text}"))
+    return with_comment(remove_entry(tasks, entry, f"remove the task {entry.key.text}"), entry, blanks=True)
 
 
 def _remove_all(workflow: Workflow) -> Fix | None:
     entry = workflow.node.entry("tasks")
-    return _with_lines_above(remove_entry(workflow.node, entry, "remove the tasks")) if entry else None
-
-
-def _with_lines_above(fix: Fix | None) -> Fix | None:
-    """Take the comment of a task and the blank lines before it along, where it has its lines to itself."""
-    span = fix.edits[0].span if fix else None
-    if fix is None or span is None or span.column != 1:
-        return fix
-    source, line = span.source, span.line
-    while line > 1 and source.line(line - 1).lstrip().startswith("#"):
-        line -= 1
-    while line > 1 and not source.line(line - 1).strip():
-        line -= 1
-    edit = Edit(source.span(source.line_starts[line - 1], span.end), "")
-    return Fix(fix.description, (edit,), fix.safe)
+    if entry is None:
+        return None
+    return with_comment(remove_entry(workflow.node, entry, "remove the tasks"), entry, blanks=True)

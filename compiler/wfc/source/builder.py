@@ -159,14 +159,14 @@ class TreeBuilder:
             message = f"more than {self._limits.max_nodes:,} values in one file"
             if size > 1:
                 message += ", aliases expanded"
-            self._fail(message, start, end, help="split the file, or use fewer aliases")
+            self._fail(message, start, end, "split the file, or use fewer aliases", "yaml_nodes")
         self._frame.items.append(node)
         self.end = end
 
     def _check_depth(self, depth: int, start: int, end: int) -> None:
         if depth > self._limits.max_depth:
             message = f"lists and mappings are nested more than {self._limits.max_depth} levels deep"
-            self._fail(message, start, end, help="move the inner parts to tasks of their own")
+            self._fail(message, start, end, "move the inner parts to tasks of their own", "yaml_depth")
 
     def _holds_template(self, start: int, end: int) -> bool:
         number = bisect_left(self._templates, start)
@@ -186,15 +186,15 @@ class TreeBuilder:
             )
         return skip_properties(self._text, start, end)
 
-    def _report(self, kind: str, message: str, start: int, end: int, help: str) -> None:
-        self.problems.append(Problem(kind, message, self.source.span(start, end), help))
+    def _report(self, kind: str, message: str, start: int, end: int, help: str, setting: str = "") -> None:
+        self.problems.append(Problem(kind, message, self.source.span(start, end), help, setting=setting))
         if len(self.problems) >= MAX_PROBLEMS:
             self.failed = True
             raise ReadingEndedError
 
-    def _fail(self, message: str, start: int, end: int, help: str) -> None:
+    def _fail(self, message: str, start: int, end: int, help: str, setting: str) -> None:
         self.failed = True
-        self._report("limit", message, start, end, help)
+        self._report("limit", message, start, end, help, setting)
         raise ReadingEndedError
 
 

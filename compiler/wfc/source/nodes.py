@@ -72,6 +72,8 @@ class Problem:
     span: Span
     help: str = ""
     related: tuple[tuple[Span, str], ...] = ()
+    setting: str = ""
+    """The setting that a limit has, where it has one."""
 
 
 @dataclass

@@ -23,8 +23,9 @@ def read_source(data: bytes, path: str, max_bytes: int) -> tuple[Source, list[Pr
     """The text of a file. Where there are problems the text is for showing them, not for parsing."""
     if len(data) > max_bytes:
         source = Source(path, "")
-        message = f"the file has {len(data):,} bytes, and at most {max_bytes:,} are read"
-        return source, [Problem("limit", message, source.start, help="split it into smaller files")]
+        message = f"the file has more than {max_bytes:,} bytes, which is the most that is read"
+        help_ = "split it into smaller files"
+        return source, [Problem("limit", message, source.start, help_, setting="source_bytes")]
     for mark, encoding in _OTHER_ENCODINGS:
         if data.startswith(mark):
             source = Source(path, data.decode(encoding, errors="replace"))

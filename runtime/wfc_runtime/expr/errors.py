@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 if TYPE_CHECKING:
     from jinja2 import nodes
 
-Reason = Literal["syntax", "undefined", "type", "value", "limit"]
+Reason = Literal["syntax", "undefined", "hidden", "type", "value", "limit"]
+"""`hidden`: a state field that is there, and that the step did not say it would read."""
 
 
 class TemplateError(Exception):

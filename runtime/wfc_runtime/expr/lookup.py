@@ -32,6 +32,8 @@ def find_attribute(run: Run, value: Value, name: str, node: nodes.Node | None) -
     if isinstance(value, dict):
         if name in value:
             return value[name]
+        if value is run.context.get("state") and name in run.hidden:
+            return Undefined(lambda: f"state.{name} is not in this step's needs_state", node, reason="hidden")
     elif isinstance(value, Undefined):
         return value
     elif isinstance(value, Namespace):
@@ -127,8 +129,6 @@ def _explain_attribute(run: Run, value: Value, name: str, node: nodes.Node | Non
         if isinstance(value, kind) and name in methods:
             return f"'{name}' is a method of {kind_of(value)}: write {thing}()"
     if isinstance(value, dict):
-        if base == "state" and name in run.hidden:
-            return f"{thing} is not in this step's needs_state"
         return missing + _alternatives(f"{base} has" if is_path else "it has", name, list(value))
     if isinstance(value, Namespace):
         return missing + _alternatives(f"{base} has", name, list(value.fields))

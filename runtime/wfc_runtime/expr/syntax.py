@@ -57,8 +57,9 @@ class Syntax:
         return number
 
     def token_span(self, node: nodes.Node) -> tuple[int, int]:
-        """The offsets of the token that names the node."""
-        return self.number_span(self.token(node))
+        """The offsets of the token that names the node; a filter's or test's name may be several, with dots."""
+        number = self.token(node)
+        return self._starts[number], self._ends[number + _dotted(node)]
 
     def number_span(self, number: int) -> tuple[int, int]:
         """The offsets of the token with this number."""
@@ -81,7 +82,7 @@ class Syntax:
             if item.lineno is not None:
                 number = self.token(item)
                 first = min(first, number if isinstance(item, nodes.Compare) else item.lineno)
-                last = max(last, number)
+                last = max(last, number + _dotted(item))
             todo.extend(item.iter_child_nodes())
         if last < 0:
             return 0, len(self.text)
@@ -101,6 +102,11 @@ class Syntax:
             last = max(last, partner)
             number += 1
         return first, last
+
+
+def _dotted(node: nodes.Node) -> int:
+    """How many tokens of its name come after the first one: none of ours has a dot, but `a.b` can be written."""
+    return 2 * node.name.count(".") if isinstance(node, nodes.Filter | nodes.Test) else 0
 
 
 def is_template(text: str) -> bool:

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 from jinja2 import nodes
 
-from .errors import ExpressionError
+from .errors import ExpressionError, Reason
 from .limits import Meter
 
 CONTAINER_COST = 6
@@ -26,19 +26,24 @@ Value = Any
 class Undefined:
     """A name, key or item that isn't there. Only `default`, `is defined` and `.` may touch it."""
 
-    __slots__ = ("_explain", "blank", "node")
+    __slots__ = ("_explain", "blank", "node", "reason")
 
     def __init__(
-        self, explain: Callable[[], str], node: nodes.Node | None = None, blank: bool = False
+        self,
+        explain: Callable[[], str],
+        node: nodes.Node | None = None,
+        blank: bool = False,
+        reason: Reason = "undefined",
     ) -> None:
         # A function, since finding the nearest name takes time and `default` never asks for it.
         self._explain = explain
         self.node = node
         # What `x if y` gives without an else: nothing when printed, null as a value, false in a test.
         self.blank = blank
+        self.reason: Reason = reason
 
     def fail(self) -> NoReturn:
-        raise ExpressionError(self._explain(), "undefined", self.node)
+        raise ExpressionError(self._explain(), self.reason, self.node)
 
 
 class Namespace:

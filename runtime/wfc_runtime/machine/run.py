@@ -261,6 +261,6 @@ STATE_ACCESS = "state_access"
 
 
 def _step_failed(error: ExpressionError) -> StepError:
-    if error.reason == "undefined" and error.message.endswith("needs_state"):
+    if error.reason == "hidden":
         return StepError(STATE_ACCESS, str(error), "Add the field to the step's needs_state.")
     return StepError("expression", str(error))

@@ -48,9 +48,17 @@ def test_the_error_has_the_place_in_the_template() -> None:
 
 def test_a_field_the_step_did_not_declare_is_named_as_such() -> None:
     error = failure("{{ state.secret }}", state={"n": 1}, hidden=frozenset({"secret"}))
-    assert error.message == "state.secret is not in this step's needs_state"
-    assert failure("{{ state['secret'] }}", state={}, hidden=frozenset({"secret"})).message == error.message
-    assert "needs_state" not in failure("{{ state.other }}", state={}, hidden=frozenset({"secret"})).message
+    assert (error.message, error.reason) == ("state.secret is not in this step's needs_state", "hidden")
+    for way in ("state['secret']", "(state).secret", "[state] | map(attribute='secret') | first"):
+        again = failure(f"{{{{ {way} }}}}", state={}, hidden=frozenset({"secret"}))
+        assert (again.message, again.reason) == (error.message, "hidden")
+
+
+def test_a_field_that_is_not_there_at_all_is_not_said_to_be_hidden() -> None:
+    state = {"step": {"needs_state": 1}}
+    for way in ("state.other", "state.step.secret", "inputs.secret"):
+        error = failure(f"{{{{ {way} }}}}", state=state, inputs={}, hidden=frozenset({"secret"}))
+        assert error.reason == "undefined"
 
 
 @pytest.mark.parametrize(
