@@ -55,6 +55,8 @@ class Diagnostic:
     """The id of the step it is about, where there is one."""
     flow: tuple[Note, ...] = ()
     """The way that a value took to the place of the finding, source first."""
+    secret: Span | None = None
+    """Characters that no output may repeat."""
 
     @property
     def path(self) -> str:

@@ -31,7 +31,7 @@ def computed(walk: Inference, node: nodes.BinExpr, guarded: bool) -> Type:
     result = combined(sign, without(left, NULL), without(right, NULL))
     if result is None:
         _mismatch(walk, node, left, right, sign)
-        return ANY
+        return _meant(left)
     for operand, kind in ((node.left, left), (node.right, right)):
         if NULL in options(kind):
             report_null(walk, operand, kind)
@@ -75,6 +75,13 @@ def _with_unknown(sign: str, known: set[str], left: Type, right: Type) -> Type |
         return ANY
     sums: dict[str, Type] = {"number": NUMBER, "text": TEXT, "list": LIST}
     return sums.get(next(iter(known)))
+
+
+def _meant(left: Type) -> Type:
+    """What a sum that can't be made was meant to be: were it any, a counter in a loop would hide its own mistake."""
+    kinds = kinds_of(left)
+    guesses: dict[str, Type] = {"number": NUMBER, "text": TEXT, "list": LIST}
+    return guesses.get(next(iter(kinds)), ANY) if len(kinds) == 1 else ANY
 
 
 def _mismatch(walk: Inference, node: nodes.BinExpr, left: Type, right: Type, sign: str) -> None:

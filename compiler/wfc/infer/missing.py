@@ -82,13 +82,18 @@ def no_such_item(walk: Inference, node: nodes.Getitem, lacking: list[Type]) -> N
     )
 
 
-def no_such_part(walk: Inference, place: tuple[int, int], name: str, lacking: list[Type]) -> None:
+def no_such_part(
+    walk: Inference, place: tuple[int, int], name: str, lacking: list[Type], guarded: bool = False
+) -> None:
     """The same for a name in a filter's argument, as in `map(attribute='name')`."""
     known = list(dict.fromkeys(property_names(lacking)))
     near = nearest(name, known)
+    if guarded and near is None:
+        return
     words = describe(join(*lacking))
     items = "the items have" if words == "an object" else f"each item is {words}: it has"
-    possible = near is None and all(isinstance(one, Record) and one.open for one in lacking)
+    is_open = all(isinstance(one, Record) and one.open for one in lacking)
+    possible = is_open and (guarded or near is None)
     message = f"{items} no property `{name[:60]}`{' that anything declares' if possible else ''}"
     walk.report(Kind.PROPERTY, place, message, sure=not possible, **_name_meant(name, near, known, place))
 

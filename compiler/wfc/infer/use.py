@@ -170,6 +170,7 @@ class Use:
         if name in ("defined", "undefined") and isinstance(path, str):
             there = wanted == (name == "defined")
             first = path.split(".")[0]
+            self._check_presence(item, first)
             left = [
                 with_part(one, first) if there else one
                 for one in options(item)
@@ -181,6 +182,13 @@ class Use:
         if name in _EQUAL and rest and "attribute" in self._by_name:
             check_equality(self.walk, (self._by_name["attribute"][0], part), rest[0], _EQUAL[str(name)])
         return item
+
+    def _check_presence(self, item: Type, name: str) -> None:
+        """`selectattr('sumary', 'defined')` keeps nothing where every item has a `summary`."""
+        found = find_property(item, name)
+        if found.lacking and not found.types and not found.null and not found.loose:
+            start, _ = inside_quotes(self.walk, self._by_name["attribute"][0])
+            no_such_part(self.walk, (start, start + len(name)), name, found.lacking, guarded=True)
 
     def _of_kind(self, item: Type, name: object, wanted: bool) -> Type:
         if name is None:

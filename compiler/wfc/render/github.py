@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from wfc.diagnostics import Diagnostic, Severity
+from wfc.masking import Mask
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def render_github(found: Sequence[Diagnostic]) -> str:
-    return "".join(_annotation(diagnostic) + "\n" for diagnostic in found)
+    mask = Mask(found)
+    return "".join(_annotation(mask.finding(diagnostic)) + "\n" for diagnostic in found)
 
 
 def _annotation(found: Diagnostic) -> str:

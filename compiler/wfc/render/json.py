@@ -7,11 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from wfc.diagnostics import Diagnostic, Severity
+from wfc.masking import Mask
 
 
 def render_json(found: Sequence[Diagnostic]) -> str:
+    mask = Mask(found)
     document = {
-        "findings": [to_json(diagnostic) for diagnostic in found],
+        "findings": [to_json(mask.finding(diagnostic)) for diagnostic in found],
         "errors": sum(diagnostic.severity is Severity.ERROR for diagnostic in found),
         "warnings": sum(diagnostic.severity is Severity.WARNING for diagnostic in found),
     }

@@ -8,6 +8,7 @@ from typing import Any
 from urllib.parse import quote
 
 from wfc.diagnostics import Diagnostic, Fix, Severity
+from wfc.masking import Mask
 from wfc.rules import BY_CODE
 from wfc.source import Span
 from wfc_runtime.version import __version__
@@ -16,12 +17,13 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def render_sarif(found: Sequence[Diagnostic]) -> str:
+    mask = Mask(found)
     codes = {code: number for number, code in enumerate(sorted({diagnostic.code for diagnostic in found}))}
     driver = {"name": "wfc", "version": __version__, "rules": [_rule(code) for code in codes]}
     run = {
         "tool": {"driver": driver},
         "columnKind": "unicodeCodePoints",
-        "results": [_result(diagnostic, codes) for diagnostic in found],
+        "results": [_result(mask.finding(diagnostic), codes, mask) for diagnostic in found],
     }
     document = {
         "$schema": "https://json.schemastore.org/sarif-2.1.0.json",
@@ -42,7 +44,7 @@ def _rule(code: str) -> dict[str, Any]:
     }
 
 
-def _result(found: Diagnostic, codes: dict[str, int]) -> dict[str, Any]:
+def _result(found: Diagnostic, codes: dict[str, int], mask: Mask) -> dict[str, Any]:
     text = found.message + (f"\n{found.help}" if found.help else "")
     result: dict[str, Any] = {
         "ruleId": found.code,
@@ -56,7 +58,7 @@ def _result(found: Diagnostic, codes: dict[str, int]) -> dict[str, Any]:
         result["relatedLocations"] = related
     if found.flow:
         result["codeFlows"] = [_code_flow(found)]
-    if found.fix:
+    if found.fix and not mask.hides(found.fix):
         result["fixes"] = [_fix(found.fix)]
     return result
 

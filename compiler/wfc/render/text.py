@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from unicodedata import combining, east_asian_width
 
 from wfc.diagnostics import Diagnostic, Severity
+from wfc.masking import Mask
 from wfc.render.style import Style
 from wfc.source import Span
 
@@ -14,20 +15,21 @@ _WIDTH = 160
 
 
 def render_text(found: Sequence[Diagnostic], style: Style) -> str:
-    return "".join(_finding(diagnostic, style) + "\n" for diagnostic in found)
+    mask = Mask(found)
+    return "".join(_finding(mask.finding(diagnostic), style, mask) + "\n" for diagnostic in found)
 
 
-def _finding(found: Diagnostic, style: Style) -> str:
+def _finding(found: Diagnostic, style: Style, mask: Mask) -> str:
     color = _COLORS[found.severity]
     place = f"{_one_line(found.path)}:{found.span.line}:{found.span.column}:"
     kind = style.paint(f"{found.severity}[{found.code}]" if found.code else found.severity, color, "bold")
     message = _one_line(found.message)
-    lines = [f"{style.paint(place, 'bold')} {kind}: {message}", *_excerpt(found.span, style, color)]
+    lines = [f"{style.paint(place, 'bold')} {kind}: {message}", *_excerpt(found.span, style, color, mask)]
     for note in (*found.flow, *found.notes):
         where = f" ({_place(note.span, found)})" if note.span else ""
         lines.append(f"  note: {_one_line(note.message + where)}")
         if note.span:
-            lines += _excerpt(note.span, style, "blue")
+            lines += _excerpt(note.span, style, "blue", mask)
     if found.help:
         lines.append(f"  {style.paint('help:', 'green')} {_one_line(found.help)}")
     if found.fix:
@@ -41,9 +43,9 @@ def _place(span: Span, found: Diagnostic) -> str:
     return place if span.source.path == found.path else f"{span.source.path}, {place}"
 
 
-def _excerpt(span: Span, style: Style, color: str) -> list[str]:
+def _excerpt(span: Span, style: Style, color: str, mask: Mask) -> list[str]:
     """The first line of the span, cut around it if it is very long."""
-    text = span.source.line(span.line)
+    text = mask.line(span.source, span.line)
     if not text.strip():
         return []
     start = span.column - 1

@@ -25,6 +25,8 @@ class Finding:
     step: str | None = None
     flow: tuple[Note, ...] = ()
     """The way that a value took to the span, source first."""
+    secret: Span | None = None
+    """Characters that no output may repeat."""
 
 
 Check = Callable[[Unit], Iterator[Finding]]
@@ -57,6 +59,7 @@ class Rule:
                 fix=found.fix,
                 step=found.step,
                 flow=_tidied(found.flow),
+                secret=found.secret,
             )
 
 

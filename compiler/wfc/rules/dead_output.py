@@ -1,8 +1,9 @@
-"""A step keeps its result in a field that nothing reads.
+"""A step keeps its result, or sets a field, that nothing reads.
 
-The workflow or task returns something else, so the result is kept for nobody: either a step was meant to
-use it, or `output_to` is left over. Where a run ends without `return`, its state is its result and
-every field of it counts as read.
+The workflow or task returns something else, so the value is kept for nobody: either a step was meant to
+use it, or it is left over. Where a run ends without `return`, its state is its result and every field of it
+counts as read. It is a warning where the name is nearly that of a field which is read: then the value was
+probably meant for that one, which goes without it.
 
 Bad:
 
@@ -28,35 +29,65 @@ from collections.abc import Iterator
 from wfc.core.blocks import name_of
 from wfc.diagnostics import Fix, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import remove_entry
+from wfc.rules.edits import remove_entry, rename
+from wfc.rules.nearest import Nearest
 from wfc.rules.scope_use import ScopeUse, scope_uses
+from wfc.source import Mapping, Scalar
 from wfc.steps.base import Step
+from wfc.steps.set_state import SetState
 from wfc.unit import Unit
+
+_NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 @rule("WF306", "dead-output", Severity.INFO, fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
     for use in scope_uses(unit):
         if use.is_clear and use.is_whole and not use.gives_state:
-            yield from _findings(use)
+            read = Nearest(name for name in (*use.reads, *use.as_a_whole))
+            for step in use.scope.walk():
+                for written in _written(step):
+                    if not use.is_read(written.text) and step.name not in use.meant:
+                        yield _finding(use, step, written, read)
 
 
-def _findings(use: ScopeUse) -> Iterator[Finding]:
-    for step in use.scope.walk():
-        output = step.values.get("output_to")
-        if output is not None and not use.is_read(output.text) and step.name not in use.meant:
-            yield Finding(
-                output.span,
-                f"nothing reads `{output.text}`, and {name_of(use.scope)} returns something else",
-                help=f"use `state.{output.text}` in a later step, or take `output_to` away",
-                fix=_fix(use, step),
-                step=step.name,
-            )
+def _written(step: Step) -> list[Scalar]:
+    """The names of the fields that a step keeps its result in, or sets."""
+    output = step.values.get("output_to")
+    updates = step.node.get("updates") if isinstance(step, SetState) else None
+    keys = [entry.key for entry in updates.entries] if isinstance(updates, Mapping) else []
+    return [output.node] if output is not None else keys
 
 
-def _fix(use: ScopeUse, step: Step) -> Fix | None:
-    entry = step.node.entry("output_to")
-    # A step that lists the field needs it to be written: its list is to be mended first (WF302).
-    if entry is None or step.values["output_to"].text in use.listed:
+def _finding(use: ScopeUse, step: Step, written: Scalar, read: Nearest) -> Finding:
+    name, key = written.text, "the update" if isinstance(step, SetState) else "`output_to`"
+    meant = _meant(step, name, read.to(name))
+    return Finding(
+        written.span,
+        f"nothing reads `{name}`, and {name_of(use.scope)} returns something else",
+        help=f"did you mean `{meant}`?"
+        if meant
+        else f"use `state.{name}` in a later step, or take {key} away",
+        fix=rename(written, meant, f"write {meant} instead") if meant else _removal(use, step, name),
+        severity=Severity.WARNING if meant else None,
+        step=step.name,
+    )
+
+
+def _meant(step: Step, name: str, near: str | None) -> str | None:
+    """The field that the value was probably meant for: not one that differs by its number, or is set beside it."""
+    if near is None or near in step.writes() or near.translate(_NO_DIGITS) == name.translate(_NO_DIGITS):
         return None
-    return remove_entry(step.node, entry, "remove output_to")
+    return near
+
+
+def _removal(use: ScopeUse, step: Step, name: str) -> Fix | None:
+    key = "output_to"
+    mapping, entry = step.node, step.node.entry(key)
+    updates = step.node.get("updates")
+    if isinstance(step, SetState) and isinstance(updates, Mapping):
+        key, mapping, entry = f"the update of {name}", updates, updates.entry(name)
+    # A step that lists the field needs it to be written: its list is to be mended first (WF302).
+    if entry is None or name in use.listed:
+        return None
+    return remove_entry(mapping, entry, f"remove {key}")

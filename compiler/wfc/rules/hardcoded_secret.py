@@ -63,4 +63,10 @@ def _finding(node: Scalar, secret: Secret) -> Finding:
         f"{secret.what} stands in the file{shown}",
         help="withdraw it where it was issued, and let commands take it from the environment and tools from "
         "their own configuration",
+        secret=node.at(secret.start + secret.shown, _end(node, secret)),
     )
+
+
+def _end(node: Scalar, secret: Secret) -> int:
+    """Of a private key only the head is found, and all that follows it is the key."""
+    return len(node.text) if node.text.startswith("-----", secret.start) else secret.end

@@ -56,11 +56,27 @@ _CHANGING = frozenset({"now", "uuid", "random"})
 @rule("WF405", "no-progress-loop", Severity.WARNING)
 def check(unit: Unit) -> Iterator[Finding]:
     for use in scope_uses(unit):
+        yield from (_to_itself(step) for step in use.scope.walk() if isinstance(step, Goto) and _is_own(step))
         if use.is_clear:
             loops = Loops(use)
             for loop in loops.found():
+                if _is_own(loop.step):
+                    continue
                 if not any(_may_change(loops, loop, text) for text in loop.decisions):
                     yield from _finding(loop)
+
+
+def _is_own(step: Step) -> bool:
+    return isinstance(step, Goto) and step.target is not None and step.target.text == step.name
+
+
+def _to_itself(step: Goto) -> Finding:
+    return Finding(
+        step.value_span("target"),
+        f"{call(step)} jumps to itself: nothing happens between one jump and the next",
+        help="name the step to go back to",
+        step=step.name,
+    )
 
 
 def _may_change(loops: Loops, loop: Loop, text: Text) -> bool:

@@ -82,11 +82,14 @@ def _missing(binding: Binding) -> list[str]:
     """The inputs that the child needs and nothing fills."""
     if binding.given is not None:
         return [name for name in binding.needed if name not in binding.keys]
-    return [] if isinstance(binding.step, Foreach) and _item_fills(binding) else list(binding.needed)
-
-
-def _item_fills(binding: Binding) -> bool:
-    return len(binding.declared) == 1 or not is_scalar(_item(binding))
+    if not isinstance(binding.step, Foreach):
+        return list(binding.needed)
+    if len(binding.declared) == 1:
+        return []
+    item = _item(binding)
+    if isinstance(item, types.Record):
+        return [name for name in binding.needed if item.get(name) is None and not item.loose]
+    return list(binding.needed) if is_scalar(item) else []
 
 
 def _item(binding: Binding) -> types.Type:
@@ -106,8 +109,7 @@ def _unknown(binding: Binding, entry: Entry, near: str | None) -> Finding:
 
 def _unbound(binding: Binding, missing: list[str]) -> Finding:
     names = ", ".join(f"`{name}`" for name in missing)
-    guess = binding.guess(missing)
-    shown = ", ".join(f"{name}: {guess[name] if guess else '...'}" for name in missing)
+    guess, shown = _guess(binding, missing)
     return Finding(
         _place(binding),
         f"nothing gives {binding.title} its input{'s' if len(missing) > 1 else ''} {names}{_why(binding)}",
@@ -116,6 +118,17 @@ def _unbound(binding: Binding, missing: list[str]) -> Finding:
         fix=_fix(binding, guess) if guess else None,
         step=binding.step.name,
     )
+
+
+def _guess(binding: Binding, missing: list[str]) -> tuple[dict[str, str] | None, str]:
+    """What could fill the inputs, if anything surely does, and how to write that."""
+    item = _item(binding) if binding.given is None and isinstance(binding.step, Foreach) else types.ANY
+    if isinstance(item, types.Record):
+        # Once there is a `with`, nothing else is filled by name.
+        parts = {name: f'"{{{{ item.{name} }}}}"' if item.get(name) else "..." for name in binding.needed}
+        return None, ", ".join(f"{name}: {value}" for name, value in parts.items())
+    guess = binding.guess(missing)
+    return guess, ", ".join(f"{name}: {guess[name] if guess else '...'}" for name in missing)
 
 
 def _place(binding: Binding) -> Span:
@@ -130,7 +143,11 @@ def _target(binding: Binding) -> str:
 def _why(binding: Binding) -> str:
     if binding.given is not None or not isinstance(binding.step, Foreach):
         return ""
-    words = _WORDS.get(_item(binding), "plain values")
+    item = _item(binding)
+    if isinstance(item, types.Record):
+        has = ", ".join(f"`{known.name}`" for known in item.properties)
+        return f": an item has {has or 'nothing'}"
+    words = _WORDS.get(item, "plain values")
     return f": the items are {words}, which can't fill inputs by name"
 
 

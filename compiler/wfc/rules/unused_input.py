@@ -41,7 +41,10 @@ from wfc.rules.nearest import Nearest
 from wfc.rules.removal import remove_entries
 from wfc.rules.scope_use import scope_uses
 from wfc.source import Entry, Mapping
+from wfc.steps.base import Step
 from wfc.steps.call import Call
+from wfc.steps.foreach import Foreach
+from wfc.template import Read
 from wfc.unit import Project, Unit
 
 
@@ -82,9 +85,11 @@ def _inputs_read(scope: Scope, declared: list[str]) -> set[str]:
     meant = Nearest(declared)
     everything = set(declared)
     found: set[str] = set()
-    for read in (read for step in scope.walk() for text in step.texts() for read in text.template.reads):
+    for read in (read for step in scope.walk() for read in _reads(step)):
         first = read.path[0] if read.path else None
         name = first.name if first and not first.called else None
+        if read.root == "item" and not isinstance(scope, Task):
+            continue
         if read.root in ("inputs", "item") and not isinstance(name, str):
             return everything
         if read.root == "item" and len(declared) == 1:
@@ -96,6 +101,17 @@ def _inputs_read(scope: Scope, declared: list[str]) -> set[str]:
             found |= {near} if near else set()
         found.add(read.root)
     return found
+
+
+def _reads(step: Step) -> Iterator[Read]:
+    """All but the `item` of a foreach's own bindings: that is the next task's, not this one's."""
+    given = (
+        {text for tree in (step.with_ or {}).values() for text in tree.texts}
+        if isinstance(step, Foreach)
+        else ()
+    )
+    for text in step.texts():
+        yield from (read for read in text.template.reads if read.root != "item" or text not in given)
 
 
 def _removable(unit: Unit, scope: Scope, unread: list[Entry]) -> list[Entry]:

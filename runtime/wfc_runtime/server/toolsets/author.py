@@ -18,10 +18,15 @@ _NAME = "inline.yaml"
 
 def validate_workflow_yaml(call: Call, yaml: str) -> Reply:
     """Check a workflow without saving or running it: every finding with its place and the way out."""
+    from wfc.masking import Mask
     from wfc.render.json import to_json
 
     found = _compile(yaml).findings
-    shown = [{key: value for key, value in to_json(one).items() if value is not None} for one in found]
+    mask = Mask(found)
+    shown = [
+        {key: value for key, value in to_json(mask.finding(one)).items() if value is not None}
+        for one in found
+    ]
     errors = sum(one["severity"] == "error" for one in shown)
     following = "mend it and check again" if errors else "execute_inline_workflow(yaml=..., inputs={...})"
     return {"valid": errors == 0, "findings": shown[:_SHOWN], "errors": errors, "next": following}
@@ -32,9 +37,10 @@ def execute_inline_workflow(call: Call, yaml: str, inputs: dict[str, Json] | Non
     sessions too."""
     compilation = _compile(yaml)
     if not compilation.modules:
-        errors = [
-            f"{one.span.line}:{one.span.column} {one.code} {one.message}" for one in compilation.findings
-        ]
+        from wfc.masking import Mask
+
+        shown = [Mask(compilation.findings).finding(one) for one in compilation.findings]
+        errors = [f"{one.span.line}:{one.span.column} {one.code} {one.message}" for one in shown]
         raise RequestError(
             "invalid_workflow",
             f"the workflow has errors: {'; '.join(errors[:_SHOWN])}",
