@@ -46,16 +46,18 @@ def check(unit: Unit) -> Iterator[Finding]:
         if use.is_clear and use.is_whole and not use.gives_state:
             read = Nearest(name for name in (*use.reads, *use.as_a_whole))
             for step in use.scope.walk():
-                for written in _written(step):
+                for written in _written(use, step):
                     if not use.is_read(written.text) and step.name not in use.meant:
                         yield _finding(use, step, written, read)
 
 
-def _written(step: Step) -> list[Scalar]:
+def _written(use: ScopeUse, step: Step) -> list[Scalar]:
     """The names of the fields that a step keeps its result in, or sets."""
     output = step.values.get("output_to")
     updates = step.node.get("updates") if isinstance(step, SetState) else None
-    keys = [entry.key for entry in updates.entries] if isinstance(updates, Mapping) else []
+    entries = updates.entries if isinstance(updates, Mapping) else []
+    # Of a field that is there from the start, WF307 says so.
+    keys = [entry.key for entry in entries if entry.key.text not in use.scope.initial]
     return [output.node] if output is not None else keys
 
 
