@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import gc
+import io
 import os
 import subprocess
 import sys
 from dataclasses import dataclass
 from pathlib import Path
 
+import pytest
 
 @dataclass(frozen=True)
 class Result:
@@ -50,3 +53,26 @@ def write(folder: Path, **workflows: str) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     for stem, text in workflows.items():
         (folder / f"{stem}.yaml").write_text(text or SMALL.format(name=stem), encoding="utf-8")
+
+
+def inside(*arguments: str | Path, cwd: Path, stdin: str = "") -> Result:
+    """The same in this process, where a process of its own would prove no more: a tenth of the time."""
+    from wfc.cli.main import main
+
+    streams = {
+        name: io.TextIOWrapper(io.BytesIO(text.encode()), encoding="utf-8", write_through=True)
+        for name, text in (("stdin", stdin), ("stdout", ""), ("stderr", ""))
+    }
+    before, folder, threshold = (sys.stdin, sys.stdout, sys.stderr, sys.argv), Path.cwd(), gc.get_threshold()
+    os.chdir(cwd)
+    try:
+        sys.stdin, sys.stdout, sys.stderr = streams["stdin"], streams["stdout"], streams["stderr"]
+        sys.argv = ["wfc", *map(str, arguments)]
+        with pytest.raises(SystemExit) as ended:
+            main()
+    finally:
+        sys.stdin, sys.stdout, sys.stderr, sys.argv = before
+        os.chdir(folder)
+        gc.set_threshold(*threshold)
+    out, err = (streams[name].buffer.getvalue().decode() for name in ("stdout", "stderr"))  # type: ignore[attr-defined]
+    return Result(int(ended.value.code or 0), out, err)

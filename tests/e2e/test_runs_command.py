@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.command import wfc, write
+from tests.e2e.command import inside as wfc
+from tests.e2e.command import write
 from wfc_runtime.service.sqlite import SqliteService
 
 ASKS = """\
@@ -52,7 +53,10 @@ def test_list_shows_what_is_under_way_and_where_it_waits(project: Path, run: str
 def test_show_and_history_tell_of_one_run(project: Path, run: str) -> None:
     shown = wfc("runs", "show", run, cwd=project).out
     assert "waits in ask-first (prompt)" in shown
-    assert "started  -> ask_first  by test" in wfc("runs", "history", run, cwd=project).out
+    timeline = wfc("runs", "history", run, cwd=project).out
+    assert timeline.startswith(f"asks, run {run}: pending_action\n")
+    assert "+0.0 s  started, by test\n" in timeline
+    assert timeline.endswith("-> ask-first\n")
 
 
 def test_cancel_ends_a_run_and_keeps_the_reason(project: Path, run: str) -> None:

@@ -19,7 +19,8 @@ of a foreach included: those are worked one after the other, in the order of the
 with one required key, the bare value stands for it: text for a delegate's response, the option for a choice. A task
 that is given whole to a named agent is asked as `task_name/do-task`. Waits need no answer.
 
-`read_answers` reads such a file, `Answers.take` gives the results out, `write_answers` writes one.
+`read_answers` reads such a file, `check_scripts` compares it with the workflows it is for, `Answers.take` gives the
+results out, `write_answers` writes such a file.
 """
 
 from wfc.answers.fill import fill

@@ -9,7 +9,7 @@ _SHELL = {"stdout": "", "stderr": "", "exit_code": 0}
 
 def fill(kind: str, schema: Any, value: Any) -> Any:
     """The result that a value stands for, for a step of this type with this result schema."""
-    if _reports_failure(value):
+    if reports_failure(value):
         return value
     if kind == "shell":
         if isinstance(value, dict):
@@ -21,5 +21,6 @@ def fill(kind: str, schema: Any, value: Any) -> Any:
     return {required[0]: value} if isinstance(required, list) and len(required) == 1 else value
 
 
-def _reports_failure(value: Any) -> bool:
+def reports_failure(value: Any) -> bool:
+    """Whether a result says that the step could not be done: it need not fit the step's schema."""
     return isinstance(value, dict) and (set(value) == {"error"} or value.get("timed_out") is True)

@@ -46,12 +46,19 @@ class Answers:
     taken: Counter[str] = field(default_factory=Counter)
     """How often each key has answered."""
 
+    def key(self, scope: str, visit: str) -> str:
+        """The key that a step's results stand under: the one with its scope, if it is there."""
+        step = visit.partition("@")[0]
+        scoped = f"{scope}/{step}"
+        return scoped if scoped in self.scripts else step
+
+    def knows(self, scope: str, visit: str) -> bool:
+        return self.key(scope, visit) in self.scripts
+
     def take(self, scope: str, visit: str, kind: str, schema: Any) -> Answer:
         """The next result for a step, spelt out. `visit` is the step_id of the action, `scope` its task or workflow."""
         step = visit.partition("@")[0]
-        key = f"{scope}/{step}"
-        if key not in self.scripts:
-            key = step
+        key = self.key(scope, visit)
         script = self.scripts.get(key)
         if script is None:
             raise NoAnswerError(

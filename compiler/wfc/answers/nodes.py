@@ -14,6 +14,10 @@ from wfc.suggest import did_you_mean
 _CODES = {"syntax": ("WF001", "yaml-syntax"), "limit": ("WF010", "limit-exceeded")}
 
 
+def mistake(span: Span, message: str, help: str = "", code: str = "", name: str = "") -> Diagnostic:
+    return Diagnostic(code, name, Severity.ERROR, tidy(message), span, help=help)
+
+
 class Reader:
     """One file. What is wrong with it is collected in `found`."""
 
@@ -26,13 +30,10 @@ class Reader:
             self.root, problems = document.root, document.problems
         for problem in problems:
             code, name = _CODES[problem.kind]
-            self._add(code, name, problem.span, problem.message, problem.help)
+            self.found.append(mistake(problem.span, problem.message, problem.help, code, name))
 
     def wrong(self, span: Span, message: str, help: str = "") -> None:
-        self._add("", "", span, message, help)
-
-    def _add(self, code: str, name: str, span: Span, message: str, help: str) -> None:
-        self.found.append(Diagnostic(code, name, Severity.ERROR, tidy(message), span, help=help))
+        self.found.append(mistake(span, message, help))
 
     def mapping(
         self, node: Node | None, what: str, known: Iterable[str], required: Iterable[str] = ()

@@ -59,3 +59,20 @@ class Service(Protocol):
 
     def close(self) -> None:
         """Let go of the store. No call may follow."""
+
+
+class Archive(Protocol):
+    """What an engine with a store of its own offers beside: runs taken out, brought in and forgotten as a whole."""
+
+    def ended_before(self, moment: float, statuses: Sequence[str]) -> Reply:
+        """Runs that ended before a moment, the oldest first. Children are not listed."""
+
+    def erase(self, run: str) -> int:
+        """Forget a run that has ended, its children and all their history; how many runs went."""
+
+    def export(self, run: str) -> Json:
+        """All of a run as one JSON value, with a format number: children, history and modules too."""
+
+    def import_(self, data: Json) -> Reply:
+        """Take an exported run in, under the ids that it has. SECURITY: its modules are code; they are run as they
+        come, so an export is to be trusted like the workflows of the project."""

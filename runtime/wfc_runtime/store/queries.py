@@ -96,6 +96,12 @@ class Queries:
         values = [value for status in statuses for value in (status, newest, limit)]
         return self._rows(f"{parts} ORDER BY key DESC LIMIT ?", *values, limit)
 
+    def ended_before(self, statuses: tuple[str, ...], moment: float) -> list[RunRow]:
+        """Runs that are nobody's children, of some statuses, that last moved before a moment; the oldest first."""
+        marks = ", ".join("?" for _ in statuses)
+        sql = f"SELECT {_RUN} FROM runs WHERE parent IS NULL AND status IN ({marks}) AND updated < ? ORDER BY key"
+        return self._rows(sql, *statuses, moment)
+
     def open_runs_of(self, workflow: str) -> list[RunRow]:
         """Runs under way of a workflow, children included."""
         return self._rows(

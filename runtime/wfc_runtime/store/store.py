@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TypeVar
 
 from wfc_runtime.errors import NotFoundError
-from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS, connect, prepare_file
+from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS, connect, prepare_file, translated
 from wfc_runtime.store.queries import Queries
 from wfc_runtime.store.records import Changes, ClaimRow, ConflictError, HistoryRow, RunRow, checksum
 from wfc_runtime.store.writer import Hook, Writer, no_hook
@@ -82,10 +82,17 @@ class Store:
             if found is None:
                 raise NotFoundError("unknown_run", f"there is no run `{run_id}` to erase")
             (count,) = connection.execute("SELECT count(*) FROM runs WHERE root = ?", found).fetchone()
+            # Else what was deleted could still be read in the file.
+            connection.execute("PRAGMA secure_delete = 1")
             connection.execute("DELETE FROM runs WHERE key = ?", found)
             return int(count)
 
         return self._writer.run(job)
+
+    def flush(self) -> None:
+        """Bring the file up to date and empty its log, as far as nobody else is reading."""
+        with translated(self.path):
+            self._write_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
 
     # -- writing ---------------------------------------------------------------
 

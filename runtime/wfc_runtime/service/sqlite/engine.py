@@ -7,16 +7,17 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import NotFoundError, RefusedError, StoreError, WfcError
+from wfc_runtime.errors import NotFoundError, RefusedError, RequestError, StoreError, WfcError
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import check_actor, check_name, check_run_id, check_step_id, new_id
-from wfc_runtime.service.interface import Reply, Service
+from wfc_runtime.service.interface import Archive, Reply, Service
 from wfc_runtime.service.owners import Owners
 from wfc_runtime.service.reading import history_reply, listed_run, state_reply, statuses_of, with_progress
 from wfc_runtime.service.replies import Subject, cancelled_reply
+from wfc_runtime.service.sqlite.archive import export_run, import_run
 from wfc_runtime.service.sqlite.cache import SnapshotCache
 from wfc_runtime.service.sqlite.definitions import AnyMachine, pinned_machine, pinned_module
 from wfc_runtime.service.sqlite.ledger import Active, Ledger
@@ -24,6 +25,7 @@ from wfc_runtime.service.sqlite.migration import migrate_run, stranded_runs
 from wfc_runtime.service.sqlite.submitting import reply_to, submit
 from wfc_runtime.service.sqlite.work import Work
 from wfc_runtime.store import Changes, ConflictError, Queries, RunRow, Store
+from wfc_runtime.store.records import ENDED
 
 Job = Callable[[Work], Reply | WfcError]
 _TRIES = 8
@@ -31,7 +33,7 @@ _TRIES = 8
 _MOST_LISTED = 500
 
 
-class SqliteService(Service):
+class SqliteService(Service, Archive):
     """One file and one folder of modules. Threads may share it; other processes may have the same file."""
 
     def __init__(
@@ -140,6 +142,35 @@ class SqliteService(Service):
 
     def stranded(self, workflow: str) -> dict[str, list[str]]:
         return stranded_runs(self.registry, self.store.queries, self._cache, check_name(workflow))
+
+    # -- whole runs: kept, moved, forgotten ------------------------------------
+
+    def ended_before(self, moment: float, statuses: Sequence[str] = ENDED) -> Reply:
+        for status in statuses:
+            if status not in ENDED:
+                raise RequestError(
+                    "invalid_status",
+                    f"`{status}` is no status of a run that has ended",
+                    f"One of {', '.join(ENDED)}.",
+                )
+        rows = self.store.queries.ended_before(tuple(dict.fromkeys(statuses)), moment)
+        return {"runs": [listed_run(row) for row in rows]}
+
+    def erase(self, run: str) -> int:
+        row = _row(self.store.queries, check_run_id(run))
+        if row.parent is not None:
+            raise RefusedError(
+                "child_run", f"run {run} works for another one", "Erase the run that it works for."
+            )
+        if not row.ended:
+            raise RefusedError("open_run", f"run {run} is under way", "Cancel it first.")
+        return self.store.erase(run)
+
+    def export(self, run: str) -> Json:
+        return export_run(self.store.queries, _row(self.store.queries, check_run_id(run)))
+
+    def import_(self, data: Json) -> Reply:
+        return self.status(self.store.exclusively(lambda queries: import_run(self.registry, queries, data)))
 
     # -- how a call is worked --------------------------------------------------
 

@@ -1,0 +1,87 @@
+"""`wfc run`."""
+
+from __future__ import annotations
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import click
+
+from wfc.answers import Answers
+from wfc.cli.running.console import Console
+from wfc.cli.running.inputs import given_inputs
+from wfc.cli.running.options import Manner, manner_options
+from wfc.cli.running.session import SkippingClock, read_answers_file, work
+from wfc.cli.running.sources import SourceRegistry, called_by, module_to_run
+from wfc.cli.service import NO_DEADLINE, opened, state_option, store_path
+from wfc.config import load_config
+from wfc_runtime.errors import WfcError
+from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.spawn import Spawn
+from wfc_runtime.registry import Module
+from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
+
+
+@click.command("run", short_help="Work a run of a workflow in the terminal.")
+@click.argument("workflow")
+@click.option(
+    "--input", "-i", "pairs", multiple=True, metavar="NAME=VALUE", help="An input; as often as needed."
+)
+@click.option("--inputs", metavar="FILE", help="Inputs from a YAML or JSON file; `-` is standard input.")
+@manner_options
+@state_option
+def command(
+    workflow: str,
+    pairs: tuple[str, ...],
+    inputs: str | None,
+    answers: str | None,
+    allow_exec: bool,
+    skip_waits: bool,
+    as_json: bool,
+    state: Path | None,
+) -> int:
+    """Work a run of a workflow in the terminal: you play the agent.
+
+    WORKFLOW is the name of a compiled workflow or a YAML file, which is compiled in memory. You are asked for each
+    result; commands are executed only after your yes, or with --allow-exec. The run is kept like any other: Ctrl-C
+    leaves it as it is, and `wfc runs resume` goes on with it. Steps have no deadline here, however long you take.
+
+    Exits with 0 if the run completed, 1 if it failed or was cancelled or the workflow has errors, 130 after Ctrl-C.
+    """
+    if inputs == "-" and answers == "-":
+        raise click.UsageError("only one of --inputs and --answers can be standard input")
+    config = load_config(Path("."))
+    manner = Manner(answers, allow_exec, skip_waits, as_json)
+    registry = SourceRegistry(config)
+    try:
+        module = module_to_run(registry, workflow)
+    except WfcError as error:
+        raise click.ClickException(str(error)) from error
+    if module is None:
+        return 1
+    file = read_answers_file(manner, called_by(module, registry))
+    given = given_inputs(module.workflow, pairs, inputs, file.inputs if file else {})
+    if file is None and not allow_exec and not sys.stdin.isatty() and _asks(module):
+        raise click.UsageError("standard input is not a terminal, so nobody can answer; give --answers FILE")
+    limits, clock, console = (
+        replace(Limits.of(config.run_limits), grace_seconds=NO_DEADLINE),
+        SkippingClock(),
+        Console(),
+    )
+    with opened(lambda: SqliteService(Store(store_path(state, config)), registry, limits, clock)) as service:
+        run = service.start_module(module, given, actor="wfc run")["workflow_id"]
+        console.say(f"{module.workflow.name} {module.workflow.version}, run {run}", "bold")
+        return work(service, run, manner, Answers(file.scripts) if file else None, clock, console)
+
+
+def _asks(module: Module) -> bool:
+    """Whether a run may ask for something."""
+    machines = [module.workflow.machine, *module.workflow.tasks.values()]
+    effects = [effect for machine in machines for effect in machine.steps.values()]
+    return any(
+        isinstance(effect, Spawn) or (isinstance(effect, Ask) and effect.wait_seconds is None)
+        for effect in effects
+    )

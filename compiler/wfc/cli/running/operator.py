@@ -1,0 +1,180 @@
+"""Who answers what: the answers file, this machine, or the person; and what is shown of it."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wfc.answers import Answers, NoAnswerError
+from wfc.answers.checking import misfit
+from wfc.cli.running.console import Console
+from wfc.cli.running.executing import Executor
+from wfc.cli.running.person import Person
+from wfc.cli.running.trail import Trail
+from wfc.driver import Asked, Worker
+from wfc_runtime.errors import RefusedError
+
+if TYPE_CHECKING:
+    from wfc_runtime.service import Service
+
+_TEXTS = ("command", "message", "instructions", "tool")
+_SHOWN = 24
+"""Lines of a text that are shown at once; the editor has all of it."""
+
+
+class StuckError(click.ClickException):
+    """The run waits for something that nobody here can give."""
+
+    exit_code = 2
+
+
+class Operator(Worker):
+    def __init__(
+        self,
+        service: Service,
+        console: Console,
+        executor: Executor,
+        *,
+        answers: Answers | None = None,
+        allow_exec: bool = False,
+        is_interactive: bool = True,
+        skip: Callable[[float], None] | None = None,
+    ) -> None:
+        self._console = console
+        self._executor = executor
+        self._person = Person(console)
+        self._answers = answers
+        self._allow_exec = allow_exec
+        self._is_interactive = is_interactive
+        self._skip = skip
+        self._trail = Trail(service)
+        self._actor = "wfc run"
+        self.count = 0
+        self.path: list[str] = []
+        self._passed: list[str] = []
+        """What of the path has not been shown yet."""
+
+    @property
+    def actor(self) -> str:
+        return self._actor
+
+    # -- showing -----------------------------------------------------------------
+
+    def moved(self, run: str) -> None:
+        names = self._trail.news(run)
+        self.path += names
+        self._passed += names
+
+    def _show_path(self, at: Asked) -> None:
+        """The steps between two actions."""
+        step = at.step_id.partition("@")[0]
+        between, self._passed = self._passed, []
+        if between[-1:] == [step]:
+            del between[-1]
+        if between:
+            self._console.say("→ " + " → ".join(between), "blue", indent=2)
+
+    def _announce(self, asked: Asked) -> None:
+        self.count += 1
+        self._show_path(asked)
+        for parent in asked.parents[-1:]:
+            self._console.say(parent[:200], "cyan", indent=2)
+        self._console.say(f"{self.count}. {asked.step_id} ({asked.kind})", "bold", indent=2)
+        for key, value in asked.parameters.items():
+            if key in _TEXTS:
+                self._show_text(("$ " if key == "command" else "") + str(value))
+            elif key not in ("prompt_type", "options", "timeout") and value is not None:
+                self._show_text(
+                    f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
+                )
+
+    def _show_text(self, text: str) -> None:
+        lines = text.rstrip("\n").split("\n")
+        self._console.say("\n".join(lines[:_SHOWN]), indent=4)
+        if len(lines) > _SHOWN:
+            self._console.say(f"... {len(lines) - _SHOWN} more lines; `:e` shows them", "blue", indent=4)
+
+    # -- answering ---------------------------------------------------------------
+
+    def answer(self, asked: Asked) -> Any:
+        self._announce(asked)
+        if self._answers is not None and self._answers.knows(asked.scope, asked.step_id):
+            return self._scripted(self._answers, asked)
+        if self._executor.can(asked):
+            if self._allow_exec:
+                return self._executed(asked)
+            if self._answers is None and self._is_interactive and self._person.agrees("run it here? [y/n]"):
+                return self._executed(asked)
+        if self._answers is not None:
+            return self._scripted(self._answers, asked)
+        if not self._is_interactive:
+            raise StuckError(
+                f"step `{asked.step_id}` asks for a result, and standard input is not a terminal; give --answers FILE"
+            )
+        self._actor = "person, wfc run"
+        return self._person.answer(asked)
+
+    def _scripted(self, answers: Answers, asked: Asked) -> Any:
+        self._actor = "wfc run --answers"
+        try:
+            found = answers.take(asked.scope, asked.step_id, asked.kind, asked.schema)
+        except NoAnswerError as error:
+            more = ", or let it be executed with --allow-exec" if self._executor.can(asked) else ""
+            raise StuckError(f"{error}{more}") from None
+        wrong = misfit(found.value, asked.schema)
+        if wrong:
+            place = f"{found.span.source.path}:{found.span.line}:{found.span.column}: " if found.span else ""
+            raise StuckError(f"{place}the answer for `{asked.step_id}` does not fit: {wrong}")
+        self._console.say(f"= {json.dumps(found.value, ensure_ascii=False)[:200]}", "green", indent=4)
+        return found.value
+
+    def _executed(self, asked: Asked) -> Any:
+        self._actor = "wfc run, executed"
+        result = self._executor.execute(asked)
+        for key in ("stdout", "stderr", "error"):
+            if isinstance(result, dict) and result.get(key):
+                self._show_text(result[key] if isinstance(result[key], str) else json.dumps(result[key]))
+        if isinstance(result, dict) and "exit_code" in result:
+            color = "green" if result["exit_code"] == 0 else "red"
+            self._console.say(f"exit code {result['exit_code']}", color, indent=4)
+        return result
+
+    def refused(self, asked: Asked, error: RefusedError) -> None:
+        """Somebody else may have been quicker; then the run has gone on."""
+        if error.code in ("not_pending", "answered", "finished"):
+            self._console.say(
+                f"`{asked.step_id}` has been dealt with elsewhere: {error.message}", "yellow", indent=4
+            )
+            return
+        if self._actor.startswith("person"):
+            self._console.say(error.message, "red", indent=4)
+            return
+        raise StuckError(f"the result of `{asked.step_id}` was refused: {error.message}")
+
+    # -- waiting -----------------------------------------------------------------
+
+    def wait(self, asked: Asked | None, seconds: float) -> None:
+        what = "for another process" if asked is None else _reason(asked)
+        if asked is not None:
+            self._show_path(asked)
+        if self._skip is not None and asked is not None:
+            self._console.say(f"{what}: {seconds:g} s skipped", "blue", indent=4)
+            self._skip(seconds)
+            return
+        if not self._console.is_live:
+            self._console.say(f"{what}: {seconds:g} s", "blue", indent=4)
+        end = time.monotonic() + seconds
+        while (left := end - time.monotonic()) > 0:
+            if self._console.is_live:
+                self._console.countdown(f"{what}: {left:.0f} s left (Ctrl-C leaves the run as it is)")
+            time.sleep(min(1.0, left))
+        self._console.clear()
+
+
+def _reason(asked: Asked) -> str:
+    message = asked.parameters.get("message")
+    return f"{asked.step_id} waits" + (f" ({message})" if message else "")

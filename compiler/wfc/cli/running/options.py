@@ -1,0 +1,38 @@
+"""The options that `wfc run` and `wfc runs resume` share. Nothing heavy is imported for them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import click
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a run is to be worked, as the command line has it."""
+
+    answers: str | None = None
+    allow_exec: bool = False
+    skip_waits: bool = False
+    as_json: bool = False
+
+
+def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    for option in (
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print the final reply as JSON, and nothing else."
+        ),
+        click.option(
+            "--skip-waits", is_flag=True, help="Don't wait: the run's clock jumps to the end of each wait."
+        ),
+        click.option("--allow-exec", is_flag=True, help="Execute commands without asking."),
+        click.option(
+            "--answers",
+            metavar="FILE",
+            help="Take results from this file instead of asking; `-` is standard input.",
+        ),
+    ):
+        command = option(command)
+    return command

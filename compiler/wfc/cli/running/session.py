@@ -1,0 +1,106 @@
+"""One sitting at a run: worked until it ends, or left so that it can go on later."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wfc.answers import Answers, read_answers
+from wfc.answers.checking import Questions, check_scripts
+from wfc.cli.running.console import Console, LeftError
+from wfc.cli.running.executing import Executor
+from wfc.cli.running.findings import refuse_findings
+from wfc.cli.running.inputs import read_input_file
+from wfc.cli.running.operator import Operator, StuckError
+from wfc.cli.running.options import Manner
+from wfc.driver import drive
+
+if TYPE_CHECKING:
+    from wfc.answers import AnswersFile
+    from wfc_runtime.machine.workflow import Workflow
+    from wfc_runtime.service import Reply, Service
+
+_INTERRUPTED = 130
+
+
+class SkippingClock:
+    """The time, as far as it has been moved on."""
+
+    def __init__(self) -> None:
+        self._ahead = 0.0
+
+    def __call__(self) -> float:
+        return time.time() + self._ahead
+
+    def skip(self, seconds: float) -> None:
+        self._ahead += seconds
+
+
+def read_answers_file(manner: Manner, workflows: Iterable[Workflow]) -> AnswersFile | None:
+    """The file, if one is given. Mistakes in it that can be seen beforehand end the command."""
+    if manner.answers is None:
+        return None
+    file = read_answers(manner.answers, read_input_file(manner.answers))
+    refuse_findings(file.problems or check_scripts(file.scripts, Questions.of(workflows)))
+    return file
+
+
+def work(
+    service: Service,
+    run: str,
+    manner: Manner,
+    answers: Answers | None,
+    clock: SkippingClock,
+    console: Console | None = None,
+) -> int:
+    """Work a run in this terminal. The exit code says how it went."""
+    console = console or Console()
+    operator = Operator(
+        service,
+        console,
+        Executor(Path.cwd()),
+        answers=answers,
+        allow_exec=manner.allow_exec,
+        is_interactive=manner.answers is None and sys.stdin.isatty(),
+        skip=clock.skip if manner.skip_waits else None,
+    )
+    try:
+        reply = drive(service, run, operator)
+    except (KeyboardInterrupt, LeftError):
+        console.clear()
+        console.say()
+        console.say(f"the run waits as it is; go on with `wfc runs resume {run}`", "yellow")
+        return _INTERRUPTED
+    except StuckError as error:
+        raise StuckError(
+            f"{error.message}\nThe run waits as it is; go on with `wfc runs resume {run}`."
+        ) from None
+    return _ended(reply, operator, manner, console)
+
+
+def _ended(reply: Reply, operator: Operator, manner: Manner, console: Console) -> int:
+    status = reply["status"]
+    color = "green" if status == "completed" else "red"
+    asked = "1 action" if operator.count == 1 else f"{operator.count} actions"
+    console.say(f"{status} after {asked}: {' → '.join(operator.path)}", color)
+    if manner.as_json:
+        click.echo(json.dumps(reply, indent=2, ensure_ascii=False))
+    elif status == "completed":
+        result = reply["result"]
+        click.echo(result if isinstance(result, str) else json.dumps(result, indent=2, ensure_ascii=False))
+    else:
+        console.say(_why(reply), "red")
+    return 0 if status == "completed" else 1
+
+
+def _why(reply: Reply) -> str:
+    error = reply.get("error")
+    if error is None:
+        return f"reason: {reply.get('reason', '')}"
+    return f"step `{error.get('step_id', '')}`: {error['message']}\n{error['hint']}"

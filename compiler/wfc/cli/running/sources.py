@@ -1,0 +1,112 @@
+"""Workflows to run: compiled ones from the folder, and those that are only YAML so far, compiled in memory."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path
+
+import click
+
+from wfc.check import check_unit, has_errors
+from wfc.cli.files import load_project, select
+from wfc.cli.modules import recorded_path
+from wfc.cli.workflow import find_workflow, print_errors, with_called
+from wfc.config import Config
+from wfc.emit.header import digest, read_header
+from wfc.pipeline import compile_unit
+from wfc.unit import Unit
+from wfc_runtime.errors import NotFoundError, WfcError
+from wfc_runtime.machine.spawn import Spawn
+from wfc_runtime.machine.workflow import Workflow
+from wfc_runtime.registry import Module, Registry
+
+
+class SourceRegistry(Registry):
+    """The folder of compiled workflows. What it lacks is compiled from the project's sources when it is asked for."""
+
+    def __init__(self, config: Config) -> None:
+        super().__init__(config.generated_dir)
+        self.config = config
+        self._own: dict[str, Module] = {}
+
+    def prefer(self, units: Iterable[Unit]) -> None:
+        """Take these workflows as their sources have them, whatever the folder says."""
+        for unit in units:
+            module = self.compile(unit)
+            self._own[module.workflow.name] = module
+
+    def compile(self, unit: Unit) -> Module:
+        return self.take(compile_unit(unit, recorded_path(Path(unit.source.path), self.config.root)).text)
+
+    def find(self, name: str) -> Module:
+        if name in self._own:
+            return self._own[name]
+        try:
+            return super().find(name)
+        except NotFoundError:
+            unit = self._in_sources(name)
+            if unit is None:
+                raise
+            self._own[name] = self.compile(unit)
+            return self._own[name]
+
+    def _in_sources(self, name: str) -> Unit | None:
+        if not self.config.workflows_dir.is_dir():
+            return None
+        _, units = load_project(select((str(self.config.workflows_dir),)))
+        named = [unit for unit in units.values() if unit.name == name]
+        return named[0] if len(named) == 1 and not has_errors(check_unit(named[0])) else None
+
+
+def called_by(module: Module, registry: Registry) -> list[Workflow]:
+    """A workflow and those that it calls, as far as they can be had."""
+    found = [module.workflow]
+    for workflow in found:
+        for name in sorted(_calls_of(workflow) - {one.name for one in found}):
+            with suppress(WfcError):
+                found.append(registry.find(name).workflow)
+    return found
+
+
+def _calls_of(workflow: Workflow) -> set[str]:
+    machines = [workflow.machine, *workflow.tasks.values()]
+    spawns = [one for machine in machines for one in machine.steps.values() if isinstance(one, Spawn)]
+    return {spawn.workflow for spawn in spawns if spawn.workflow is not None}
+
+
+def module_to_run(registry: SourceRegistry, workflow: str) -> Module | None:
+    """The workflow that the command line names. None: it has errors, and they have been printed."""
+    if not os.path.isfile(workflow):
+        try:
+            module = Registry.find(registry, workflow)
+        except NotFoundError:
+            unit = find_workflow(workflow)
+            click.echo(f"`{workflow}` is not compiled: running {unit.source.path} as it is", err=True)
+        else:
+            _say_if_stale(module, registry)
+            return module
+    else:
+        unit = find_workflow(workflow)
+    units = with_called(unit)
+    if unit.module is None and not check_unit(unit):
+        raise click.UsageError(f"`{workflow}` holds no workflow")
+    if print_errors(units):
+        return None
+    registry.prefer(units)
+    return registry.find(str(unit.name))
+
+
+def _say_if_stale(module: Module, registry: SourceRegistry) -> None:
+    header = read_header(module.text)
+    source = registry.config.root / module.source
+    if header is None or not source.is_file():
+        return
+    if digest(source.read_bytes().decode("utf-8-sig", "replace")) != header.source:
+        name = module.workflow.name
+        click.echo(
+            f"note: {module.source} has changed since `{name}` was compiled. This is the compiled version; "
+            f"`wfc run {module.source}` runs the other.",
+            err=True,
+        )

@@ -1,0 +1,59 @@
+"""The path of a run so far, in the words of the workflow: which steps it has come through."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from wfc.cli.events import events_of
+from wfc_runtime.errors import WfcError
+
+if TYPE_CHECKING:
+    from wfc_runtime.service import Service
+
+
+class StepNames:
+    """The steps' ids, as the YAML has them, of the states that a history names."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._names: dict[str, dict[str, str]] = {}
+
+    def of(self, run: str, states: Iterable[str]) -> list[str]:
+        """A step's `when`, its work and its retries are states of their own; here they are one step."""
+        if run not in self._names:
+            self._names[run] = self._read(run)
+        names = [self._names[run].get(state, state) for state in states]
+        return [name for index, name in enumerate(names) if index == 0 or names[index - 1] != name]
+
+    def _read(self, run: str) -> dict[str, str]:
+        try:
+            machine = self._service.definition(run)[1]
+        except WfcError:
+            return {}
+        return {state.id: str(state.name) for state in machine.states_map.values()}
+
+
+class Trail:
+    """Follows the history of a family of runs."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._seen: dict[str, int] = {}
+        self._names = StepNames(service)
+
+    def news(self, run: str) -> list[str]:
+        """The steps that a run has entered since it was last asked about, and failures that it has got over."""
+        found: list[str] = []
+        for event in events_of(self._service, run, self._seen.get(run, 0)):
+            self._seen[run] = event["seq"]
+            found += self._words(run, event)
+        return found
+
+    def _words(self, run: str, event: dict[str, Any]) -> list[str]:
+        notes = [
+            f"{note['step_id']} failed ({note['message']}), "
+            + ("recovered" if "recovered" in note else "tried again")
+            for note in event.get("notes", ())
+        ]
+        return notes + self._names.of(run, event.get("entered", ()))

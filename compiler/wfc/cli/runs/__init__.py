@@ -1,0 +1,24 @@
+"""`wfc runs`: what is under way, what has been, and what to do about it, from the terminal."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from wfc.cli.runs.changing import cancel, migrate, resume
+from wfc.cli.runs.keeping import export, import_, prune
+from wfc.cli.runs.reading import history, list_, show, state
+from wfc.cli.service import state_option
+
+
+@click.group("runs", short_help="List, show, resume, cancel, migrate, prune and move runs.")
+@state_option
+@click.pass_context
+def command(ctx: click.Context, state: Path | None) -> None:
+    """Look into the runs of this project's workflows, go on with them, and clear them away."""
+    ctx.obj = state
+
+
+for one in (list_, show, history, state, resume, cancel, migrate, prune, export, import_):
+    command.add_command(one)

@@ -1,0 +1,76 @@
+"""`wfc runs resume`, `cancel` and `migrate`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wfc.cli.running.options import Manner, manner_options
+from wfc.cli.runs.store import ACTOR, json_option, print_reply, service_of
+
+if TYPE_CHECKING:
+    from wfc.answers import Answers
+    from wfc_runtime.service.sqlite import SqliteService
+
+
+@click.command()
+@click.argument("run")
+@manner_options
+@click.pass_obj
+def resume(
+    state: Path | None, run: str, answers: str | None, allow_exec: bool, skip_waits: bool, as_json: bool
+) -> int:
+    """Go on with a run in this terminal, as `wfc run` does.
+
+    Results that an answers file lists for a step go on where the run was left. Exits like `wfc run`.
+    """
+    from wfc.cli.running.session import SkippingClock, work
+
+    clock, manner = SkippingClock(), Manner(answers, allow_exec, skip_waits, as_json)
+    with service_of(state, clock=clock) as service:
+        return work(service, run, manner, _answers(service, run, manner), clock)
+
+
+def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:
+    """The answers file, with what the run has taken of it already."""
+    from wfc.answers import Answers
+    from wfc.cli.events import family_of
+    from wfc.cli.running.session import read_answers_file
+    from wfc.cli.running.sources import called_by
+
+    file = read_answers_file(manner, called_by(service.definition(run)[0], service.registry))
+    if file is None:
+        return None
+    answers = Answers(file.scripts)
+    for one, events in family_of(service, run):
+        reply = service.status(one)
+        scope = reply.get("task") or reply["workflow"]
+        answers.taken.update(
+            answers.key(scope, event["step_id"]) for event in events if event["event"] == "submitted"
+        )
+    return answers
+
+
+@click.command()
+@click.argument("run")
+@click.option("--reason", default="", help="Why; it is kept in the history.")
+@json_option
+@click.pass_obj
+def cancel(state: Path | None, run: str, reason: str, as_json: bool) -> None:
+    """End a run and everything that works for it."""
+    with service_of(state) as service:
+        reply = service.cancel(run, reason, actor=ACTOR)
+    print_reply(reply, as_json, lambda found: f"{found['workflow_id']} is {found['status']}")
+
+
+@click.command()
+@click.argument("run")
+@json_option
+@click.pass_obj
+def migrate(state: Path | None, run: str, as_json: bool) -> None:
+    """Let a run go on with the current version of its workflow, if the steps it waits in are still there."""
+    with service_of(state) as service:
+        reply = service.migrate(run, actor=ACTOR)
+    print_reply(reply, as_json, lambda found: f"{found['workflow_id']} goes on with the current version")

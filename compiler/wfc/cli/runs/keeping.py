@@ -1,0 +1,120 @@
+"""`wfc runs prune`, `export` and `import`."""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wfc.cli.output import counted
+from wfc.cli.runs.store import json_option, print_reply, service_of
+from wfc.suggest import did_you_mean
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
+_ENDED = ("completed", "failed", "cancelled")
+_LISTED = 20
+
+
+def _age(ctx: click.Context, parameter: click.Parameter, value: str) -> float:
+    found = re.fullmatch(r"(\d{1,6})\s*([smhdw])", value.strip())
+    if found is None:
+        raise click.BadParameter(f"`{value}` is no age; say for example 30d, 12h or 90m")
+    return int(found[1]) * float(_UNITS[found[2]])
+
+
+def _statuses(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        if value not in _ENDED:
+            hint = did_you_mean(value, _ENDED)
+            raise click.BadParameter(
+                f"only runs that have ended can be pruned, and `{value}` is no such status; {hint}"
+            )
+    return values or _ENDED
+
+
+@click.command()
+@click.option("--older-than", callback=_age, required=True, metavar="AGE", help="Such as 30d, 12h or 90m.")
+@click.option(
+    "--status", "statuses", multiple=True, callback=_statuses, help="Only those; as often as needed."
+)
+@click.option("--yes", "-y", is_flag=True, help="Erase them. Without it, they are only listed.")
+@json_option
+@click.pass_obj
+def prune(state: Path | None, older_than: float, statuses: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Erase runs that ended long ago: all of them, their children, states and histories.
+
+    Without --yes nothing is erased: what would be is listed. Runs under way are never erased.
+    """
+    with service_of(state) as service:
+        runs = service.ended_before(time.time() - older_than, statuses)["runs"]
+        count = sum(service.erase(run["workflow_id"]) for run in runs) if yes else 0
+        if count:
+            service.store.flush()
+    print_reply({"erased": yes, "runs": runs}, as_json, lambda reply: _pruned(reply, count))
+
+
+def _pruned(reply: dict[str, Any], count: int) -> str:
+    runs = reply["runs"]
+    if not runs:
+        return "no run is that old"
+    lines = [
+        f"{run['workflow_id']}  {run['status']:<10} {run['workflow']}  ended {run['updated']}" for run in runs
+    ]
+    more = [f"... and {len(runs) - _LISTED} more"] if len(runs) > _LISTED else []
+    children = count - len(runs)
+    with_children = f" and {counted(children, 'child run')} of theirs" if children else ""
+    last = (
+        f"erased {counted(len(runs), 'run')}{with_children}"
+        if reply["erased"]
+        else f"{counted(len(runs), 'run')} would be erased; --yes does it"
+    )
+    return "\n".join([*lines[:_LISTED], *more, last])
+
+
+@click.command()
+@click.argument("run")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option("--json", "as_json", is_flag=True, help="As it is anyway: an export is JSON.")
+@click.pass_obj
+def export(state: Path | None, run: str, output: Path | None, as_json: bool) -> None:
+    """Write a run as one JSON file, to keep it or to go on with it elsewhere.
+
+    It holds the children, all states and histories, and the compiled workflow. Without -o it goes to standard output.
+    """
+    with service_of(state) as service:
+        text = json.dumps(service.export(run), ensure_ascii=False, indent=1)
+    if output is None:
+        click.echo(text)
+        return
+    try:
+        output.write_text(text + "\n", encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"can't write `{output}`: {error.strerror}") from error
+    click.echo(f"run {run} is in {output}", err=True)
+
+
+@click.command("import")
+@click.argument("file")
+@json_option
+@click.pass_obj
+def import_(state: Path | None, file: str, as_json: bool) -> None:
+    """Take in a run that `wfc runs export` wrote; FILE may be `-`.
+
+    The run keeps its id and goes on where it was. The file holds compiled code that will run: import only what comes
+    from people whose workflows you would run.
+    """
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        data = json.loads(text)
+    except OSError as error:
+        raise click.UsageError(f"can't read `{file}`: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"`{file}` is not JSON: {error}") from error
+    with service_of(state, create=True) as service:
+        reply = service.import_(data)
+    print_reply(reply, as_json, lambda found: f"{found['workflow_id']} is here, {found['status']}")

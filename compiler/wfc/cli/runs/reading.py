@@ -1,0 +1,130 @@
+"""`wfc runs list`, `show`, `history` and `state`."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wfc.cli.runs.store import json_option, print_reply, service_of
+from wfc.driver import actions_of
+
+_SHOWN = 160
+
+
+@click.command("list")
+@click.option("--status", help="running, completed, failed, cancelled or all; by default what is under way.")
+@click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="At most so many.")
+@click.option("--before", metavar="RUN", help="Go on after this one, where there were more.")
+@json_option
+@click.pass_obj
+def list_(state: Path | None, status: str | None, limit: int, before: str | None, as_json: bool) -> None:
+    """Show runs, the newest first."""
+    with service_of(state) as service:
+        reply = service.runs(status, limit=limit, before=before)
+    print_reply(reply, as_json, _listed)
+
+
+def _listed(reply: dict[str, Any]) -> str:
+    rows = [
+        f"{run['workflow_id']}  {run['status']:<10} {run['workflow']}"
+        + (f"  waits in {', '.join(run['pending'])}" if run.get("pending") else "")
+        for run in reply["runs"]
+    ]
+    more = [f"more with --before {reply['runs'][-1]['workflow_id']}"] if "next" in reply else []
+    return "\n".join(rows + more) or "no runs"
+
+
+@click.command()
+@click.argument("run")
+@json_option
+@click.pass_obj
+def show(state: Path | None, run: str, as_json: bool) -> None:
+    """Show a run: its status, what it waits for or what came of it."""
+    with service_of(state) as service:
+        reply = service.status(run, masked=True)
+    print_reply(reply, as_json, _shown)
+
+
+def _shown(reply: dict[str, Any]) -> str:
+    lines = [f"{reply.get('task') or reply['workflow']} {reply['workflow_id']}: {reply['status']}"]
+    progress = reply["progress"]
+    lines.append(f"started {progress['started']}, last moved {progress['updated']}")
+    for action in actions_of(reply):
+        lines.append(f"waits in {action['step_id']} ({action['type']})")
+        for child in action["parameters"].get("children", ()):
+            lines.append(
+                f"  for run {child['workflow_id']}"
+                + (f": {_short(child['item'])}" if "item" in child else "")
+            )
+        for key in ("command", "message", "instructions", "tool", "resume_at"):
+            if key in action["parameters"]:
+                lines.append(f"  {key}: {_short(action['parameters'][key])}")
+    for key in ("result", "error", "reason"):
+        if key in reply:
+            lines.append(f"{key}: {json.dumps(reply[key], indent=2, ensure_ascii=False)}")
+    return "\n".join([*lines, f"next: {reply['next']}"])
+
+
+@click.command()
+@click.argument("run")
+@click.option("--children", is_flag=True, help="Also what happened in the runs that worked for it.")
+@json_option
+@click.pass_obj
+def history(state: Path | None, run: str, children: bool, as_json: bool) -> None:
+    """Show what happened in a run: when, who, in which step, what came, and what was written."""
+    from wfc.cli.events import events_of, family_of
+    from wfc.cli.running.trail import StepNames
+    from wfc.cli.runs.timeline import render_timeline
+
+    with service_of(state) as service:
+        family = list(family_of(service, run)) if children else [(run, list(events_of(service, run)))]
+        if as_json:
+            reply = service.history(run, limit=1)
+            events = [
+                {**event, **({"run": one} if one != run else {})} for one, found in family for event in found
+            ]
+            events.sort(key=lambda event: event["at"])
+            click.echo(json.dumps({**reply, "events": events}, indent=2, ensure_ascii=False))
+        else:
+            replies = {one: service.status(one, masked=True) for one, _ in family}
+            click.echo(render_timeline(family, replies, StepNames(service)), nl=False)
+
+
+@click.command("state")
+@click.argument("run")
+@click.argument("fields", nargs=-1)
+@json_option
+@click.pass_obj
+def state(state: Path | None, run: str, fields: tuple[str, ...], as_json: bool) -> None:
+    """Show the state of a run: every field in short, or the FIELDS named, whole."""
+    with service_of(state) as service:
+        names = list(fields) or list(service.state(run)["fields"])
+        reply = service.state(run, names) if names else {**service.state(run), "state": {}}
+    reply.pop("fields", None)
+    reply.pop("next", None)
+    print_reply(reply, as_json, lambda found: _fields(found["state"], whole=bool(fields)))
+
+
+def _fields(found: dict[str, Any], whole: bool) -> str:
+    if not found:
+        return "nothing has been written yet"
+    if whole and len(found) == 1:
+        [value] = found.values()
+        return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+    width = max(map(len, found))
+    return "\n".join(
+        f"{name:<{width}}  {_whole(value) if whole else _short(value)}" for name, value in found.items()
+    )
+
+
+def _whole(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _short(value: Any) -> str:
+    text = value if isinstance(value, str) else _whole(value)
+    line = text.replace("\n", "\\n")
+    return line if len(line) <= _SHOWN else f"{line[:_SHOWN]}... ({len(text):,} characters)"

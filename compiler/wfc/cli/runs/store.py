@@ -1,0 +1,52 @@
+"""The store that the commands of `wfc runs` work on."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wfc.cli.service import NO_DEADLINE, opened, store_path
+from wfc.config import load_config
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from wfc_runtime.service.sqlite import SqliteService
+
+ACTOR = "wfc runs"
+
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+def service_of(
+    state: Path | None, *, create: bool = False, clock: Callable[[], float] | None = None
+) -> AbstractContextManager[SqliteService]:
+    """The project's runs. `clock`: for whoever works one, who then has no deadlines."""
+    config = load_config(Path("."))
+    path = store_path(state, config)
+    if not create and not path.exists():
+        raise click.ClickException(f"there are no runs: `{path}` does not exist")
+
+    def make() -> SqliteService:
+        from wfc_runtime.machine.limits import Limits
+        from wfc_runtime.service.sqlite import SqliteService
+        from wfc_runtime.store import Store
+
+        limits = Limits.of(config.run_limits)
+        if clock is None:
+            return SqliteService.open(path, config.generated_dir, limits)
+        from wfc.cli.running.sources import SourceRegistry
+
+        unlimited = replace(limits, grace_seconds=NO_DEADLINE)
+        return SqliteService(Store(path), SourceRegistry(config), unlimited, clock)
+
+    return opened(make)
+
+
+def print_reply(reply: Any, as_json: bool, text: Callable[[Any], str]) -> None:
+    click.echo(json.dumps(reply, indent=2, ensure_ascii=False) if as_json else text(reply))

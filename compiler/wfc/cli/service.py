@@ -1,0 +1,43 @@
+"""The project's store, as the commands open it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wfc_runtime.errors import WfcError
+
+if TYPE_CHECKING:
+    from wfc.config import Config
+    from wfc_runtime.service.sqlite import SqliteService
+
+NO_DEADLINE = 10 * 365 * 24 * 3600.0
+"""Seconds of grace where a person works a run: they may take a night over an answer."""
+
+state_option = click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="WFC_STATE",
+    help="The file that keeps the runs; by default .wfc/state.db in the project. Also WFC_STATE.",
+)
+
+
+def store_path(state: Path | None, config: Config) -> Path:
+    return state or config.root / ".wfc" / "state.db"
+
+
+@contextmanager
+def opened(make: Callable[[], SqliteService]) -> Iterator[SqliteService]:
+    """A service, closed again. What it refuses is a clear error here too."""
+    try:
+        service = make()
+        try:
+            yield service
+        finally:
+            service.close()
+    except WfcError as error:
+        raise click.ClickException(str(error)) from error

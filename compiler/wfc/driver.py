@@ -1,0 +1,135 @@
+"""Works a run to its end: asks a worker for each result, one action at a time, children included."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from wfc_runtime.errors import RefusedError
+
+if TYPE_CHECKING:
+    from wfc_runtime.service import Reply, Service
+
+ENDED = ("completed", "failed", "cancelled")
+_LOOK_AGAIN = 1.0
+"""Seconds, where somebody else has the only thing in hand that can be done."""
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One action of one run."""
+
+    run: str
+    scope: str
+    """The name of the task or workflow that the step belongs to."""
+    action: dict[str, Any]
+    parents: tuple[str, ...] = ()
+    """Which child of what the run is, from the outermost in: `audit 2/5: <item>`."""
+
+    @property
+    def step_id(self) -> str:
+        return str(self.action["step_id"])
+
+    @property
+    def kind(self) -> str:
+        return str(self.action["type"])
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.action["parameters"]
+        return found
+
+    @property
+    def schema(self) -> Any:
+        return self.action.get("result_schema")
+
+
+class Worker(Protocol):
+    """Whoever plays the agent."""
+
+    @property
+    def actor(self) -> str:
+        """Who gave the last answer, for the history."""
+
+    def answer(self, asked: Asked) -> Any:
+        """The result of an action."""
+
+    def refused(self, asked: Asked, error: RefusedError) -> None:
+        """The result was refused. Returns if it makes sense to look again what the run asks for."""
+
+    def moved(self, run: str) -> None:
+        """A run has gone on."""
+
+    def wait(self, asked: Asked | None, seconds: float) -> None:
+        """Nothing can be done for so long."""
+
+
+def actions_of(reply: Reply) -> list[dict[str, Any]]:
+    """What a run waits for, one or several."""
+    found: list[dict[str, Any]] = reply.get("actions") or ([reply["action"]] if "action" in reply else [])
+    return found
+
+
+def drive(service: Service, run: str, worker: Worker) -> Reply:
+    """The final reply. Children of a foreach are worked one after the other, in the order of their items."""
+    driver = _Driver(service, worker)
+    while True:
+        reply = service.status(run)
+        worker.moved(run)
+        if reply["status"] in ENDED:
+            return service.next_step(run)
+        driver.advance(reply)
+
+
+class _Driver:
+    def __init__(self, service: Service, worker: Worker) -> None:
+        self._service = service
+        self._worker = worker
+
+    def advance(self, reply: Reply) -> None:
+        waits: list[Asked] = []
+        if self._work(reply, (), waits):
+            return
+        first = min(waits, key=_seconds_left, default=None)
+        self._worker.wait(first, _LOOK_AGAIN if first is None else _seconds_left(first))
+
+    def _work(self, reply: Reply, parents: tuple[str, ...], waits: list[Asked]) -> bool:
+        """Do the first thing that can be done now, here or in a child. False: there is none."""
+        scope = reply.get("task") or reply["workflow"]
+        for action in actions_of(reply):
+            asked = Asked(reply["workflow_id"], scope, action, parents)
+            if "children" in asked.parameters:
+                if self._work_children(asked, waits):
+                    return True
+            elif "resume_at" in asked.parameters:
+                waits.append(asked)
+            else:
+                self._answer(asked)
+                return True
+        return False
+
+    def _work_children(self, asked: Asked, waits: list[Asked]) -> bool:
+        for child in asked.parameters["children"]:
+            reply = self._service.status(child["workflow_id"])
+            self._worker.moved(child["workflow_id"])
+            if reply["status"] in ENDED or self._work(reply, (*asked.parents, _named(asked, child)), waits):
+                return True
+        return False
+
+    def _answer(self, asked: Asked) -> None:
+        result = self._worker.answer(asked)
+        try:
+            self._service.submit(asked.run, asked.step_id, result, actor=self._worker.actor)
+        except RefusedError as refused:
+            self._worker.refused(asked, refused)
+        self._worker.moved(asked.run)
+
+
+def _seconds_left(asked: Asked) -> float:
+    return float(asked.parameters["seconds_left"])
+
+
+def _named(asked: Asked, child: dict[str, Any]) -> str:
+    if "item" not in child:
+        return str(asked.parameters.get("workflow", asked.step_id))
+    return f"{asked.step_id}[{child['index']}]: {child['item']}"

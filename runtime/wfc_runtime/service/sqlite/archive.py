@@ -1,0 +1,177 @@
+"""A run as one JSON value, to be kept or to go on in another store: children, history and modules with it."""
+
+from __future__ import annotations
+
+import json
+from base64 import b64decode, b64encode
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RefusedError, RequestError, WfcError
+from wfc_runtime.machine.legality import Legality
+from wfc_runtime.machine.plain import to_text
+from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.ids import check_run_id
+from wfc_runtime.service.sqlite.definitions import pinned_machine
+from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
+from wfc_runtime.store.records import ENDED
+from wfc_runtime.version import __version__
+
+FORMAT = 1
+KIND = "wfc run"
+_FACTS = (
+    "id",
+    "workflow",
+    "digest",
+    "visit",
+    "position",
+    "task",
+    "agent",
+    "version",
+    "status",
+    "due",
+    "pending",
+)
+_TIMES = ("created", "updated")
+_ALL = 2**62
+
+
+def export_run(queries: Queries, row: RunRow) -> Json:
+    """Everything of a run. Only a whole family can be taken along: a child's parent would wait for it."""
+    if row.parent is not None:
+        raise RequestError(
+            "child_run", f"run {row.id} works for another one", "Export the run that it works for."
+        )
+    runs = [_run_data(queries, one) for one in _family(queries, row)]
+    digests = dict.fromkeys(one["digest"] for one in runs)
+    modules = {digest: queries.module(digest) for digest in digests}
+    return {"format": FORMAT, "kind": KIND, "wfc": __version__, "runs": runs, "modules": modules}
+
+
+def _family(queries: Queries, row: RunRow) -> Iterator[RunRow]:
+    """Parents before their children."""
+    todo = [row]
+    for one in todo:
+        todo += queries.children(one.key)
+        yield one
+
+
+def _run_data(queries: Queries, row: RunRow) -> dict[str, Json]:
+    whole = queries.whole(row.key)
+    assert whole is not None
+    current, state = whole
+    parent = queries.run_of_key(current.parent) if current.parent is not None else None
+    return {
+        **{name: getattr(current, name) for name in (*_FACTS, *_TIMES)},
+        "parent": parent.id if parent else None,
+        "snapshot": json.loads(current.snapshot),
+        "state": state,
+        "history": [_event_data(event) for event in queries.history(current.key, 0, _ALL)],
+    }
+
+
+def _event_data(event: HistoryRow) -> dict[str, Json]:
+    return {
+        "seq": event.seq,
+        "at": event.at,
+        "kind": event.kind,
+        "visit": event.visit,
+        "actor": event.actor,
+        "data": json.loads(event.data),
+        "told": None if event.told is None else b64encode(event.told).decode(),
+    }
+
+
+# -- back in ---------------------------------------------------------------------
+
+
+def import_run(registry: Registry, queries: Queries, data: Json) -> tuple[Changes, str]:
+    """What is to be written for an exported run, and the run's id. Nothing of it may be in the store already."""
+    _check_form(data)
+    try:
+        changes = _changes(registry, data)
+    except WfcError:
+        raise
+    except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
+        raise _damaged(f"{type(error).__name__}: {error}") from error
+    for row in changes.created:
+        if queries.run(row.id) is not None:
+            raise RefusedError(
+                "run_exists",
+                f"run {row.id} is in the store already",
+                "Erase it there first, or use another store.",
+            )
+    return changes, changes.created[0].id
+
+
+def _check_form(data: Json) -> None:
+    if not isinstance(data, dict) or data.get("kind") != KIND:
+        raise RequestError("not_an_export", "this is not an exported run", "`wfc runs export` writes one.")
+    if data.get("format") != FORMAT:
+        raise RequestError(
+            "export_format",
+            f"the export has format {data.get('format')!r}, this version of wfc reads format {FORMAT}",
+            f"It was written by wfc {data.get('wfc')}.",
+        )
+
+
+def _changes(registry: Registry, data: Mapping[str, Any]) -> Changes:
+    changes = Changes()
+    rows: dict[str, RunRow] = {}
+    for one in data["runs"]:
+        row = _row(one, rows)
+        text = data["modules"][row.digest]
+        module = registry.pin(row.digest, text)
+        _check_snapshot(row, one, pinned_machine(module, row))
+        changes.modules[row.digest] = (module.workflow.name, text, row.created)
+        changes.created.append(row)
+        changes.history += [(row, _event(event)) for event in one["history"]]
+    if not changes.created or changes.created[0].parent_row is not None:
+        raise _damaged("it holds no run")
+    return changes
+
+
+def _row(one: Mapping[str, Any], rows: dict[str, RunRow]) -> RunRow:
+    row = RunRow(**{name: one[name] for name in (*_FACTS, *_TIMES)})
+    parent = rows[one["parent"]] if one["parent"] is not None else None
+    if check_run_id(row.id) in rows or (parent is None and rows):
+        raise _damaged(f"run {row.id} is not where it belongs")
+    row.parent_row, row.depth = parent, parent.depth + 1 if parent else 1
+    row.snapshot = to_text(one["snapshot"])
+    row.fields = {str(name): to_text(value) for name, value in one["state"].items()}
+    rows[row.id] = row
+    if row.version != len(one["history"]) or [event["seq"] for event in one["history"]] != list(
+        range(1, row.version + 1)
+    ):
+        raise _damaged(f"the history of run {row.id} has gaps")
+    return row
+
+
+def _check_snapshot(row: RunRow, one: Mapping[str, Any], machine: Any) -> None:
+    snapshot = Snapshot.from_json(row.snapshot, one["state"])
+    if snapshot.status != row.status or row.status not in ("running", *ENDED):
+        raise _damaged(f"run {row.id} is said to be {row.status} and {snapshot.status}")
+    if row.status == "running":
+        Legality(structure_of(machine)).check(snapshot)
+
+
+def _event(event: Mapping[str, Any]) -> HistoryRow:
+    told = None if event["told"] is None else b64decode(event["told"], validate=True)
+    return HistoryRow(
+        int(event["seq"]),
+        float(event["at"]),
+        str(event["kind"]),
+        to_text(event["data"]),
+        event["visit"],
+        event["actor"],
+        told,
+    )
+
+
+def _damaged(why: str) -> RequestError:
+    return RequestError(
+        "export_damaged", f"the export does not hold what it should: {why}", "Export it again."
+    )

@@ -1,0 +1,68 @@
+"""A real terminal with the real command line in it, and somebody who types."""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import signal
+import sys
+import time
+from pathlib import Path
+
+_ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
+_LONGEST = 40.0
+
+
+class Terminal:
+    """`wfc` in a pseudo terminal. What it shows, on both of its outputs, is read as text without colours."""
+
+    def __init__(self, *arguments: str | Path, cwd: Path, env: dict[str, str] | None = None) -> None:
+        self.seen = ""
+        self._from = 0
+        self._pid, self._file = pty.fork()
+        if self._pid == 0:
+            os.chdir(cwd)
+            os.environ.update({"TERM": "xterm", "COLUMNS": "120", **(env or {})})
+            os.execv(sys.executable, [sys.executable, "-m", "wfc", *map(str, arguments)])
+
+    def expect(self, text: str) -> None:
+        """Wait until this is shown, after what was waited for before."""
+        end = time.monotonic() + _LONGEST
+        while (found := self.seen.find(text, self._from)) < 0:
+            if time.monotonic() > end or not self._read(end - time.monotonic()):
+                raise AssertionError(f"{text!r} never came after:\n{self.seen[self._from :]}")
+        self._from = found + len(text)
+
+    def send(self, line: str) -> None:
+        os.write(self._file, f"{line}\n".encode())
+
+    def answer(self, prompt: str, line: str) -> None:
+        self.expect(prompt)
+        self.send(line)
+
+    def interrupt(self) -> None:
+        """Ctrl-C, as the terminal sends it."""
+        os.write(self._file, b"\x03")
+
+    def wait(self) -> int:
+        """Until the command has ended: its exit code."""
+        while self._read(_LONGEST):
+            pass
+        _, status = os.waitpid(self._pid, 0)
+        os.close(self._file)
+        return os.waitstatus_to_exitcode(status)
+
+    def kill(self) -> None:
+        os.kill(self._pid, signal.SIGKILL)
+
+    def _read(self, seconds: float) -> bool:
+        ready, _, _ = select.select([self._file], [], [], max(seconds, 0))
+        assert ready, f"nothing came in {seconds:.0f} s after:\n{self.seen}"
+        try:
+            data = os.read(self._file, 65536)
+        except OSError:  # Linux: the other end is closed.
+            data = b""
+        self.seen += _ESCAPES.sub("", data.decode("utf-8", "replace")).replace("\r\n", "\n")
+        return bool(data)
