@@ -43,6 +43,11 @@ class Asked:
     def schema(self) -> Any:
         return self.action.get("result_schema")
 
+    @property
+    def is_secret(self) -> bool:
+        """Whether its result must not be shown."""
+        return isinstance(self.schema, dict) and self.schema.get("writeOnly") is True
+
 
 class Worker(Protocol):
     """Whoever plays the agent."""

@@ -10,6 +10,7 @@ import pytest
 
 from tests.e2e.command import wfc, write
 from tests.e2e.terminal import Terminal
+from tests.execute.conftest import is_alive
 
 FLOW = """\
 name: flow
@@ -126,8 +127,7 @@ def test_ctrl_c_ends_a_command_that_runs_and_all_that_it_started(project: Path) 
         pass
     terminal.interrupt()
     assert terminal.wait() == 130
-    with pytest.raises(ProcessLookupError):
-        os.kill(int((project / "child").read_text()), 0)
+    assert not is_alive(int((project / "child").read_text()))
 
 
 def test_ctrl_c_in_a_wait_leaves_the_run_too(project: Path) -> None:
@@ -161,6 +161,21 @@ def test_a_long_result_is_written_in_the_editor(project: Path) -> None:
     assert terminal.wait() == 0
     reply = json.loads(terminal.seen[terminal.seen.index("{") :])
     assert reply["result"]["text"]["response"] == "# Title\n\nmany\nlines"
+
+
+def test_secrets_are_typed_unseen_and_never_shown(project: Path) -> None:
+    ask = "{id: ask, type: prompt, prompt_type: text, message: Token?, secret: true, output_to: token}"
+    command = "echo {{ state.token.input | shquote }}"
+    use = f"{{id: use, type: shell, needs_state: [token], command: '{command}', output_to: x}}"
+    write(project / "workflows", flow=flow(ask, use, "{id: done, type: return, value: fine}"))
+    terminal = Terminal("run", "workflows/flow.yaml", cwd=project)
+    terminal.answer(">", "hunter2x")
+    terminal.expect("2. use (shell)")
+    terminal.answer("run it here? [y/n]", "n")
+    terminal.answer(">", "done")
+    terminal.answer("…", "")
+    assert terminal.wait() == 0
+    assert "hunter2x" not in terminal.seen
 
 
 def test_what_a_workflow_shows_can_not_steer_the_terminal(project: Path) -> None:

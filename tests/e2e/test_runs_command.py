@@ -92,3 +92,114 @@ def test_without_a_store_or_with_a_wrong_id_the_error_is_clear(project: Path) ->
     (project / ".wfc" / "state.db").write_bytes(b"not a store at all")
     assert wfc("runs", "list", cwd=project).status == 2
     assert wfc("check", cwd=project).status == 0
+
+
+@pytest.fixture
+def ended(project: Path, run: str) -> str:
+    (project / "answers.yaml").write_text("answers: {ask-first: a word, confirm-it: true}")
+    done = wfc("runs", "resume", run, "--answers", "answers.yaml", cwd=project)
+    assert (done.status, json.loads(done.out)["answer"]["input"]) == (0, "a word"), done.err
+    return run
+
+
+def test_a_timeline_says_when_who_where_what_came_and_what_was_written(project: Path, ended: str) -> None:
+    timeline = wfc("runs", "history", ended, cwd=project).out
+    for line in (
+        f"asks, run {ended}: completed",
+        "started, by test",
+        "ask-first: answered, by wfc run --answers",
+        'came: {"input": "a word"}',
+        "wrote answer",
+        "-> confirm-it",
+        "the run is completed",
+    ):
+        assert line in timeline
+    events = json.loads(wfc("runs", "history", ended, "--json", cwd=project).out)["events"]
+    assert [event["event"] for event in events] == ["started", "submitted", "submitted"]
+
+
+def test_history_is_whole_however_long_and_shows_children_by_time(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n")
+    items = "{{ range(260) | list }}"
+    fan = f"""\
+name: fan
+version: "1.0.0"
+steps:
+  - {{id: each, type: foreach, items: "{items}", task: one, sequential: true, output_to: all}}
+  - {{id: done, type: return, value: fine}}
+tasks:
+  one:
+    inputs: {{n: {{type: number, required: true}}}}
+    steps:
+      - {{id: look, type: shell, command: ls, output_to: seen}}
+      - {{id: again, type: shell, command: ls, output_to: seen}}
+      - {{id: back, type: return, value: 1}}
+"""
+    write(tmp_path / "workflows", fan=fan)
+    (tmp_path / "answers.yaml").write_text("answers: {look: x, again: y}")
+    done = wfc("run", "workflows/fan.yaml", "--answers", "answers.yaml", "--json", cwd=tmp_path)
+    run = json.loads(done.out)["workflow_id"]
+    events = json.loads(wfc("runs", "history", run, "--json", cwd=tmp_path).out)["events"]
+    assert len(events) == 261
+    timeline = wfc("runs", "history", run, "--children", cwd=tmp_path).out
+    assert timeline.count("] look: answered, by wfc run --answers") == 260
+    assert "each: child 259 ended" in timeline
+
+
+def test_state_shows_all_fields_in_short_or_those_named_whole(project: Path, ended: str) -> None:
+    assert wfc("runs", "state", ended, cwd=project).out == 'answer  {"input": "a word"}\n'
+    assert json.loads(wfc("runs", "state", ended, "answer", cwd=project).out) == {"input": "a word"}
+    shown = json.loads(wfc("runs", "state", ended, "--json", cwd=project).out)
+    assert shown["state"] == {"answer": {"input": "a word"}}
+    wrong = wfc("runs", "state", ended, "anser", cwd=project)
+    assert (wrong.status, "Did you mean `answer`?" in wrong.err) == (2, True)
+
+
+def test_state_of_a_run_that_has_written_nothing_says_so(project: Path, run: str) -> None:
+    assert wfc("runs", "state", run, cwd=project).out == "nothing has been written yet\n"
+
+
+def test_prune_lists_what_it_would_erase_and_erases_with_yes(project: Path, ended: str, run: str) -> None:
+    assert wfc("runs", "prune", "--older-than", "1h", cwd=project).out == "no run is that old\n"
+    listed = wfc("runs", "prune", "--older-than", "0s", cwd=project).out
+    assert listed.startswith(f"{ended}  completed  asks  ended ")
+    assert listed.endswith("1 run would be erased; --yes does it\n")
+    assert ended in wfc("runs", "list", "--status", "all", cwd=project).out
+    kept = wfc("runs", "prune", "--older-than", "0s", "--status", "failed", "--yes", cwd=project)
+    assert kept.out == "no run is that old\n"
+    assert wfc("runs", "prune", "--older-than", "0s", "--yes", cwd=project).out.endswith("erased 1 run\n")
+    assert wfc("runs", "list", "--status", "all", cwd=project).out == "no runs\n"
+
+
+def test_export_and_import_carry_a_run_to_another_store(project: Path, run: str, tmp_path: Path) -> None:
+    assert wfc("runs", "export", run, "-o", "run.json", cwd=project).status == 0
+    assert oct((project / "run.json").stat().st_mode)[-3:] == "600"
+    taken = wfc("runs", "--state", "other.db", "import", "run.json", cwd=project)
+    assert taken.out == f"{run} is here, pending_action\n"
+    (project / "answers.yaml").write_text("answers: {ask-first: x, confirm-it: true}")
+    resume = ("--state", "other.db", "resume", run, "--answers", "answers.yaml", "--json")
+    assert json.loads(wfc("runs", *resume, cwd=project).out)["status"] == "completed"
+    again = wfc("runs", "--state", "other.db", "import", "run.json", cwd=project)
+    assert (again.status, f"run {run} is in the store already" in again.err) == (2, True)
+    assert json.loads(wfc("runs", "export", run, cwd=project).out)["format"] == 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("prune",), "Missing option '--older-than'"),
+        (("prune", "--older-than", "soon"), "`soon` is no age; say for example 30d, 12h or 90m"),
+        (("prune", "--older-than", "1d", "--status", "running"), "only runs that have ended can be pruned"),
+        (("import", "nothing.json"), "can't read `nothing.json`"),
+        (("import", "pyproject.toml"), "`pyproject.toml` is not JSON"),
+        (("export", "nosuchrun"), "there is no run `nosuchrun`"),
+        (("resume", "nosuchrun"), "there is no run `nosuchrun`"),
+        (("history", "nosuchrun"), "there is no run `nosuchrun`"),
+        (("list", "--status", "odd"), "there is no status 'odd'"),
+    ],
+)
+def test_wrong_uses_of_runs_are_told(
+    project: Path, run: str, arguments: tuple[str, ...], message: str
+) -> None:
+    done = wfc("runs", *arguments, cwd=project)
+    assert (done.status, message in done.err) == (2, True), done.err

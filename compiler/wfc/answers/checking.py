@@ -110,8 +110,9 @@ def misfit(result: Any, schema: Any) -> str:
     """Why a result can't be the answer; empty where it can."""
     if reports_failure(result):
         return ""
+    is_secret = isinstance(schema, dict) and schema.get("writeOnly") is True
     try:
-        return "; ".join(problems(result, schema))
+        return "; ".join(problems(result, schema, not is_secret))
     except UnusableSchemaError:
         # The service fails the step and says why.
         return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import getpass
 import os
 import shlex
 import subprocess
@@ -29,10 +30,16 @@ class Console:
             shown = "".join(char if char.isprintable() or char == "\t" else "\ufffd" for char in line)
             print(" " * indent + (self.style.paint(shown, *styles) if styles else shown), file=sys.stderr)
 
-    def ask(self, prompt: str, indent: int = 4) -> str:
-        """One line, without its end."""
+    def ask(self, prompt: str, hidden: bool = False) -> str:
+        """One line, without its end. `hidden`: what is typed does not appear."""
         self.clear()
-        sys.stderr.write(" " * indent + self.style.paint(prompt, "cyan") + " ")
+        shown = f"    {self.style.paint(prompt, 'cyan')} "
+        if hidden:
+            try:
+                return getpass.getpass(shown, sys.stderr)
+            except EOFError:
+                raise LeftError from None
+        sys.stderr.write(shown)
         sys.stderr.flush()
         line = sys.stdin.readline()
         if not line:

@@ -15,7 +15,7 @@ from wfc.cli.running.console import Console
 from wfc.cli.running.executing import Executor
 from wfc.cli.running.person import Person
 from wfc.cli.running.trail import Trail
-from wfc.driver import Asked, Worker
+from wfc.driver import Asked, Worker, actions_of
 from wfc_runtime.errors import RefusedError
 
 if TYPE_CHECKING:
@@ -51,6 +51,7 @@ class Operator(Worker):
         self._allow_exec = allow_exec
         self._is_interactive = is_interactive
         self._skip = skip
+        self._service = service
         self._trail = Trail(service)
         self._actor = "wfc run"
         self.count = 0
@@ -84,13 +85,19 @@ class Operator(Worker):
         for parent in asked.parents[-1:]:
             self._console.say(parent[:200], "cyan", indent=2)
         self._console.say(f"{self.count}. {asked.step_id} ({asked.kind})", "bold", indent=2)
-        for key, value in asked.parameters.items():
+        for key, value in self._masked(asked).items():
             if key in _TEXTS:
                 self._show_text(("$ " if key == "command" else "") + str(value))
             elif key not in ("prompt_type", "options", "timeout") and value is not None:
                 self._show_text(
                     f"{key}: {value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)}"
                 )
+
+    def _masked(self, asked: Asked) -> dict[str, Any]:
+        """The parameters as they may be shown: terminals are looked at, and logs are kept."""
+        actions = actions_of(self._service.status(asked.run, masked=True))
+        found = [action["parameters"] for action in actions if action["step_id"] == asked.step_id]
+        return dict(found[0]) if found else {}
 
     def _show_text(self, text: str) -> None:
         lines = text.rstrip("\n").split("\n")
@@ -129,14 +136,15 @@ class Operator(Worker):
         if wrong:
             place = f"{found.span.source.path}:{found.span.line}:{found.span.column}: " if found.span else ""
             raise StuckError(f"{place}the answer for `{asked.step_id}` does not fit: {wrong}")
-        self._console.say(f"= {json.dumps(found.value, ensure_ascii=False)[:200]}", "green", indent=4)
+        shown = "(secret)" if asked.is_secret else json.dumps(found.value, ensure_ascii=False)[:200]
+        self._console.say(f"= {shown}", "green", indent=4)
         return found.value
 
     def _executed(self, asked: Asked) -> Any:
         self._actor = "wfc run, executed"
         result = self._executor.execute(asked)
         for key in ("stdout", "stderr", "error"):
-            if isinstance(result, dict) and result.get(key):
+            if isinstance(result, dict) and result.get(key) and not asked.is_secret:
                 self._show_text(result[key] if isinstance(result[key], str) else json.dumps(result[key]))
         if isinstance(result, dict) and "exit_code" in result:
             color = "green" if result["exit_code"] == 0 else "red"

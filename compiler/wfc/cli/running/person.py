@@ -65,14 +65,14 @@ class Person:
             )
 
     def _text(self, asked: Asked) -> Any:
-        return {"input": self._line(">")}
+        return {"input": self._line(">", asked.is_secret)}
 
     def _info(self, asked: Asked) -> Any:
         self._line("Enter goes on")
         return {"acknowledged": True}
 
-    def _line(self, prompt: str) -> str:
-        line = self._console.ask(prompt)
+    def _line(self, prompt: str, hidden: bool = False) -> str:
+        line = self._console.ask(prompt, hidden)
         if line.strip() == ":q":
             raise LeftError
         return line
@@ -85,7 +85,7 @@ class Person:
         self._console.say(_HELP, indent=4)
         lines: list[str] = []
         while True:
-            line = self._console.ask(">" if not lines else "…")
+            line = self._console.ask(">" if not lines else "…", asked.is_secret)
             match line.strip().partition(" "):
                 case (":q", _, _):
                     raise LeftError

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import sys
 import time
@@ -84,7 +85,8 @@ def _pruned(reply: dict[str, Any], count: int) -> str:
 def export(state: Path | None, run: str, output: Path | None, as_json: bool) -> None:
     """Write a run as one JSON file, to keep it or to go on with it elsewhere.
 
-    It holds the children, all states and histories, and the compiled workflow. Without -o it goes to standard output.
+    It holds the children, all states and histories, secrets among them, and the compiled workflow. Without -o it goes
+    to standard output.
     """
     with service_of(state) as service:
         text = json.dumps(service.export(run), ensure_ascii=False, indent=1)
@@ -92,7 +94,10 @@ def export(state: Path | None, run: str, output: Path | None, as_json: bool) -> 
         click.echo(text)
         return
     try:
-        output.write_text(text + "\n", encoding="utf-8")
+        # It may hold what only the owner of the store may read.
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
     except OSError as error:
         raise click.ClickException(f"can't write `{output}`: {error.strerror}") from error
     click.echo(f"run {run} is in {output}", err=True)

@@ -121,6 +121,7 @@ def _check_form(data: Json) -> None:
 def _changes(registry: Registry, data: Mapping[str, Any]) -> Changes:
     changes = Changes()
     rows: dict[str, RunRow] = {}
+    awaited: list[tuple[str, str]] = []
     for one in data["runs"]:
         row = _row(one, rows)
         text = data["modules"][row.digest]
@@ -129,9 +130,19 @@ def _changes(registry: Registry, data: Mapping[str, Any]) -> Changes:
         changes.modules[row.digest] = (module.workflow.name, text, row.created)
         changes.created.append(row)
         changes.history += [(row, _event(event)) for event in one["history"]]
+        awaited += [(row.id, child) for child in _children(one)]
     if not changes.created or changes.created[0].parent_row is not None:
         raise _damaged("it holds no run")
+    for run, child in awaited:
+        if child not in rows:
+            raise _damaged(f"run {run} waits for run {child}, which is not in it")
     return changes
+
+
+def _children(one: Mapping[str, Any]) -> Iterator[str]:
+    """The runs that a run waits for."""
+    for pending in one["snapshot"].get("pending", {}).values():
+        yield from (child["run"] for child in pending.get("children", ()) if child and "run" in child)
 
 
 def _row(one: Mapping[str, Any], rows: dict[str, RunRow]) -> RunRow:

@@ -1,0 +1,179 @@
+"""Runs as a whole: taken out, brought in elsewhere, forgotten."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runtime.support import OK, TWO, Box, children, steps
+from wfc_runtime.errors import RefusedError, RequestError, WfcError
+
+FAN = """\
+name: w
+version: 1.0.0
+steps:
+  - {id: build, type: shell, command: make, output_to: built}
+  - {id: each, type: foreach, items: "{{ ['a', 'b'] }}", task: one, output_to: all}
+  - {id: done, type: return, needs_state: [all, built], value: ["{{ state.all }}", "{{ state.built.stdout }}"]}
+tasks:
+  one:
+    inputs: {name: {type: string, required: true}}
+    steps:
+      - {id: look, type: shell, command: "ls {{ inputs.name | shquote }}", output_to: seen}
+      - {id: back, type: return, needs_state: [seen], value: "{{ inputs.name }}{{ state.seen.exit_code }}"}
+"""
+
+
+def halfway(box: Box) -> str:
+    """A run with one child ended and one at work."""
+    box.compile(FAN)
+    run = str(box.service.start("w")["workflow_id"])
+    reply = box.service.submit(run, "build", OK, actor="me")
+    box.service.submit(children(reply)[0], "look", OK)
+    return run
+
+
+def other_box(tmp_path: Path) -> Box:
+    """A project that has none of the workflows."""
+    folder = tmp_path / "elsewhere"
+    folder.mkdir()
+    return Box(folder)
+
+
+def test_an_exported_run_goes_on_in_another_store_without_its_workflow(box: Box, tmp_path: Path) -> None:
+    run = halfway(box)
+    data = json.loads(json.dumps(box.service.export(run)))
+    other = other_box(tmp_path)
+    reply = other.service.import_(data)
+    assert (reply["workflow_id"], reply["status"]) == (run, "pending_action")
+    [child] = children(reply)
+    other.restart()
+    other.service.submit(child, "look", {**OK, "exit_code": 3})
+    assert other.service.next_step(run)["result"] == [["a0", "b3"], "fine"]
+    # The same answer again gets the same reply, though it was given elsewhere.
+    assert other.service.submit(run, "build", OK)["action"]["step_id"] == "each"
+    other.close()
+
+
+def test_history_and_state_come_along_as_they_were(box: Box, tmp_path: Path) -> None:
+    run = halfway(box)
+    other = other_box(tmp_path)
+    other.service.import_(box.service.export(run))
+    assert other.service.history(run) == box.service.history(run)
+    assert other.service.state(run, ["built"]) == box.service.state(run, ["built"])
+    assert other.service.export(run) == box.service.export(run)
+    other.close()
+
+
+def test_an_import_never_touches_a_run_that_is_there(box: Box) -> None:
+    run = halfway(box)
+    data = box.service.export(run)
+    with pytest.raises(RefusedError, match=f"run {run} is in the store already"):
+        box.service.import_(data)
+    before = box.service.export(run)
+    # A clash further down is one too, and nothing of the rest is written.
+    renamed = json.loads(json.dumps(data).replace(run, "another"))
+    with pytest.raises(RefusedError, match="is in the store already"):
+        box.service.import_(renamed)
+    assert box.service.export(run) == before
+    assert [one["workflow_id"] for one in box.service.runs("all")["runs"]] == [run]
+
+
+def _without(data: Any, *path: Any) -> Any:
+    inner = data
+    for key in path[:-1]:
+        inner = inner[key]
+    del inner[path[-1]]
+    return data
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: [], "this is not an exported run"),
+        (lambda data: {"runs": []}, "this is not an exported run"),
+        (lambda data: {**data, "format": 2}, "the export has format 2, this version of wfc reads format 1"),
+        (lambda data: {**data, "runs": []}, "it holds no run"),
+        (lambda data: {**data, "modules": {}}, "does not hold what it should: KeyError"),
+        (lambda data: _without(data, "runs", 0, "history", 1), "the history of run .* has gaps"),
+        (lambda data: _without(data, "runs", 0), "does not hold what it should"),
+        (lambda data: _without(data, "runs", 2), "run .* waits for run .*, which is not in it"),
+        (
+            lambda data: _without(data, "runs", 0, "snapshot", "configuration"),
+            "the snapshot is in states that don't go together",
+        ),
+        (
+            lambda data: {**data, "modules": dict.fromkeys(data["modules"], "print('hello')")},
+            "not what its digest says",
+        ),
+        (
+            lambda data: {**data, "modules": {key: text + "#" for key, text in data["modules"].items()}},
+            "has been edited",
+        ),
+        (lambda data: {**data, "runs": [{**data["runs"][0], "id": "../x"}]}, "is not an id"),
+        (lambda data: {**data, "runs": [{**data["runs"][0], "status": "completed"}]}, "is said to be"),
+    ],
+)
+def test_a_damaged_export_is_refused_with_the_reason_and_nothing_is_written(
+    box: Box, tmp_path: Path, change: Any, message: str
+) -> None:
+    data = json.loads(json.dumps(box.service.export(halfway(box))))
+    other = other_box(tmp_path)
+    with pytest.raises(WfcError, match=message):
+        other.service.import_(change(data))
+    assert other.service.runs("all")["runs"] == []
+    other.close()
+
+
+def test_only_a_whole_family_is_exported_or_erased(box: Box) -> None:
+    run = halfway(box)
+    [child] = children(box.service.next_step(run))
+    with pytest.raises(RequestError, match="works for another one"):
+        box.service.export(child)
+    box.service.cancel(run)
+    with pytest.raises(RefusedError, match="works for another one"):
+        box.service.erase(child)
+
+
+def test_erasing_takes_children_state_and_history_out_of_the_file(box: Box) -> None:
+    box.compile(FAN)
+    run = str(box.service.start("w")["workflow_id"])
+    reply = box.service.submit(run, "build", {**OK, "stdout": "tell-tale-text"})
+    with pytest.raises(RefusedError, match="is under way"):
+        box.service.erase(run)
+    for child in children(reply):
+        box.service.submit(child, "look", OK)
+    box.service.store.flush()
+    assert b"tell-tale-text" in box.state.read_bytes()
+    assert box.service.erase(run) == 3
+    box.service.store.flush()
+    assert b"tell-tale-text" not in box.state.read_bytes()
+    with pytest.raises(WfcError, match="there is no run"):
+        box.service.status(run)
+    # The module stays: another process may be about to start a run of it.
+    assert box.service.start("w")["status"] == "pending_action"
+
+
+def test_old_runs_are_those_that_ended_before_the_moment(box: Box) -> None:
+    box.compile(TWO, steps("{id: x, type: shell, command: x}", name="open"))
+    service = box.service
+    for _ in range(2):
+        run = service.start("w")["workflow_id"]
+        for visit in ("build", "test"):
+            service.submit(run, visit, OK)
+        box.clock.pass_(100)
+    cancelled = service.start("w")["workflow_id"]
+    service.cancel(cancelled)
+    service.start("open")
+    old = service.ended_before(box.clock.now - 150)["runs"]
+    assert [one["status"] for one in old] == ["completed"]
+    every = service.ended_before(box.clock.now + 1)["runs"]
+    assert [one["status"] for one in every] == ["completed", "completed", "cancelled"]
+    assert [one["workflow_id"] for one in service.ended_before(box.clock.now + 1, ["cancelled"])["runs"]] == [
+        cancelled
+    ]
+    with pytest.raises(RequestError, match="`running` is no status of a run that has ended"):
+        service.ended_before(box.clock.now, ["running"])
