@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+
 @dataclass(frozen=True)
 class Result:
     status: int
