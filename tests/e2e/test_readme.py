@@ -17,11 +17,13 @@ def blocks(language: str) -> list[str]:
 
 def test_the_example_workflow_is_clean_and_compiles(tmp_path: Path) -> None:
     (tmp_path / "workflows").mkdir()
-    (example,) = [text for text in blocks("yaml") if text.startswith("name:")]
+    example, answers = blocks("yaml")[:2]
     (tmp_path / "workflows" / "release-notes.yaml").write_text(example, encoding="utf-8")
     assert wfc("check", cwd=tmp_path).out == "checked 1 workflow: all clean\n"
     assert wfc("compile", cwd=tmp_path).status == 0
     assert (tmp_path / "generated" / "release_notes.py").exists()
+    (tmp_path / "answers.yaml").write_text(answers, encoding="utf-8")
+    assert wfc("run", "release-notes", "--answers", "answers.yaml", cwd=tmp_path).out == "Better.\n"
 
 
 def test_the_findings_it_shows_are_those_of_the_demo() -> None:
