@@ -52,9 +52,10 @@ def answer(schema: Any, random: Random) -> Any:
 
 def _record(schema: Any, random: Random) -> dict[str, Any]:
     needed = schema.get("required", ())
+    declared = {**dict.fromkeys(needed), **schema.get("properties", {})}
     return {
         name: answer(inner, random)
-        for name, inner in schema.get("properties", {}).items()
+        for name, inner in declared.items()
         # A result that says it timed out is no answer.
         if name in needed or (name != "timed_out" and random.random() < 0.5)
     }

@@ -53,8 +53,21 @@ class Server:
         self.send({"jsonrpc": "2.0", "id": self._requests, "method": method, "params": params})
         return self._requests
 
+    def send_raw(self, line: bytes) -> None:
+        self._line.write(line + b"\n")
+        self._line.flush()
+
+    def ask_raw(self, method: str, params: str) -> Reply:
+        """With parameters that are JSON already, or not quite."""
+        self._requests += 1
+        text = f'{{"jsonrpc":"2.0","id":{self._requests},"method":"{method}","params":{params}}}'
+        self.send_raw(text.encode())
+        return self._answer(self._requests)
+
     def ask(self, method: str, **params: Any) -> Reply:
-        number = self.request(method, **params)
+        return self._answer(self.request(method, **params))
+
+    def _answer(self, number: int) -> Reply:
         while True:
             try:
                 line = self._line.readline()

@@ -77,7 +77,9 @@ class Ask(Effect):
             raise RefusedError(
                 "result_unfit",
                 f"the result {error}",
-                "Write what is large to a file and submit its path, or shorten it.",
+                "Write what is large to a file and submit its path, or shorten it."
+                if "limit" in str(error)
+                else "Submit plain JSON: text, finite numbers, true, false, null, lists and objects.",
             ) from None
         reported = _reported_error(result)
         if reported is not None:

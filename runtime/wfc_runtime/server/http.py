@@ -17,6 +17,7 @@ from wfc_runtime.errors import RequestError
 from wfc_runtime.server.app import build_server
 from wfc_runtime.server.desk import Desk
 from wfc_runtime.server.options import Options
+from wfc_runtime.server.patience import HastyProtocol
 from wfc_runtime.server.secret_files import load_secret
 
 HOST = "127.0.0.1"
@@ -57,7 +58,12 @@ def serve_http(options: Options, port: int) -> None:
         desk = Desk(options)
         app = BearerToken(_app(desk, options, actual), token)
         config = uvicorn.Config(
-            app, log_config=None, access_log=False, timeout_graceful_shutdown=_STOP_SECONDS
+            app,
+            http=HastyProtocol,
+            ws="none",
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=_STOP_SECONDS,
         )
         print(
             f"wfc: serving on http://{HOST}:{actual}/mcp; bearer token: {origin}", file=sys.stderr, flush=True

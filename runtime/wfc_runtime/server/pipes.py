@@ -8,7 +8,9 @@ SDK.
 from __future__ import annotations
 
 import asyncio
+import json
 import os
+import re
 import select
 import stat
 import sys
@@ -16,6 +18,7 @@ from contextlib import suppress
 from typing import cast
 
 import anyio
+import pydantic_core
 
 from wfc_runtime.server.threads import in_thread
 
@@ -24,22 +27,49 @@ _LONGEST_LINE = 64 * 1024 * 1024
 
 
 class _Input:
-    """The lines that come in."""
+    """The lines that come in. What is no JSON is refused here: the SDK drops it, and its sender would wait for ever."""
 
-    def __init__(self, reader: asyncio.StreamReader) -> None:
+    def __init__(self, reader: asyncio.StreamReader, output: _Output) -> None:
         self._reader = reader
+        self._output = output
 
     def __aiter__(self) -> _Input:
         return self
 
     async def __anext__(self) -> str:
-        try:
-            line = await self._reader.readline()
-        except ConnectionError:
-            line = b""
-        if not line:
-            raise StopAsyncIteration
-        return line.decode("utf-8", "replace")
+        while True:
+            try:
+                line = await self._reader.readline()
+            except ConnectionError:
+                line = b""
+            except ValueError:
+                # asyncio has thrown away as much of it as it had; the rest of the line is no message either.
+                await self._output.write(_refusal(b"", f"is longer than {_LONGEST_LINE:,} bytes"))
+                continue
+            if not line:
+                raise StopAsyncIteration
+            try:
+                pydantic_core.from_json(line)
+            except ValueError as error:
+                if line.strip():
+                    await self._output.write(_refusal(line, f"can't be read as JSON: {error}"))
+                continue
+            return line.decode("utf-8", "replace")
+
+
+def _refusal(line: bytes, why: str) -> str:
+    """The answer to a message that can't be read. Its id stands at one of its ends, beside the protocol's version."""
+    found = _ID.search(line, 0, _END) or _ID.search(line, max(0, len(line) - _END))
+    error = {"code": -32700, "message": f"The message {why}. Values may be nested 100 levels deep."}
+    number = json.loads(found[1] or found[2]) if found else None
+    return json.dumps({"jsonrpc": "2.0", "id": number, "error": error}) + "\n"
+
+
+_END = 1000
+_NUMBER = rb'(-?\d{1,15}|"[\w.:-]{1,200}")'
+_ID = re.compile(
+    rb'"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*%b|"id"\s*:\s*%b\s*,\s*"jsonrpc"' % (_NUMBER, _NUMBER)
+)
 
 
 class _Output:
@@ -49,14 +79,16 @@ class _Output:
         self._descriptor = descriptor
         self._room = select.poll()
         self._room.register(descriptor, select.POLLOUT)
+        self._turn = asyncio.Lock()
 
     async def write(self, text: str) -> None:
         data = text.encode()
-        # What has room at all has it for this much.
-        if len(data) <= select.PIPE_BUF and self._room.poll(0):
-            data = data[os.write(self._descriptor, data) :]
-        if data:
-            await in_thread(lambda: self._write_all(data))
+        async with self._turn:
+            # What has room at all has it for this much.
+            if len(data) <= select.PIPE_BUF and self._room.poll(0):
+                data = data[os.write(self._descriptor, data) :]
+            if data:
+                await in_thread(lambda: self._write_all(data))
 
     def _write_all(self, data: bytes) -> None:
         while data:
@@ -78,7 +110,8 @@ async def open_pipes() -> tuple[Lines | None, Lines | None]:
     reader = asyncio.StreamReader(limit=_LONGEST_LINE)
     loop = asyncio.get_running_loop()
     await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), os.fdopen(incoming, "rb", 0))
-    return cast(Lines, _Input(reader)), cast(Lines, _Output(outgoing))
+    output = _Output(outgoing)
+    return cast(Lines, _Input(reader, output)), cast(Lines, output)
 
 
 def _can_be_waited_for(descriptor: int) -> bool:
