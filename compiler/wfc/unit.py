@@ -48,7 +48,8 @@ class Unit:
 
     @cached_property
     def shapes(self) -> list[Shape]:
-        return list(self.workflow.shapes()) if self.workflow else []
+        """The mappings of the file, as it is written."""
+        return list((self.workflow.surface or self.workflow).shapes()) if self.workflow else []
 
     @cached_property
     def steps(self) -> list[Step]:

@@ -10,23 +10,39 @@ from typing_extensions import TypedDict
 
 __all__ = [
     "ChoiceAnswer",
+    "CommandResult",
     "ConfirmAnswer",
+    "CreateFileResult",
+    "CreateWorktreeResult",
     "DelegateResult",
     "FailedChild",
     "InfoAnswer",
     "Json",
+    "MergeJsonStateResult",
     "NotRequired",
     "Number",
+    "ReadFileResult",
+    "ReadJsonStateResult",
+    "RenderTemplateResult",
     "ShellResult",
     "TextAnswer",
     "TypedDict",
     "WaitResult",
+    "WriteJsonStateResult",
 ]
 
 Json = Any
 """A value whose shape nobody declared: anything JSON can say."""
 
 Number = int | float
+
+
+class Timed(TypedDict):
+    """When it was done and how many seconds it took, where whoever did it says so."""
+
+    duration: NotRequired[Number]
+    started_at: NotRequired[str]
+    completed_at: NotRequired[str]
 
 
 class ShellResult(TypedDict):
@@ -37,6 +53,71 @@ class ShellResult(TypedDict):
     exit_code: int
     duration: NotRequired[Number]
     timed_out: NotRequired[bool]
+
+
+class CommandResult(ShellResult):
+    """What a command gave that the server may run: with the files that it was to write, and when it ran."""
+
+    outputs: NotRequired[dict[str, Json]]
+    started_at: NotRequired[str]
+    completed_at: NotRequired[str]
+
+
+class CreateFileResult(Timed):
+    """The file that was written."""
+
+    path: str
+    size_bytes: int
+    created: bool
+
+
+class ReadFileResult(Timed):
+    """What stands in a file."""
+
+    content: str
+    path: str
+    size_bytes: int
+    found: bool
+
+
+class RenderTemplateResult(Timed):
+    """What a template became, and the file that holds it."""
+
+    content: str
+    output_path: NotRequired[str | None]
+    size_bytes: NotRequired[int | None]
+
+
+class ReadJsonStateResult(Timed):
+    """What a JSON file holds."""
+
+    data: dict[str, Json]
+    path: str
+    found: bool
+
+
+class WriteJsonStateResult(Timed):
+    """The JSON file that was written."""
+
+    path: str
+    size_bytes: int
+
+
+class MergeJsonStateResult(Timed):
+    """What a JSON file holds after the merge."""
+
+    path: str
+    created: bool
+    merged_data: dict[str, Json]
+
+
+class CreateWorktreeResult(Timed):
+    """The working tree and its branch."""
+
+    worktree_path: str
+    branch: str
+    base_branch: NotRequired[str]
+    created: bool
 
 
 class InfoAnswer(TypedDict):

@@ -8,6 +8,7 @@ from typing import Any
 
 from wfc.core.fields import ANYTHING, ID, NAME, STEPS, WORD, MapOf, Nested
 from wfc.core.inputs import InputDecl
+from wfc.core.reported import Reported
 from wfc.core.shape import Field, Shape
 from wfc.core.values import Word
 from wfc.source import Mapping
@@ -84,6 +85,13 @@ class Workflow(Scope):
         MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
         "Tasks that `foreach` steps run, by name.",
     )
+
+    surface: Shape | None = None
+    """The file as it is written, where that is another language: checks of form look at that."""
+    reported: tuple[Reported, ...] = ()
+    """What its front end found."""
+    mild: frozenset[str] = frozenset()
+    """Rules whose errors are warnings in the language that it is written in."""
 
     @property
     def declared_tasks(self) -> dict[str, Task]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import isfinite
-from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, cast
 
 from wfc.core.values import Literal, Text, Tree, Word
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
@@ -166,6 +166,34 @@ FACTOR: FieldType[Literal] = ScalarType(
     Literal,
     {"type": "number", "minimum": 1, "maximum": 1000},
 )
+
+
+@dataclass(frozen=True)
+class Computed(FieldType["Literal | Text"]):
+    """A plain value of another field type, or an expression that gives one when the step is reached."""
+
+    inner: FieldType[Literal]
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        return f"{self.inner.words}, or an expression `{{{{ ... }}}}`"
+
+    def read(self, node: Node, reader: Reader) -> Literal | Text | None:
+        return Text(node) if is_template(node) else self.inner.read(node, reader)
+
+    def mismatches(self, node: Node) -> list[Mismatch]:
+        return [] if is_template(node) else self.inner.mismatches(node)
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [self.inner.schema(), {"type": "string", "pattern": r"\{\{"}]}
+
+
+def is_template(node: Node) -> TypeGuard[Scalar]:
+    return isinstance(node, Scalar) and isinstance(node.value, str) and "{{" in node.value
+
+
+SECONDS_COMPUTED: FieldType[Literal | Text] = Computed(SECONDS)
+FLAG: FieldType[Literal | Text] = Computed(BOOLEAN)
 _ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.:-]{0,99}")
 _NAME = re.compile(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 ID: FieldType[Word] = ScalarType(
@@ -368,3 +396,4 @@ OPTIONS: FieldType[list[Text]] = ListOf(TEXT, "a list of options (text)", least=
 WORDS: FieldType[list[Word]] = ListOf(WORD, "a list of names")
 UPDATES: FieldType[dict[str, Tree]] = MapOf(ANYTHING, "a mapping of field to value", least=1, key=NAME)
 BINDINGS: FieldType[dict[str, Tree]] = MapOf(ANYTHING, "a mapping of name to value")
+TEXTS: FieldType[dict[str, Text]] = MapOf(TEXT, "a mapping of name to text")

@@ -71,6 +71,9 @@ class InputDecl(Shape):
         "Whether the value is hidden wherever a run is shown: history, state, errors and logs.",
         default=False,
     )
+    convert = Field(
+        BOOLEAN, "Whether text that says a number, true or false is taken for that, and a number for text."
+    )
     validation = Field(
         Nested(lambda: Validation, "a mapping of validation rules"), "What the value must satisfy."
     )

@@ -252,6 +252,8 @@ def of_python(kind: Any) -> Type:
         return union(*(of_python(argument) for argument in arguments))
     if origin is list:
         return ListType(of_python(arguments[0]))
+    if origin is dict:
+        return MapType(of_python(arguments[1]))
     if origin is NotRequired:
         return of_python(arguments[0])
     return ANY

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any, Protocol
 
 from wfc.core.ast import Workflow
+from wfc.dialects.blocks import BlocksDialect
 from wfc.dialects.steps import StepsDialect
 from wfc.source import Mapping
 
@@ -22,7 +23,7 @@ class Dialect(Protocol):
         """The language as JSON Schema."""
 
 
-DIALECTS: tuple[Dialect, ...] = (StepsDialect(),)
+DIALECTS: tuple[Dialect, ...] = (StepsDialect(), BlocksDialect())
 
 
 def dialect_of(root: Mapping) -> Dialect:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wfc.core.types import (
     ANY,
+    BOOL,
     INT,
     LIST,
     NULL,
@@ -76,6 +77,25 @@ def converted_to_int(use: Use) -> Type:
 
 def converted_to_number(use: Use) -> Type:
     return join(NUMBER, use.given("default") or NUMBER)
+
+
+_CONVERTED: dict[str, Type] = {
+    "str": TEXT,
+    "int": INT,
+    "float": NUMBER,
+    "bool": BOOL,
+    "list": LIST,
+    "dict": OBJECT,
+}
+
+
+def converted(use: Use) -> Type:
+    return _CONVERTED.get(str(use.constant("to")), ANY)
+
+
+def scalars_as_text(use: Use) -> Type:
+    kept = [ANY if kind_of(one) == "any" else one for one in options(use.operand)]
+    return join(*(one if kind_of(one) in ("list", "object", "any") else TEXT for one in kept))
 
 
 def defaulted(use: Use) -> Type:

@@ -65,6 +65,7 @@ FILTERS: dict[str, Signature] = {
     "bool": _signature("", BOOL),
     "capitalize": _signature(_PRINTABLE, TEXT),
     "center": _signature(_PRINTABLE, TEXT, "width?: number"),
+    "convert": _signature("", results.converted, "to: text"),
     "default": _signature("", results.defaulted, "default_value?", "boolean?"),
     "dictsort": _signature("object", results.pairs, "case_sensitive?", "by?: text", "reverse?"),
     "escape": _signature(_PRINTABLE, TEXT),
@@ -101,6 +102,7 @@ FILTERS: dict[str, Signature] = {
     "reverse": _signature(_SIZED, results.reversed_),
     "round": _signature(_NUMERIC, results.rounded, "precision?: number", "method?: text"),
     "safe": _signature(_PRINTABLE, TEXT),
+    "scalar_text": _signature("", results.scalars_as_text),
     "select": _signature(_SIZED, results.picked, "test?: text null", rest=True, walks=True),
     "selectattr": _signature(
         _SIZED, results.picked, "attribute: text", "test?: text null", rest=True, walks=True
@@ -112,6 +114,7 @@ FILTERS: dict[str, Signature] = {
     "string": _signature("", TEXT),
     "strip": _signature(_PRINTABLE, TEXT, "chars?: text null"),
     "sum": _signature(_SIZED, results.summed, "attribute?: text number null", "start?", walks=True),
+    "text": _signature("", TEXT),
     "title": _signature(_PRINTABLE, TEXT),
     "tojson": _signature("", TEXT, "indent?: number null"),
     "truncate": _signature(

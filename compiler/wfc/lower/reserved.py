@@ -41,8 +41,10 @@ RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
 """What a state may not be called."""
 
 CLASS_NAMES = _words("""
-    Annotated Any Ask Assign Begin ChoiceAnswer ConfirmAnswer Delay DelegateResult FailedChild Field Fields InfoAnswer
-    Inputs Literal Machine NotRequired Retry Return Secret ShellResult Spawn State TextAnswer TypedDict WORKFLOW
-    WaitResult Workflow WorkflowInputs WorkflowObject WorkflowState
+    Annotated Any Ask Assign Begin ChoiceAnswer CommandResult ConfirmAnswer CreateFileResult
+    CreateWorktreeResult Delay DelegateResult FailedChild Field Fields InfoAnswer Inputs Literal Machine
+    MergeJsonStateResult NotRequired ReadFileResult ReadJsonStateResult RenderTemplateResult Retry Return Secret
+    ShellResult Spawn State TextAnswer TypedDict WORKFLOW WaitResult Workflow WorkflowInputs WorkflowObject
+    WorkflowState WriteJsonStateResult
 """)
 """What a machine may not be called: names that a generated module imports or defines itself."""

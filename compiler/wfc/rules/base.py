@@ -47,20 +47,37 @@ class Rule:
         return self.doc.strip().split("\n", 1)[0]
 
     def run(self, unit: Unit) -> Iterator[Diagnostic]:
-        for found in self.check(unit):
+        workflow = unit.workflow
+        mild = workflow is not None and self.code in workflow.mild
+        # A fix changes the text of a template, and here that is not the text of the file.
+        fixable = workflow is None or workflow.surface is None or self.code.startswith("WF0")
+        for found in self._all(unit):
             yield Diagnostic(
                 code=self.code,
                 name=self.name,
-                severity=found.severity or self.severity,
+                severity=Severity.WARNING if mild else found.severity or self.severity,
                 message=tidy(found.message),
                 span=found.span,
                 notes=_tidied(found.notes),
                 help=tidy(found.help),
-                fix=found.fix,
+                fix=found.fix if fixable else None,
                 step=found.step,
                 flow=_tidied(found.flow),
                 secret=found.secret,
             )
+
+    def _all(self, unit: Unit) -> Iterator[Finding]:
+        yield from self.check(unit)
+        for found in unit.workflow.reported if unit.workflow else ():
+            if found.code == self.code:
+                yield Finding(
+                    found.span,
+                    found.message,
+                    found.help,
+                    found.notes,
+                    severity=found.severity,
+                    step=found.step,
+                )
 
 
 def _tidied(notes: tuple[Note, ...]) -> tuple[Note, ...]:

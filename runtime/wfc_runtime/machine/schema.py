@@ -45,6 +45,8 @@ def _of_type(kind: Any) -> Json:
         return _of_union(arguments)
     if origin is list:
         return {"type": "array", "items": _of_type(arguments[0])}
+    if origin is dict:
+        return {"type": "object"}
     if origin is NotRequired:
         return _of_type(arguments[0])
     raise TypeError(f"no JSON Schema for {kind!r}")

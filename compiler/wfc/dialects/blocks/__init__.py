@@ -1,0 +1,69 @@
+"""Graphs of blocks: `blocks` that wait for each other by `depends_on`, and share results through `${...}`.
+
+A file becomes a workflow of the steps language, and from there on nothing knows that it was one of blocks. Blocks
+are sorted into waves: a block's wave is one after the latest of those that it waits for. A wave of one block is one
+step; a wave of several is a `parallel` step with a region per block, so they really run side by side. Waves, and not
+one region per block that waits for others inside it: a person reads a chart of waves from top to bottom, every
+check of the core knows `parallel`, and the same flow written by hand as steps is the same chart.
+
+A block that is skipped leaves its state field unset. So `blocks.b.skipped` is `state.b is not defined`, and what is
+read of a block that may have been skipped has a default of its type. A block runs `when` all that it requires has
+succeeded and its condition holds; what `depends_on` already ensures is left out of both. A command that fails is
+data (`exit_code`); a block that crashes fails the step, and with it the run, at once.
+"""
+
+from __future__ import annotations
+
+from wfc.core.ast import Workflow
+from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.model import Block, BlocksFile
+from wfc.dialects.blocks.reports import Reports
+from wfc.dialects.blocks.translation import translate
+from wfc.dialects.steps import StepsDialect, read_shape
+from wfc.source import Entry, Mapping, Node, Sequence
+
+MILD = frozenset({"WF002", "WF501", "WF502"})
+"""Errors elsewhere that are warnings here: of two keys the last counts, and there is no way to quote a value."""
+
+
+class BlocksDialect:
+    name = "blocks"
+
+    def matches(self, root: Mapping) -> bool:
+        return root.entry("blocks") is not None and root.entry("steps") is None
+
+    def to_core(self, root: Mapping) -> Workflow:
+        file = read_shape(BlocksFile, _without_repeats(root))
+        for block in file.blocks or []:
+            _read_inputs(block)
+        reports = Reports()
+        workflow = StepsDialect().to_core(translate(file, reports))
+        workflow.surface = file
+        workflow.reported = tuple(reports.all)
+        workflow.mild = MILD
+        return workflow
+
+
+def _read_inputs(block: Block) -> None:
+    """What a block is given has fields that depend on its type."""
+    kind = KINDS.get(block.type.text) if block.type else None
+    node = block.node.get("inputs")
+    if kind is not None and (isinstance(node, Mapping) or node is None):
+        shape = read_shape(kind.inputs, node if isinstance(node, Mapping) else Mapping(block.span))
+        block.values["inputs"] = shape
+
+
+def _without_repeats(node: Mapping) -> Mapping:
+    """Of a key that stands twice the last counts, as it does for the readers that such files were written for."""
+    last = {entry.key.text: entry for entry in node.entries}
+    entries = [Entry(entry.key, _cleaned(entry.value)) for entry in last.values()]
+    return Mapping(node.span, entries)
+
+
+def _cleaned(node: Node) -> Node:
+    match node:
+        case Mapping():
+            return _without_repeats(node)
+        case Sequence():
+            return Sequence(node.span, [_cleaned(item) for item in node.items])
+    return node

@@ -1,0 +1,46 @@
+"""Checks of the graph itself: dependencies on nothing, twice on the same, in a circle."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+from wfc.diagnostics import Note
+from wfc.dialects.blocks.graph import BlockNode, Graph, Wait
+from wfc.dialects.blocks.reports import Reports
+from wfc.suggest import did_you_mean
+
+_SHOWN = 8
+
+
+def check_graph(graph: Graph, reports: Reports) -> None:
+    for node in graph.all:
+        _check_waits(node, graph, reports)
+    for circle in graph.circles:
+        _report_circle(circle, graph, reports)
+
+
+def _check_waits(node: BlockNode, graph: Graph, reports: Reports) -> None:
+    seen: dict[str, Wait] = {}
+    for wait in node.waits:
+        if wait.block not in graph.nodes:
+            message = f"there is no block `{wait.block}` to wait for"
+            reports.add("WF112", wait.span, message, did_you_mean(wait.block, graph.nodes), step=node.name)
+        elif wait.block in seen:
+            message = f"`{node.name}` waits for `{wait.block}` twice"
+            notes = (Note("it stands here first", seen[wait.block].span),)
+            reports.add("WF112", wait.span, message, "remove one of them", notes=notes, step=node.name)
+        seen.setdefault(wait.block, wait)
+
+
+def _report_circle(circle: list[str], graph: Graph, reports: Reports) -> None:
+    ways = list(pairwise(circle))
+    waits = [next(one for one in graph.nodes[name].waits if one.block == other) for name, other in ways]
+    names = circle if len(circle) <= _SHOWN else [*circle[: _SHOWN - 2], "...", circle[-1]]
+    message = f"`{circle[0]}` waits for itself" + (f": {' -> '.join(names)}" if len(ways) > 1 else "")
+    notes = tuple(
+        Note(f"`{name}` waits for `{other}`", wait.span)
+        for (name, other), wait in list(zip(ways, waits, strict=True))[1:_SHOWN]
+    )
+    reports.add(
+        "WF409", waits[0].span, message, "take one of these dependencies out", notes=notes, step=circle[0]
+    )

@@ -1,0 +1,155 @@
+"""Expressions of the core under construction: text in pieces, with what is known of the value."""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import Any
+
+from wfc.dialects.blocks.pieces import Piece
+
+UNKNOWN = object()
+"""Of a value that only a run can tell."""
+
+CHOICE, OR, AND, NOT, COMPARISON, ATOM = range(6)
+"""How tightly an expression holds together, loosest first."""
+
+
+@dataclass(frozen=True)
+class Expr:
+    """An expression, its type (str, int, float, bool, list, dict, any) and its value where that is certain."""
+
+    pieces: tuple[Piece, ...]
+    type: str = "any"
+    level: int = ATOM
+    constant: Any = UNKNOWN
+
+    @property
+    def start(self) -> int:
+        return min(piece.start for piece in self.pieces)
+
+    @property
+    def end(self) -> int:
+        return max(piece.end for piece in self.pieces)
+
+    @property
+    def is_constant(self) -> bool:
+        return self.constant is not UNKNOWN
+
+    def within(self, level: int) -> tuple[Piece, ...]:
+        """Its pieces as an operand of something that holds as tightly as `level`."""
+        if self.level >= level:
+            return self.pieces
+        return (Piece("(", self.start, self.end), *self.pieces, Piece(")", self.start, self.end))
+
+
+def literal(value: Any, start: int, end: int) -> Expr:
+    words = {True: "true", False: "false", None: "none"}
+    is_word = value is None or isinstance(value, bool)
+    text = words[value] if is_word else repr(value)
+    kind = "any" if value is None else type(value).__name__
+    return Expr((Piece(text, start, end),), kind, constant=value)
+
+
+def piped(value: Expr, filter_: str, type_: str) -> Expr:
+    return Expr((*value.within(ATOM), Piece(f" | {filter_}", value.start, value.end)), type_)
+
+
+def as_bool(value: Expr) -> Expr:
+    """The value where true or false is wanted: the texts `true` and `false` count as that."""
+    if value.type == "bool":
+        return value
+    if value.is_constant and not isinstance(value.constant, str):
+        return literal(bool(value.constant), value.start, value.end)
+    if value.is_constant and value.constant.lower() in _TRUTH:
+        return literal(_TRUTH[value.constant.lower()], value.start, value.end)
+    return piped(value, "bool", "bool")
+
+
+def negation(value: Expr, start: int) -> Expr:
+    inner = as_bool(value)
+    if inner.is_constant:
+        return literal(not inner.constant, start, value.end)
+    pieces = (Piece("not ", start, value.start), *inner.within(NOT))
+    return Expr(pieces, "bool", NOT)
+
+
+def combination(word: str, values: list[Expr]) -> Expr:
+    """Several joined by `and`, or by `or`: those that change nothing are left out."""
+    decisive = word == "or"
+    parts = [as_bool(value) for value in values]
+    for part in parts:
+        if part.is_constant and part.constant is decisive:
+            return part
+    open_ = [part for part in parts if not part.is_constant]
+    if not open_:
+        return parts[0]
+    level = AND if word == "and" else OR
+    if len(open_) == 1:
+        return open_[0]
+    pieces: list[Piece] = []
+    for before, part in zip([None, *open_], open_, strict=False):
+        if before is not None:
+            pieces.append(Piece(f" {word} ", before.end, max(part.start, before.end)))
+        pieces += part.within(level)
+    return Expr(tuple(pieces), "bool", level)
+
+
+_TRUTH = {"true": True, "false": False}
+_OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "in": lambda item, items: item in items,
+    "not in": lambda item, items: item not in items,
+}
+
+
+def comparison(left: Expr, word: str, right: Expr, word_start: int, word_end: int) -> Expr:
+    left, right = _alike(left, right), _alike(right, left)
+    if left.is_constant and right.is_constant:
+        try:
+            return literal(
+                bool(_OPERATORS[word](left.constant, right.constant)),
+                min(left.start, right.start),
+                max(left.end, right.end),
+            )
+        except TypeError:
+            pass
+    middle = Piece(f" {word} ", word_start, word_end)
+    return Expr((*left.within(ATOM), middle, *right.within(ATOM)), "bool", COMPARISON)
+
+
+def _alike(value: Expr, other: Expr) -> Expr:
+    """What is held against true or false is true or false, in letters or not."""
+    truth = other.constant if other.is_constant else None
+    is_truth = isinstance(truth, bool) or (isinstance(truth, str) and truth.lower() in _TRUTH)
+    wants_bool = is_truth or (other.type == "bool" and not other.is_constant)
+    if not wants_bool:
+        return value
+    if value.is_constant and isinstance(value.constant, str) and value.constant.lower() in _TRUTH:
+        return literal(_TRUTH[value.constant.lower()], value.start, value.end)
+    if value.type == "bool" or value.is_constant:
+        return value
+    return as_bool(value) if value.type == "any" else value
+
+
+def choice(yes: Expr, test: Expr, no: Expr) -> Expr:
+    """One value or the other."""
+    if test.is_constant:
+        return yes if test.constant else no
+    start, end = test.start, test.end
+    pieces = (*yes.within(ATOM), Piece(" if ", start, end), *test.within(OR), Piece(" else ", start, end))
+    kind = yes.type if yes.type == no.type else "any"
+    return Expr((*pieces, *no.within(ATOM)), kind, CHOICE)
+
+
+def extended(value: Expr, name: str, start: int, end: int) -> Expr:
+    """A part of the value."""
+    return replace(
+        value, pieces=(*value.within(ATOM), Piece(".", start, start), Piece(name, start, end)), type="any"
+    )

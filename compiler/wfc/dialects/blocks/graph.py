@@ -1,0 +1,152 @@
+"""The graph of blocks: what waits for what, in which wave each runs, and what is certain of it there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from dataclasses import field as having
+from functools import cached_property
+
+from wfc.core.values import Word
+from wfc.dialects.blocks.conditions import Node
+from wfc.dialects.blocks.kinds import Kind
+from wfc.dialects.blocks.model import Block, Dependency
+from wfc.digraph import components, has_circle, reachable, shortest_way
+from wfc.source import Span
+
+_NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
+
+
+@dataclass(frozen=True)
+class Wait:
+    """A dependency: on which block, said where, and whether that one must have succeeded."""
+
+    block: str
+    span: Span
+    required: bool
+
+
+@dataclass(eq=False)
+class BlockNode:
+    """A block in the graph."""
+
+    block: Block
+    name: str
+    field: str
+    """The state field that keeps its result."""
+    kind: Kind | None
+    waits: list[Wait] = having(default_factory=list)
+    condition: Node | None = None
+    wave: int = 0
+    order: int = 0
+
+    @property
+    def can_fail(self) -> bool:
+        return self.kind is None or self.kind.can_fail
+
+
+def waits_of(block: Block) -> Iterator[Wait]:
+    for found in block.depends_on or ():
+        if isinstance(found, Word):
+            yield Wait(found.text, found.span, True)
+        elif isinstance(found, Dependency) and found.block:
+            yield Wait(found.block.text, found.block.span, found.is_required)
+
+
+class Graph:
+    """The blocks by name, with waves as the longest way from a start."""
+
+    def __init__(self, nodes: list[BlockNode]) -> None:
+        self.nodes: dict[str, BlockNode] = {}
+        for node in nodes:
+            self.nodes.setdefault(node.name, node)
+        self.all = nodes
+        self._edges = {
+            name: [wait.block for wait in node.waits if wait.block in self.nodes]
+            for name, node in self.nodes.items()
+        }
+        self.circles = list(self._circles())
+        if self.circles:
+            self._edges = self._without_circles()
+        self.waves = self._waves()
+        self._upstream_of: dict[str, set[str]] = {}
+
+    def _circles(self) -> Iterator[list[str]]:
+        """Blocks that wait for each other in a circle: the way round it, from its first block back to that."""
+        order = {name: number for number, name in enumerate(self.nodes)}
+        for names in components(self.nodes, self._edges):
+            if has_circle(names, self._edges):
+                start = min(names, key=order.__getitem__)
+                inside = set(names)
+                inner = {name: [one for one in self._edges[name] if one in inside] for name in names}
+                yield shortest_way(start, start, inner)
+
+    def _without_circles(self) -> dict[str, list[str]]:
+        """The edges between components: so that the rest can be looked at, a circle is taken apart."""
+        parts = components(self.nodes, self._edges)
+        number = {name: index for index, names in enumerate(parts) for name in names}
+        return {
+            name: [one for one in others if number[one] != number[name]]
+            for name, others in self._edges.items()
+        }
+
+    def _waves(self) -> list[list[BlockNode]]:
+        wave: dict[str, int] = {}
+        for names in components(self.nodes, self._edges):  # What is waited for comes first.
+            for name in names:
+                wave[name] = max((wave[one] + 1 for one in self._edges[name]), default=0)
+        found: list[list[BlockNode]] = [[] for _ in range(max(wave.values(), default=-1) + 1)]
+        for node in self.all:
+            node.wave = wave[node.name]
+            found[node.wave].append(node)
+        order = 0
+        for nodes in found:
+            for node in nodes:
+                node.order = order
+            order += len(nodes)
+        return found
+
+    def is_upstream(self, block: str, node: BlockNode) -> bool:
+        """Whether a block has ended, one way or another, before this one begins."""
+        return block in self._edges[node.name] or block in self._upstream(node.name)
+
+    def _upstream(self, name: str) -> set[str]:
+        if name not in self._upstream_of:
+            self._upstream_of[name] = reachable(self._edges[name], self._edges)
+        return self._upstream_of[name]
+
+    def required(self, node: BlockNode) -> list[str]:
+        edges = self._edges[node.name]
+        return [wait.block for wait in node.waits if wait.required and wait.block in edges]
+
+    def succeeded_with(self, names: Iterable[str]) -> set[str]:
+        """The blocks that have succeeded where these have: they, and those that they could not run without."""
+        return reachable(names, self._required)
+
+    @cached_property
+    def _required(self) -> dict[str, list[str]]:
+        return {name: self.required(node) for name, node in self.nodes.items()}
+
+    @cached_property
+    def always(self) -> set[str]:
+        """The blocks that run in every run that does not crash."""
+        found: set[str] = set()
+        for nodes in self.waves:
+            for node in nodes:
+                needed = self.required(node)
+                if node.condition is None and all(
+                    one in found and not self.nodes[one].can_fail for one in needed
+                ):
+                    found.add(node.name)
+        return found
+
+
+def field_name(block: str, taken: set[str]) -> str:
+    """The state field for a block's result: its id, made a name."""
+    name = _NOT_NAME.sub("_", block)
+    name = name if name[:1].isalpha() else f"block_{name.lstrip('_')}"
+    while name in taken:
+        name += "_"
+    taken.add(name)
+    return name

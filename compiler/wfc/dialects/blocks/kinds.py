@@ -1,0 +1,242 @@
+"""The types of block: what each is given, what it gives back, and the step that it becomes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from enum import Enum
+
+from wfc.core.fields import ANYTHING, BINDINGS, BOOLEAN, NUMBER, WORD, MapOf
+from wfc.core.shape import Field, Shape
+from wfc.dialects.blocks.model import OrReference
+
+FLAG = OrReference(BOOLEAN)
+AMOUNT = OrReference(NUMBER)
+ENVIRONMENT = MapOf(ANYTHING, "a mapping of name to text")
+
+
+class Mode(Enum):
+    """What a lone `${...}` in an input gives."""
+
+    TEXT = "text"
+    """Text, as everywhere in this language."""
+    DATA = "data"
+    """Text, but lists and objects stay what they are."""
+    VALUE = "value"
+    """The value itself."""
+
+
+class ShellInputs(Shape):
+    label = "a Shell block"
+
+    command = Field(WORD, "The command line.", required=True, example="pytest tests/")
+    working_dir = Field(WORD, "The folder to run it in.")
+    timeout = Field(AMOUNT, "How long it may take, in seconds.", default=120)
+    env = Field(ENVIRONMENT, "Environment variables to set for it.")
+    capture_output = Field(FLAG, "Whether what it prints is kept.", default=True)
+    shell = Field(FLAG, "Whether a shell reads the command.", default=True)
+    continue_on_error = Field(FLAG, "Of old: a command that fails is data anyway.")
+
+
+# Written with hyphens in old files.
+ShellInputs.FIELDS["continue-on-error"] = ShellInputs.FIELDS["continue_on_error"]
+
+
+class WorkflowCallInputs(Shape):
+    label = "a Workflow block"
+
+    workflow = Field(WORD, "The workflow to run.", required=True, example="run-tests")
+    inputs = Field(BINDINGS, "Its inputs.")
+    timeout_ms = Field(AMOUNT, "How long it may take, in milliseconds.")
+
+
+class CreateFileInputs(Shape):
+    label = "a CreateFile block"
+
+    path = Field(WORD, "The file.", required=True, example="README.md")
+    content = Field(WORD, "What to write.", required=True)
+    encoding = Field(WORD, "How the text is encoded.", default="utf-8")
+    mode = Field(ANYTHING, "Who may read, write and run it, in octal.")
+    permissions = Field(ANYTHING, "The same as `mode`.")
+    overwrite = Field(FLAG, "Whether a file that is there may be replaced.", default=True)
+    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+
+
+class ReadFileInputs(Shape):
+    label = "a ReadFile block"
+
+    path = Field(WORD, "The file.", required=True, example="README.md")
+    mode = Field(WORD, "`text`, or `binary` for content in base64.", default="text")
+    encoding = Field(WORD, "How the text is encoded.", default="utf-8")
+    max_size_mb = Field(AMOUNT, "The most megabytes to read.", default=10)
+    required = Field(FLAG, "Whether the file must be there.", default=True)
+
+
+class RenderTemplateInputs(Shape):
+    label = "a RenderTemplate block"
+
+    template = Field(WORD, "A Jinja template.", required=True)
+    variables = Field(BINDINGS, "What the template may use, by name.")
+    strict = Field(FLAG, "Whether a name that is not among the variables is an error.", default=True)
+    output_path = Field(WORD, "The file to write it to.")
+    encoding = Field(WORD, "How the file is encoded.", default="utf-8")
+    overwrite = Field(FLAG, "Whether a file that is there may be replaced.", default=True)
+    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+
+
+class PromptInputs(Shape):
+    label = "a Prompt block"
+
+    prompt = Field(WORD, "What to ask.", required=True, example="Deploy now? Answer yes or no.")
+
+
+class ReadJsonStateInputs(Shape):
+    label = "a ReadJSONState block"
+
+    path = Field(WORD, "The file.", required=True, example="state.json")
+    required = Field(FLAG, "Whether the file must be there.", default=False)
+
+
+class WriteJsonStateInputs(Shape):
+    label = "a WriteJSONState block"
+
+    path = Field(WORD, "The file.", required=True, example="state.json")
+    data = Field(BINDINGS, "The object to write.", required=True)
+    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+
+
+class MergeJsonStateInputs(Shape):
+    label = "a MergeJSONState block"
+
+    path = Field(WORD, "The file.", required=True, example="state.json")
+    updates = Field(BINDINGS, "Keys and their new values.", required=True)
+    create_if_missing = Field(FLAG, "Whether the file is made where there is none.", default=True)
+    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+
+
+class EchoInputs(Shape):
+    label = "an EchoBlock"
+
+    message = Field(WORD, "The message.", required=True, example="Hello")
+    delay_ms = Field(AMOUNT, "Of old: a pause, which nothing needs.")
+
+
+class CreateWorktreeInputs(Shape):
+    label = "a CreateWorktree block"
+
+    branch = Field(WORD, "The branch that it has checked out.", required=True, example="feature/login")
+    path = Field(WORD, "The folder; by default .worktrees/ and the branch.")
+    base_branch = Field(WORD, "Where a new branch begins; by default what is checked out.")
+    repo = Field(WORD, "The repository, where it is not the project's own.")
+
+
+@dataclass(frozen=True)
+class Output:
+    """Something that a block gives back: the way to it in the step's result, and its type."""
+
+    path: str
+    type: str
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A type of block."""
+
+    step: str
+    inputs: type[Shape]
+    outputs: dict[str, Output] = field(default_factory=dict)
+    modes: dict[str, Mode] = field(default_factory=dict)
+    """How each input is given to the step; the others are text."""
+    renamed: dict[str, str] = field(default_factory=dict)
+    """What the step calls an input; None-like "" leaves it out."""
+    can_fail: bool = False
+    """Whether it can end without success and without crashing, as a command can."""
+    is_open: bool = False
+    """Whether it can give back more than is known here."""
+
+
+def _outputs(**types: str) -> dict[str, Output]:
+    return {name: Output(name, kind) for name, kind in types.items()}
+
+
+_FLAGS = dict.fromkeys(
+    ("overwrite", "create_parents", "required", "strict", "create_if_missing", "max_size_mb", "mode"),
+    Mode.VALUE,
+)
+_CALL = Kind(
+    "call",
+    WorkflowCallInputs,
+    modes={"inputs": Mode.VALUE},
+    renamed={"inputs": "with", "timeout_ms": ""},
+    is_open=True,
+)
+
+KINDS: dict[str, Kind] = {
+    "Shell": Kind(
+        "shell",
+        ShellInputs,
+        _outputs(exit_code="int", stdout="str", stderr="str"),
+        modes=dict.fromkeys(("timeout", "capture_output", "shell"), Mode.VALUE),
+        renamed={"continue-on-error": "", "continue_on_error": ""},
+        can_fail=True,
+    ),
+    "Workflow": _CALL,
+    "ExecuteWorkflow": _CALL,
+    "CreateFile": Kind(
+        "create_file",
+        CreateFileInputs,
+        {**_outputs(path="str", size_bytes="int", created="bool"), "file_path": Output("path", "str")},
+        modes=_FLAGS,
+        renamed={"permissions": "mode"},
+    ),
+    "ReadFile": Kind(
+        "read_file",
+        ReadFileInputs,
+        {
+            **_outputs(content="str", path="str", size_bytes="int", found="bool"),
+            "file_path": Output("path", "str"),
+        },
+        modes=_FLAGS,
+    ),
+    "RenderTemplate": Kind(
+        "render_template",
+        RenderTemplateInputs,
+        {
+            **_outputs(content="str"),
+            "rendered": Output("content", "str"),
+            "output_path": Output("output_path", "any"),
+            "size_bytes": Output("size_bytes", "any"),
+        },
+        modes={**_FLAGS, "variables": Mode.DATA},
+    ),
+    "Prompt": Kind(
+        "prompt", PromptInputs, {"response": Output("input", "str")}, renamed={"prompt": "message"}
+    ),
+    "ReadJSONState": Kind(
+        "read_json_state",
+        ReadJsonStateInputs,
+        {**_outputs(data="dict", found="bool", path="str"), "state": Output("data", "dict")},
+        modes=_FLAGS,
+    ),
+    "WriteJSONState": Kind(
+        "write_json_state",
+        WriteJsonStateInputs,
+        _outputs(path="str", size_bytes="int"),
+        modes={**_FLAGS, "data": Mode.DATA},
+    ),
+    "MergeJSONState": Kind(
+        "merge_json_state",
+        MergeJsonStateInputs,
+        {**_outputs(path="str", created="bool", merged_data="dict"), "state": Output("merged_data", "dict")},
+        modes={**_FLAGS, "updates": Mode.DATA},
+    ),
+    "EchoBlock": Kind("set_state", EchoInputs, _outputs(echoed="str", message="str")),
+    "CreateWorktree": Kind(
+        "create_worktree",
+        CreateWorktreeInputs,
+        {
+            **_outputs(worktree_path="str", branch="str", created="bool"),
+            "path": Output("worktree_path", "str"),
+            "base_branch": Output("base_branch", "any"),
+        },
+    ),
+}

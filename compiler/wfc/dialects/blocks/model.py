@@ -1,0 +1,217 @@
+"""What stands in a file of blocks, as it is written: the keys of each mapping and what they may hold."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from wfc.core.fields import (
+    ANYTHING,
+    BOOLEAN,
+    ID,
+    NAME,
+    WORD,
+    FieldType,
+    ListOf,
+    MapOf,
+    Mismatch,
+    Nested,
+    OneOf,
+    Reader,
+    ScalarType,
+    kind_of,
+)
+from wfc.core.shape import Field, Shape
+from wfc.core.values import Tree, Word
+from wfc.source import Mapping, Node, Scalar
+
+INPUT_TYPES = {
+    "str": "string",
+    "string": "string",
+    "int": "number",
+    "integer": "number",
+    "float": "number",
+    "number": "number",
+    "num": "number",
+    "bool": "boolean",
+    "boolean": "boolean",
+    "list": "array",
+    "array": "array",
+    "dict": "object",
+    "object": "object",
+}
+"""The names that a type of input goes by, and what the core calls it."""
+
+VALUE_TYPES = {
+    "str": "str",
+    "string": "str",
+    "int": "int",
+    "integer": "int",
+    "float": "float",
+    "number": "float",
+    "num": "float",
+    "bool": "bool",
+    "boolean": "bool",
+    "list": "list",
+    "array": "list",
+    "dict": "dict",
+    "object": "dict",
+    "json": "json",
+}
+"""The names that a type of output goes by, and what it is converted to."""
+
+
+class InputDeclaration(Shape):
+    """One input of the workflow."""
+
+    label = "an input"
+
+    type = Field(OneOf(tuple(INPUT_TYPES)), "The type of the value.", required=True, example="str")
+    description = Field(WORD, "What it is for.")
+    default = Field(ANYTHING, "The value where none is given.")
+    required = Field(BOOLEAN, "Whether a run can't start without it; by default where it has no default.")
+
+
+class OutputDeclaration(Shape):
+    """A file that a block writes, read when it has ended."""
+
+    label = "an output of a block"
+
+    type = Field(OneOf(tuple(VALUE_TYPES)), "What the file holds.", required=True, example="json")
+    path = Field(
+        WORD, "The file; `$SCRATCH` is a folder of this run.", required=True, example="$SCRATCH/a.json"
+    )
+    description = Field(WORD, "What it is.")
+    required = Field(BOOLEAN, "Whether the block fails without it.", default=True)
+    validation = Field(WORD, "A regular expression to be found in the file's text.")
+    unsafe = Field(BOOLEAN, "Whether the file may lie outside the working directory.", default=False)
+
+
+class Dependency(Shape):
+    """A block that another one waits for."""
+
+    label = "a dependency"
+
+    block = Field(ID, "The block to wait for.", required=True, example="build")
+    required = Field(BOOLEAN, "Whether this block is skipped unless that one succeeded.", default=True)
+
+    @property
+    def is_required(self) -> bool:
+        return bool(self.setting("required"))
+
+
+class DependencyType(FieldType["Word | Dependency"]):
+    words = "a block's id, or `{block: <id>, required: false}`"
+
+    def read(self, node: Node, reader: Reader) -> Word | Dependency | None:
+        if isinstance(node, Mapping):
+            found: Dependency = reader.shape(Dependency, node)
+            return found
+        return WORD.read(node, reader)
+
+    def mismatches(self, node: Node) -> list[Mismatch]:
+        if isinstance(node, Mapping) or (isinstance(node, Scalar) and isinstance(node.value, str)):
+            return []
+        return [Mismatch(node.span, f"expected {self.words}, found {kind_of(node)}")]
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"type": "string"}, {"$ref": "#/definitions/Dependency"}]}
+
+
+class WorkflowOutput(Shape):
+    """A result of the workflow, with its type."""
+
+    label = "an output of the workflow"
+
+    value = Field(ANYTHING, "The value: text with `${...}`, or a condition.", required=True)
+    type = Field(OneOf(tuple(VALUE_TYPES)), "What it is converted to.", example="bool")
+    description = Field(WORD, "What it is.")
+
+
+class WorkflowOutputType(FieldType["Tree | WorkflowOutput"]):
+    words = "text with `${...}`, or `{value, type, description}`"
+
+    def read(self, node: Node, reader: Reader) -> Tree | WorkflowOutput | None:
+        if isinstance(node, Mapping):
+            found: WorkflowOutput = reader.shape(WorkflowOutput, node)
+            return found
+        return Tree(node)
+
+    def mismatches(self, node: Node) -> list[Mismatch]:
+        return [] if isinstance(node, Mapping) else ANYTHING.mismatches(node)
+
+    def schema(self) -> dict[str, Any]:
+        return {
+            "anyOf": [{"type": ["string", "number", "boolean"]}, {"$ref": "#/definitions/WorkflowOutput"}]
+        }
+
+
+@dataclass(frozen=True)
+class OrReference(FieldType[Tree]):
+    """A plain value, or text with `${...}` that gives one."""
+
+    inner: FieldType[Any]
+
+    @property
+    def words(self) -> str:  # type: ignore[override]
+        return f"{self.inner.words}, or `${{...}}`"
+
+    def read(self, node: Node, reader: Reader) -> Tree | None:
+        return None if self.mismatches(node) else Tree(node)
+
+    def mismatches(self, node: Node) -> list[Mismatch]:
+        is_text = isinstance(node, Scalar) and isinstance(node.value, str) and "${" in node.value
+        return [] if is_text else self.inner.mismatches(node)
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [self.inner.schema(), {"type": "string", "pattern": r"\$\{"}]}
+
+
+CONDITION: FieldType[Word] = ScalarType(
+    "a condition", lambda node: isinstance(node.value, str | bool), Word, {"type": ["string", "boolean"]}
+)
+
+
+class Block(Shape):
+    """One block: what it does, what it waits for, and when it is skipped."""
+
+    label = "a block"
+
+    id = Field(ID, "The block's name, unique in the workflow.", required=True, example="run_tests")
+    type = Field(WORD, "The kind of block.", required=True, example="Shell")
+    description = Field(WORD, "What the block is for.")
+    inputs = Field(ANYTHING, "What the block is given, by name.")
+    depends_on = Field(ListOf(DependencyType(), "a list of blocks"), "The blocks that it waits for.")
+    condition = Field(CONDITION, "Skip the block unless this is true.", example="${blocks.build.succeeded}")
+    outputs = Field(
+        MapOf(Nested(lambda: OutputDeclaration, "an output (`type`, `path`)"), "a mapping of name to output"),
+        "Files that the block writes, by name.",
+    )
+
+
+class BlocksFile(Shape):
+    """A whole file of blocks."""
+
+    label = "a workflow"
+
+    name = Field(ID, "The workflow's name, unique in the project.", required=True, example="build-project")
+    description = Field(WORD, "What it is for.")
+    version = Field(WORD, "Its version, as text.", default="1.0")
+    author = Field(WORD, "Who wrote it.")
+    tags = Field(ListOf(WORD, "a list of words"), "Words to find it by.")
+    inputs = Field(
+        MapOf(
+            Nested(lambda: InputDeclaration, "an input (`type: ...`)"), "a mapping of name to input", key=NAME
+        ),
+        "What a run is started with, by name.",
+    )
+    blocks = Field(
+        ListOf(
+            Nested(lambda: Block, "a block (a mapping with `id` and `type`)"), "a list of blocks", least=1
+        ),
+        "The blocks, in any order.",
+        required=True,
+    )
+    outputs = Field(
+        MapOf(WorkflowOutputType(), "a mapping of name to output"), "What the workflow gives back, by name."
+    )

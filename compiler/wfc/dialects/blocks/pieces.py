@@ -1,0 +1,60 @@
+"""Text made from other text, every part of which knows where it came from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import accumulate
+from typing import NamedTuple
+
+from wfc.source import Scalar, Span
+from wfc.source.nodes import ScalarValue
+
+
+class Piece(NamedTuple):
+    """Some characters, and the place in the original's text that they stand for."""
+
+    text: str
+    start: int
+    end: int
+
+    @property
+    def is_copy(self) -> bool:
+        return len(self.text) == self.end - self.start
+
+
+@dataclass(eq=False, slots=True)
+class Translated(Scalar):
+    """A leaf whose text was made from another's. Its places are places in that one."""
+
+    origin: Scalar
+    pieces: tuple[Piece, ...]
+
+    def at(self, start: int, end: int) -> Span:
+        ends = accumulate(len(piece.text) for piece in self.pieces)
+        touched = [
+            _place(piece, start - (after - len(piece.text)), end - (after - len(piece.text)))
+            for piece, after in zip(self.pieces, ends, strict=True)
+            if after > start and after - len(piece.text) < max(end, start + 1)
+        ]
+        if not touched:
+            return self.origin.span
+        return self.origin.at(min(first for first, _ in touched), max(last for _, last in touched))
+
+
+def _place(piece: Piece, start: int, end: int) -> tuple[int, int]:
+    """The part of the original that characters start to end of a piece stand for."""
+    if not piece.is_copy:
+        return piece.start, piece.end
+    return piece.start + max(start, 0), piece.start + min(max(end, 0), len(piece.text))
+
+
+def translated(origin: Scalar, pieces: list[Piece]) -> Scalar:
+    text = "".join(piece.text for piece in pieces)
+    return Translated(origin.span, text, text, origin.style, origin, tuple(pieces))
+
+
+def made(value: ScalarValue, at: Scalar | Span) -> Scalar:
+    """A leaf that nobody wrote. What is wrong with it is shown at the place that it was made for."""
+    span = at.span if isinstance(at, Scalar) else at
+    text = value if isinstance(value, str) else "" if value is None else str(value)
+    return Translated(span, text, value, "", Scalar(span, "", None, ""), ())

@@ -1,0 +1,56 @@
+"""What is wrong with a file beyond its form, collected while it is translated."""
+
+from __future__ import annotations
+
+from wfc.core.reported import Reported
+from wfc.diagnostics import Note, Severity
+from wfc.dialects.blocks.references import Reference
+from wfc.dialects.blocks.resolving import Site, UnresolvedError
+from wfc.source import Scalar, Span
+
+
+class Reports:
+    def __init__(self) -> None:
+        self.all: list[Reported] = []
+
+    def add(
+        self,
+        code: str,
+        span: Span,
+        message: str,
+        help: str = "",
+        *,
+        notes: tuple[Note, ...] = (),
+        step: str | None = None,
+        severity: Severity | None = None,
+    ) -> None:
+        self.all.append(Reported(code, span, message, help, notes, step or None, severity))
+
+    def unresolved(self, error: UnresolvedError, node: Scalar, site: Site) -> None:
+        step = site.node.name if site.node else None
+        self.add(error.code, node.at(error.start, error.end), error.message, error.help, step=step)
+
+    def unordered(self, reference: Reference, node: Scalar, site: Site) -> None:
+        """A block that is read but not waited for: it may not have run yet, or run just now."""
+        names, graph = reference.names, site.world.graph
+        if site.node is None or len(names) < 3 or names[0] != "blocks" or names[1] not in graph.nodes:
+            return
+        other = graph.nodes[names[1]]
+        if names[2] == "inputs" or graph.is_upstream(other.name, site.node):
+            return
+        part = reference.parts[1]
+        by_chance = other.wave < site.node.wave and other is not site.node
+        message = (
+            "a block can't read its own result"
+            if other is site.node
+            else f"`{site.node.name}` reads `{other.name}` but does not wait for it"
+        )
+        help_ = "" if other is site.node else f"add `{other.name}` to its `depends_on`"
+        self.add(
+            "WF313",
+            node.at(part.start, part.end),
+            message,
+            help_,
+            step=site.node.name,
+            severity=Severity.WARNING if by_chance else None,
+        )

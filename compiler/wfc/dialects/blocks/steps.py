@@ -1,0 +1,162 @@
+"""A block as a step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from wfc.dialects.blocks.expressions import Expr, literal
+from wfc.dialects.blocks.graph import BlockNode
+from wfc.dialects.blocks.kinds import Kind, Mode
+from wfc.dialects.blocks.model import VALUE_TYPES, Block
+from wfc.dialects.blocks.pieces import made
+from wfc.dialects.blocks.references import Reference, find_references
+from wfc.dialects.blocks.reports import Reports
+from wfc.dialects.blocks.resolving import Site, UnresolvedError, World
+from wfc.dialects.blocks.skipping import Skipping, site_of
+from wfc.dialects.blocks.texts import Texts, concatenation
+from wfc.source import Entry, Mapping, Node, Scalar, Sequence
+
+_TIMEOUT = 120
+_FILE_TYPES = {
+    "str": "string",
+    "int": "integer",
+    "float": "number",
+    "bool": "boolean",
+    "list": "array",
+    "dict": "object",
+    "json": "json",
+}
+
+
+class Steps:
+    """Makes steps of blocks."""
+
+    def __init__(self, world: World, reports: Reports) -> None:
+        self._world = world
+        self._reports = reports
+        self._skipping = Skipping(world, reports)
+        world.inline = self._inlined
+
+    def step(self, node: BlockNode) -> Mapping:
+        block, at = node.block, node.block.span
+        inside = site_of(node, self._world)
+        when = self._skipping.when(node, inside)
+        fields = list(self._fields(node, inside))
+        entries = [Entry(made("id", at), block.id.node if block.id else made("", at))]
+        if node.kind is not None:
+            entries.append(Entry(made("type", at), made(node.kind.step, block.value_span("type"))))
+        if block.description:
+            entries.append(Entry(made("description", at), block.description.node))
+        if inside.reads:
+            names: list[Node] = [made(name, at) for name in inside.reads]
+            entries.append(Entry(made("needs_state", at), Sequence(at, names)))
+        if when is not None:
+            entries.append(Entry(made("when", at), when))
+        return Mapping(block.node.span, [*entries, *fields])
+
+    def _fields(self, node: BlockNode, inside: Site) -> Iterator[Entry]:
+        block, kind, at = node.block, node.kind, node.block.span
+        inputs = block.node.get("inputs")
+        given = inputs.entries if isinstance(inputs, Mapping) else []
+        texts = self._texts(inside)
+        for scalar in _scalars(inputs):
+            for reference in find_references(scalar.text):
+                self._reports.unordered(reference, scalar, inside)
+        if kind is None:
+            return
+        if kind.step == "set_state":
+            yield Entry(made("updates", at), self._echo(node, texts))
+            return
+        if kind.step == "prompt":
+            yield Entry(made("prompt_type", at), made("text", at))
+        if kind.step == "shell":
+            yield Entry(made("runner", at), made("server", at))
+            if not any(entry.key.text == "timeout" for entry in given):
+                yield Entry(made("timeout", at), made(_TIMEOUT, at))
+        for entry in given:
+            name = kind.renamed.get(entry.key.text, entry.key.text)
+            if name and entry.key.text in kind.inputs.FIELDS:
+                key = entry.key if name == entry.key.text else replace(entry.key, text=name, value=name)
+                yield Entry(key, _given(entry, kind, texts))
+        if block.outputs and kind.step == "shell":
+            yield Entry(made("outputs", block.key_span("outputs")), _outputs(block, texts))
+
+    def _texts(self, site: Site) -> Texts:
+        return Texts(site, lambda error, scalar: self._reports.unresolved(error, scalar, site))
+
+    def _echo(self, node: BlockNode, texts: Texts) -> Mapping:
+        """A message is no action: it is a value, there at once."""
+        at = node.block.span
+        message = _input(node.block, "message")
+        text = texts.scalar(message, Mode.TEXT) if message else made("", at)
+        echoed = texts.prefixed("Echo: ", message) if message else made("", at)
+        record = Mapping(at, [Entry(made("echoed", at), echoed), Entry(made("message", at), text)])
+        return Mapping(at, [Entry(made(node.field, at), record)])
+
+    def _inlined(self, node: BlockNode, reference: Reference, site: Site) -> Expr:
+        """An input of another block, as an expression that gives the same."""
+        part = reference.parts[0]
+        found = node.block.node.get("inputs")
+        for step in reference.parts:
+            found = found.get(step.name) if isinstance(found, Mapping) else None
+        if not isinstance(found, Scalar):
+            message = f"`{node.name}` is given no plain `{'.'.join(reference.names)}`"
+            raise UnresolvedError("WF206", message, part.start, reference.parts[-1].end)
+        if not isinstance(found.value, str):
+            return literal(found.value, part.start, part.end)
+        return concatenation(found.text, self._texts(site).resolved(found), part.start, part.end)
+
+
+def _given(entry: Entry, kind: Kind, texts: Texts) -> Node:
+    """An input, in the form that the step's field takes."""
+    mode = kind.modes.get(entry.key.text, Mode.TEXT)
+    if entry.key.text != "env" or not isinstance(entry.value, Mapping):
+        return texts.node(entry.value, mode)
+    return replace(
+        entry.value,
+        entries=[Entry(one.key, texts.node(_as_text(one.value), mode)) for one in entry.value.entries],
+    )
+
+
+def _as_text(node: Node) -> Node:
+    """A number or a boolean as the text that was written."""
+    if isinstance(node, Scalar) and node.value is not None and not isinstance(node.value, str):
+        return replace(node, value=node.text)
+    return node
+
+
+def _outputs(block: Block, texts: Texts) -> Mapping:
+    node = block.node.get("outputs")
+    assert isinstance(node, Mapping)
+    return replace(node, entries=[Entry(entry.key, _output(entry.value, texts)) for entry in node.entries])
+
+
+def _output(node: Node, texts: Texts) -> Node:
+    if not isinstance(node, Mapping):
+        return node
+    entries: list[Entry] = []
+    for entry in node.entries:
+        value = texts.node(entry.value, Mode.TEXT)
+        if entry.key.text == "type" and isinstance(value, Scalar):
+            value = made(_FILE_TYPES.get(VALUE_TYPES.get(value.text, ""), value.text), value)
+        entries.append(Entry(entry.key, value))
+    return replace(node, entries=entries)
+
+
+def _input(block: Block, name: str) -> Scalar | None:
+    inputs = block.node.get("inputs")
+    found = inputs.get(name) if isinstance(inputs, Mapping) else None
+    return found if isinstance(found, Scalar) else None
+
+
+def _scalars(node: Node | None) -> Iterator[Scalar]:
+    match node:
+        case Scalar():
+            yield node
+        case Sequence():
+            for item in node.items:
+                yield from _scalars(item)
+        case Mapping():
+            for entry in node.entries:
+                yield from _scalars(entry.value)

@@ -1,0 +1,144 @@
+"""A file of blocks as a tree of the steps language, every node with its place in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from wfc.dialects.blocks.checking import check_graph
+from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition
+from wfc.dialects.blocks.graph import BlockNode, Graph, field_name, waits_of
+from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.model import INPUT_TYPES, Block, BlocksFile, InputDeclaration
+from wfc.dialects.blocks.outputs import Outputs
+from wfc.dialects.blocks.pieces import made
+from wfc.dialects.blocks.reports import Reports
+from wfc.dialects.blocks.resolving import EXECUTION_ID, START_TIME, World
+from wfc.dialects.blocks.steps import Steps
+from wfc.source import Entry, Mapping, Sequence, Span
+from wfc.source import Node as SourceNode
+from wfc.suggest import did_you_mean
+
+_CONDITION_HELP = (
+    "compare references and quoted texts with ==, !=, <, >, <=, >= or in; join with and, or, not"
+)
+_VERSION = "1.0"
+_NOTED = {START_TIME: "{{ now() }}", EXECUTION_ID: "{{ uuid() }}"}
+
+
+def translate(file: BlocksFile, reports: Reports) -> Mapping:
+    """The steps that mean the same: wave after wave, the blocks of one wave side by side."""
+    taken: set[str] = set()
+    graph = Graph([_node(block, taken, reports) for block in file.blocks or []])
+    check_graph(graph, reports)
+    names = _Names({node.name for node in graph.all})
+    world = World(file, graph, {})
+    making, outputs = Steps(world, reports), Outputs(world, reports)
+    made_of = {node: making.step(node) for node in graph.all}
+    steps: list[SourceNode] = [
+        _side_by_side(wave, made_of, names) if len(wave) > 1 else made_of[wave[0]] for wave in graph.waves
+    ]
+    steps.append(outputs.step(file, names.free("outputs")))
+    for node, step in made_of.items():
+        if node.name in world.used and node.kind and node.kind.step != "set_state":
+            at = node.block.span
+            step.entries.append(Entry(made("output_to", at), made(node.field, at)))
+    noted = [_note(file, world.facts, names)] if world.facts else []
+    return _workflow(file, [*noted, *steps])
+
+
+class _Names:
+    """Ids for steps that no block has."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = {name.replace("-", "_") for name in taken}
+
+    def free(self, name: str) -> str:
+        while name.replace("-", "_") in self._taken:
+            name = f"workflow-{name}"
+        return name
+
+
+def _node(block: Block, taken: set[str], reports: Reports) -> BlockNode:
+    name = block.id.text if block.id else ""
+    kind = KINDS.get(block.type.text) if block.type else None
+    if block.type and kind is None:
+        message = f"there is no block type `{block.type.text}`"
+        reports.add("WF007", block.type.span, message, did_you_mean(block.type.text, KINDS), step=name)
+    condition = _condition(block, name, reports)
+    return BlockNode(block, name, field_name(name, taken), kind, list(waits_of(block)), condition)
+
+
+def _condition(block: Block, name: str, reports: Reports) -> Node | None:
+    node = block.condition.node if block.condition else None
+    if node is None or isinstance(node.value, bool):
+        return None
+    try:
+        return read_condition(node.text)
+    except ConditionError as error:
+        reports.add("WF201", node.at(error.start, error.end), error.message, _CONDITION_HELP, step=name)
+        return None
+
+
+def _side_by_side(nodes: list[BlockNode], made_of: dict[BlockNode, Mapping], names: _Names) -> Mapping:
+    at = nodes[0].block.span
+    branches = [
+        Entry(made(node.name, node.block.span), Sequence(made_of[node].span, [made_of[node]]))
+        for node in nodes
+    ]
+    return _mapping(
+        at, id=names.free(f"wave-{nodes[0].wave + 1}"), type="parallel", branches=Mapping(at, branches)
+    )
+
+
+def _note(file: BlocksFile, facts: dict[str, str], names: _Names) -> Mapping:
+    """What only the start of a run knows."""
+    at = file.span
+    updates = [Entry(made(field, at), made(_NOTED[name], at)) for name, field in facts.items()]
+    return _mapping(at, id=names.free("begin"), type="set_state", updates=Mapping(at, updates))
+
+
+def _workflow(file: BlocksFile, steps: list[SourceNode]) -> Mapping:
+    at = file.span
+    entries = [entry for entry in file.node.entries if entry.key.text in ("name", "description")]
+    version = file.node.entry("version")
+    entries.append(version or Entry(made("version", at), made(_VERSION, at)))
+    if file.inputs:
+        node = file.node.get("inputs")
+        assert isinstance(node, Mapping)
+        inputs = [
+            Entry(entry.key, _input(file.inputs[entry.key.text]))
+            for entry in node.entries
+            if entry.key.text in file.inputs
+        ]
+        entries.append(Entry(made("inputs", at), Mapping(node.span, inputs)))
+    return Mapping(file.node.span, [*entries, Entry(made("steps", at), Sequence(at, steps))])
+
+
+def _input(declared: InputDeclaration) -> Mapping:
+    return Mapping(declared.node.span, list(_declaration(declared)))
+
+
+def _declaration(declared: InputDeclaration) -> Iterable[Entry]:
+    at = declared.span
+    for entry in _last(declared.node):
+        match entry.key.text:
+            case "type" if declared.type:
+                yield Entry(entry.key, made(INPUT_TYPES[declared.type.text], declared.type.node))
+            case "default" | "description":
+                yield entry
+    has_default = declared.default is not None and declared.default.data is not None
+    asked = declared.required is None or bool(declared.required.value)
+    yield Entry(made("required", at), made(asked and not has_default, at))
+    yield Entry(made("convert", at), made(True, at))
+
+
+def _last(node: Mapping) -> Iterator[Entry]:
+    return iter({entry.key.text: entry for entry in node.entries}.values())
+
+
+def _mapping(at: Span, **values: SourceNode | str) -> Mapping:
+    entries = [
+        Entry(made(name, at), made(value, at) if isinstance(value, str) else value)
+        for name, value in values.items()
+    ]
+    return Mapping(at, entries)

@@ -1,0 +1,31 @@
+from __future__ import annotations
+
+from wfc.core.fields import TEXT
+from wfc.core.shape import Field
+from wfc.steps.served import Served
+from wfc_runtime.contract import CreateWorktreeResult
+
+
+class CreateWorktree(Served):
+    """Make a git working tree of its own for a branch, and the branch if need be.
+
+    ```yaml
+    - id: make-tree
+      type: create_worktree
+      branch: "feature/{{ inputs.feature }}"
+      base_branch: main
+      output_to: tree
+    ```
+    """
+
+    kind = "create_worktree"
+    label = "a create_worktree step"
+    instruction = (
+        "Add a git working tree for the branch; submit its absolute path as worktree_path, and the branch."
+    )
+    result = CreateWorktreeResult
+
+    branch = Field(TEXT, "The branch that it has checked out.", required=True, example="feature/login")
+    path = Field(TEXT, "The folder; by default .worktrees/ and the branch.", example=".worktrees/login")
+    base_branch = Field(TEXT, "Where a new branch begins; by default what is checked out.", example="main")
+    repo = Field(TEXT, "The repository, where it is not the project's own.")

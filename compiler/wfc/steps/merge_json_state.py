@@ -1,0 +1,34 @@
+from __future__ import annotations
+
+from wfc.core.fields import BINDINGS, FLAG, TEXT
+from wfc.core.shape import Field
+from wfc.steps.served import Served
+from wfc_runtime.contract import MergeJsonStateResult
+
+
+class MergeJsonState(Served):
+    """Change some keys of a JSON object in a file.
+
+    Objects are merged key by key, however deep; anything else is replaced.
+
+    ```yaml
+    - id: note-phase
+      type: merge_json_state
+      path: .state/progress.json
+      updates:
+        phase: test
+      output_to: progress
+    ```
+    """
+
+    kind = "merge_json_state"
+    label = "a merge_json_state step"
+    instruction = (
+        "Merge the updates into the JSON object in the file; submit what it holds now as merged_data."
+    )
+    result = MergeJsonStateResult
+
+    path = Field(TEXT, "The file.", required=True, example=".state/progress.json")
+    updates = Field(BINDINGS, "Keys and their new values.", required=True, example={"phase": "test"})
+    create_if_missing = Field(FLAG, "Whether the file is made where there is none.", default=True)
+    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)

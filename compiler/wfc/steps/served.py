@@ -1,0 +1,27 @@
+"""Actions that the server does itself where its operator allows it; elsewhere the agent gets the same action."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wfc.core.values import Literal
+from wfc.steps.action import Action
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Served(Action):
+    """An action whose fields, other than those of every step, are its parameters."""
+
+    def parameters(self) -> dict[str, Any]:
+        own = [name for name in self.FIELDS if name not in Action.FIELDS]
+        return {name: parameter(self.values[name]) for name in own if name in self.values}
+
+    def ask(self, chart: Lowering, **more: Any) -> Any:
+        return super().ask(chart, runner="server", **more)
+
+
+def parameter(value: Any) -> Any:
+    """A field's value as an action carries it: templates stay what they are, plain values lose their place."""
+    return value.value if isinstance(value, Literal) else value

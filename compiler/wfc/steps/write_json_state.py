@@ -1,0 +1,29 @@
+from __future__ import annotations
+
+from wfc.core.fields import BINDINGS, FLAG, TEXT
+from wfc.core.shape import Field
+from wfc.steps.served import Served
+from wfc_runtime.contract import WriteJsonStateResult
+
+
+class WriteJsonState(Served):
+    """Write a JSON object to a file, in place of what it held.
+
+    ```yaml
+    - id: save-progress
+      type: write_json_state
+      path: .state/progress.json
+      data:
+        phase: build
+        service: "{{ inputs.service }}"
+    ```
+    """
+
+    kind = "write_json_state"
+    label = "a write_json_state step"
+    instruction = "Write the data to the file as JSON and submit its path and its size in bytes."
+    result = WriteJsonStateResult
+
+    path = Field(TEXT, "The file.", required=True, example=".state/progress.json")
+    data = Field(BINDINGS, "The object to write.", required=True, example={"phase": "build"})
+    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
