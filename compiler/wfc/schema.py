@@ -14,13 +14,14 @@ from wfc.core.inputs import InputDecl, Validation
 from wfc.core.shape import Field, Shape
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Recovery, Retry, Step
+from wfc.steps.shell import FileOutput
 
 Schema = dict[str, Any]
 
 
 def steps_schema() -> Schema:
     """The schema of a file in the steps language."""
-    nested: tuple[type[Shape], ...] = (Task, InputDecl, Validation, Retry, Recovery)
+    nested: tuple[type[Shape], ...] = (Task, InputDecl, Validation, Retry, Recovery, FileOutput)
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "wfc workflow (steps)",

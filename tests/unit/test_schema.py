@@ -10,16 +10,19 @@ import pytest
 
 from tests.support import ROOT, unit_of
 from wfc.core.values import plain
+from wfc.dialects.blocks.schema import blocks_schema
 from wfc.schema import steps_schema
 from wfc.steps import STEP_TYPES
 
 SCHEMA = steps_schema()
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)
+BLOCKS = jsonschema.Draft7Validator(blocks_schema())
 CASES = ROOT / "tests" / "errors"
 RIGHT = [
     *(ROOT / "workflows").glob("*.yaml"),
     *CASES.glob("*/good*.yaml"),
     *(ROOT / "tests/clean").glob("*.yaml"),
+    *(ROOT / "tests/blocks/cases").glob("*.yaml"),
 ]
 WRONG = [
     path
@@ -34,23 +37,29 @@ def data_of(path: Path) -> Any:
     return plain(unit.document.root) if unit.document.root else None
 
 
+def validator_of(data: Any) -> jsonschema.Draft7Validator:
+    """By the schema of the language that it is written in."""
+    return BLOCKS if isinstance(data, dict) and "blocks" in data else VALIDATOR
+
+
 def name_of(path: Path) -> str:
     return f"{path.parent.name}/{path.name}"
 
 
 def test_the_schema_is_a_draft_07_schema() -> None:
     jsonschema.Draft7Validator.check_schema(SCHEMA)
+    jsonschema.Draft7Validator.check_schema(blocks_schema())
     assert SCHEMA["$schema"].startswith("http://json-schema.org/draft-07/")
 
 
 @pytest.mark.parametrize("path", sorted(RIGHT), ids=name_of)
 def test_right_workflows_are_right_by_the_schema(path: Path) -> None:
-    assert [error.message for error in VALIDATOR.iter_errors(data_of(path))] == []
+    assert [error.message for error in validator_of(data_of(path)).iter_errors(data_of(path))] == []
 
 
 @pytest.mark.parametrize("path", sorted(WRONG), ids=name_of)
 def test_wrong_shapes_are_wrong_by_the_schema(path: Path) -> None:
-    assert not VALIDATOR.is_valid(data_of(path))
+    assert not validator_of(data_of(path)).is_valid(data_of(path))
 
 
 def test_every_step_type_and_field_is_described() -> None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cached_property
+from types import MappingProxyType
 from typing import Any
 
 from wfc.core.fields import ANYTHING, ID, NAME, STEPS, WORD, MapOf, Nested
@@ -11,7 +12,7 @@ from wfc.core.inputs import InputDecl
 from wfc.core.reported import Reported
 from wfc.core.shape import Field, Shape
 from wfc.core.values import Word
-from wfc.source import Mapping
+from wfc.source import Mapping as MappingNode
 from wfc.steps.base import Step
 
 _INPUTS = MapOf(
@@ -68,7 +69,7 @@ class Task(Scope):
 
     description = Field(WORD, "What the task does.")
 
-    def __init__(self, node: Mapping, values: dict[str, Any]) -> None:
+    def __init__(self, node: MappingNode, values: dict[str, Any]) -> None:
         super().__init__(node, values)
         self.task_name = ""
 
@@ -92,6 +93,9 @@ class Workflow(Scope):
     """What its front end found."""
     mild: frozenset[str] = frozenset()
     """Rules whose errors are warnings in the language that it is written in."""
+
+    advice: Mapping[str, str] = MappingProxyType({})
+    """What to do about a finding of a rule, where the language knows another way than the rule."""
 
     @property
     def declared_tasks(self) -> dict[str, Task]:

@@ -72,7 +72,9 @@ class InputDecl(Shape):
         default=False,
     )
     convert = Field(
-        BOOLEAN, "Whether text that says a number, true or false is taken for that, and a number for text."
+        BOOLEAN,
+        "Whether text that says a number, true or false is taken for that, and a number for text.",
+        default=False,
     )
     validation = Field(
         Nested(lambda: Validation, "a mapping of validation rules"), "What the value must satisfy."

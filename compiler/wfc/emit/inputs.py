@@ -77,6 +77,8 @@ class InputModels:
         if decl.description:
             keywords["description"] = " ".join(decl.description.text.split())
         calls = [Call("Field", (), keywords)] if keywords else []
+        if decl.setting("convert") and decl.kind in _PLAIN:
+            calls.append(Call("lenient", (decl.kind,)))
         enum = decl.rule_value("enum")
         if isinstance(enum, list) and not _is_literal(decl, enum):
             calls.append(Call("one_of", tuple(enum)))

@@ -117,7 +117,10 @@ def _is_misfit(kind: Type, decl: InputDecl) -> bool:
 
 
 def _is_alike(kind: Type, decl: InputDecl) -> bool:
-    return bool(kinds_of(kind) & kinds_of(decl.value_type))
+    given, wanted = kinds_of(kind), kinds_of(decl.value_type)
+    if decl.setting("convert") and ("text" in given or (wanted == {"text"} and given & {"number", "bool"})):
+        return True
+    return bool(given & wanted)
 
 
 def _wanted(decl: InputDecl) -> str:

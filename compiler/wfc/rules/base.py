@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -50,16 +51,18 @@ class Rule:
         workflow = unit.workflow
         mild = workflow is not None and self.code in workflow.mild
         # A fix changes the text of a template, and here that is not the text of the file.
-        fixable = workflow is None or workflow.surface is None or self.code.startswith("WF0")
+        surface = workflow is not None and workflow.surface is not None
+        fixable = not surface or self.code.startswith("WF0")
+        advice = workflow.advice if workflow else {}
         for found in self._all(unit):
             yield Diagnostic(
                 code=self.code,
                 name=self.name,
                 severity=Severity.WARNING if mild else found.severity or self.severity,
-                message=tidy(found.message),
+                message=tidy(_as_written(found) if surface else found.message),
                 span=found.span,
                 notes=_tidied(found.notes),
-                help=tidy(found.help),
+                help=tidy(advice.get(self.code, found.help)),
                 fix=found.fix if fixable else None,
                 step=found.step,
                 flow=_tidied(found.flow),
@@ -67,17 +70,26 @@ class Rule:
             )
 
     def _all(self, unit: Unit) -> Iterator[Finding]:
-        yield from self.check(unit)
-        for found in unit.workflow.reported if unit.workflow else ():
-            if found.code == self.code:
-                yield Finding(
-                    found.span,
-                    found.message,
-                    found.help,
-                    found.notes,
-                    severity=found.severity,
-                    step=found.step,
-                )
+        """What the check finds, and what the front end has found: it knows better where both speak of one place."""
+        reported = (
+            [found for found in unit.workflow.reported if found.code == self.code] if unit.workflow else []
+        )
+        places = {(found.span.start, found.span.end) for found in reported}
+        for one in self.check(unit):
+            if not places or (one.span.start, one.span.end) not in places:
+                yield one
+        for found in reported:
+            yield Finding(
+                found.span, found.message, found.help, found.notes, severity=found.severity, step=found.step
+            )
+
+
+_EXPRESSION = re.compile(r"`(?:state|inputs)\.[^`]*`")
+
+
+def _as_written(found: Finding) -> str:
+    """The message with the expression that it speaks of as the file has it."""
+    return _EXPRESSION.sub(lambda _: f"`{found.span.text}`", found.message, count=1)
 
 
 def _tidied(notes: tuple[Note, ...]) -> tuple[Note, ...]:

@@ -1,4 +1,4 @@
-"""Two branches of a `parallel` write the same state field.
+"""Two branches of a `parallel` write the same state field, or the same file.
 
 Branches run side by side, so the one that happens to end last would win. Let each branch write a field
 of its own and bring them together in a step after the `parallel`.
@@ -47,6 +47,7 @@ def check(unit: Unit) -> Iterator[Finding]:
     for step in unit.steps:
         if isinstance(step, Parallel):
             yield from _clashes(step)
+            yield from _files(step)
 
 
 def _clashes(parallel: Parallel) -> Iterator[Finding]:
@@ -73,3 +74,19 @@ def _writes(steps: list[Step]) -> dict[str, tuple[Step, Span]]:
         for name, (span, _) in step.writes().items():
             found.setdefault(name, (step, span))
     return found
+
+
+def _files(parallel: Parallel) -> Iterator[Finding]:
+    first: dict[str, tuple[str, Step, Span]] = {}
+    for branch, steps in (parallel.branches or {}).items():
+        for step in walk(steps):
+            for path in step.files():
+                other, writer, place = first.setdefault(path.data, (branch, step, path.span))
+                if other != branch:
+                    yield Finding(
+                        path.span,
+                        f"{call(writer)} and {call(step)} run at the same time, and both write this file",
+                        help="give each a file of its own, or let one wait for the other",
+                        notes=(Note(f"{call(writer)} writes it too", place),),
+                        step=step.name,
+                    )

@@ -115,6 +115,10 @@ class Step(Shape):
         """The state fields it writes: where that is said, and what is known of the value."""
         return {}
 
+    def files(self) -> Iterator[Text]:
+        """The files that it writes, as far as their names stand in the source."""
+        return iter(())
+
     def lower(self, chart: Lowering, after: str) -> None:
         """Add this step's states and edges to the chart; `after` is where the flow goes on."""
         raise NotImplementedError(self.kind)

@@ -14,9 +14,8 @@ class CreateFile(Served):
     ```yaml
     - id: write-notes
       type: create_file
-      path: "dist/{{ inputs.version }}/NOTES.md"
-      content: "Release {{ inputs.version }}"
-      output_to: notes
+      path: "dist/{{ inputs.service }}/NOTES.md"
+      content: "Release notes of {{ inputs.service }}"
     ```
     """
 
@@ -25,6 +24,7 @@ class CreateFile(Served):
     instruction = (
         "Write the content to the file and submit its path, its size in bytes and whether it is new."
     )
+    writes_to = "path"
     result = CreateFileResult
 
     path = Field(TEXT, "The file.", required=True, example="dist/NOTES.md")

@@ -12,9 +12,8 @@ class CreateWorktree(Served):
     ```yaml
     - id: make-tree
       type: create_worktree
-      branch: "feature/{{ inputs.feature }}"
+      branch: "feature/{{ inputs.service }}"
       base_branch: main
-      output_to: tree
     ```
     """
 
@@ -23,6 +22,7 @@ class CreateWorktree(Served):
     instruction = (
         "Add a git working tree for the branch; submit its absolute path as worktree_path, and the branch."
     )
+    writes_to = "path"
     result = CreateWorktreeResult
 
     branch = Field(TEXT, "The branch that it has checked out.", required=True, example="feature/login")

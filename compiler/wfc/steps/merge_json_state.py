@@ -26,6 +26,7 @@ class MergeJsonState(Served):
     instruction = (
         "Merge the updates into the JSON object in the file; submit what it holds now as merged_data."
     )
+    writes_to = "path"
     result = MergeJsonStateResult
 
     path = Field(TEXT, "The file.", required=True, example=".state/progress.json")

@@ -17,7 +17,7 @@ class RenderTemplate(Served):
       type: render_template
       template: "{% raw %}# {{ project }}{% endraw %}"
       variables:
-        project: "{{ inputs.project }}"
+        project: "{{ inputs.service }}"
       output_path: README.md
     ```
     """
@@ -27,6 +27,7 @@ class RenderTemplate(Served):
     instruction = (
         "Fill in the template with the variables, write it to output_path if given, submit its content."
     )
+    writes_to = "output_path"
     result = RenderTemplateResult
 
     template = Field(TEXT, "The template.", required=True, example="{% raw %}# {{ project }}{% endraw %}")

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
 
-from wfc.core.values import Literal
+from wfc.core.values import Literal, Text
 from wfc.steps.action import Action
 
 if TYPE_CHECKING:
@@ -14,9 +15,17 @@ if TYPE_CHECKING:
 class Served(Action):
     """An action whose fields, other than those of every step, are its parameters."""
 
+    writes_to: ClassVar[str] = ""
+    """The field that names the file which it writes, if it writes one."""
+
     def parameters(self) -> dict[str, Any]:
         own = [name for name in self.FIELDS if name not in Action.FIELDS]
         return {name: parameter(self.values[name]) for name in own if name in self.values}
+
+    def files(self) -> Iterator[Text]:
+        path = self.values.get(self.writes_to) if self.writes_to else None
+        if isinstance(path, Text):
+            yield path
 
     def ask(self, chart: Lowering, **more: Any) -> Any:
         return super().ask(chart, runner="server", **more)

@@ -4,10 +4,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from wfc.core import types
-from wfc.core.fields import BOOLEAN, FLAG, SECONDS_COMPUTED, TEXT, TEXTS, WORD, MapOf, Nested, OneOf
+from wfc.core.fields import ANYTHING, BOOLEAN, FLAG, SECONDS_COMPUTED, TEXT, TEXTS, WORD, MapOf, Nested, OneOf
 from wfc.core.shape import Field, Shape
 from wfc.core.types import Property, Record, Type
-from wfc.core.values import Text
+from wfc.core.values import Text, Tree
 from wfc.steps.action import Action
 from wfc.steps.served import parameter
 from wfc_runtime.contract import CommandResult, ShellResult
@@ -37,7 +37,11 @@ class FileOutput(Shape):
     )
     description = Field(WORD, "What it is.")
     required = Field(BOOLEAN, "Whether the step fails without it.", default=True)
-    validation = Field(WORD, "A regular expression to be found in the file's text.")
+    validation = Field(
+        ANYTHING,
+        "What must hold: an expression over `value`, or a JSON Schema.",
+        example="value >= 80",
+    )
     unsafe = Field(BOOLEAN, "Whether the file may lie outside the working directory.", default=False)
 
     @property
@@ -47,7 +51,7 @@ class FileOutput(Shape):
 
     def parameters(self) -> dict[str, Any]:
         return {
-            name: value if isinstance(value, Text) else self.setting(name)
+            name: value if isinstance(value, Text | Tree) else self.setting(name)
             for name, value in self.values.items()
             if name != "description"
         }

@@ -22,6 +22,7 @@ class WriteJsonState(Served):
     kind = "write_json_state"
     label = "a write_json_state step"
     instruction = "Write the data to the file as JSON and submit its path and its size in bytes."
+    writes_to = "path"
     result = WriteJsonStateResult
 
     path = Field(TEXT, "The file.", required=True, example=".state/progress.json")

@@ -9,7 +9,7 @@ from wfc_runtime.machine.effects import Assign, Begin, Delay, Effect, Retry, Ret
 from wfc_runtime.machine.guards import at_most, ok, otherwise, when
 from wfc_runtime.machine.masking import Secret
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.validators import one_of, with_keys
+from wfc_runtime.machine.validators import lenient, one_of, with_keys
 from wfc_runtime.machine.workflow import Workflow
 
 __all__ = [
@@ -30,6 +30,7 @@ __all__ = [
     "WorkflowObject",
     "WorkflowState",
     "at_most",
+    "lenient",
     "ok",
     "one_of",
     "otherwise",

@@ -32,8 +32,6 @@ class Ask(Effect):
     where: Mapping[str, Json] = field(default_factory=dict)
     """Narrows properties of the result's schema; rendered like the parameters."""
     timeout: float | None = None
-    runner: str = "agent"
-    """Who does it: the agent, or the server where its operator allows that."""
     wait_seconds: float | None = None
     """The step ends by itself after so long; nobody answers it."""
     runner: Runner = "agent"

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from typing import Any
 
-from pydantic import AfterValidator, BaseModel
+from pydantic import AfterValidator, BaseModel, BeforeValidator
 
 
 def one_of(*allowed: Any) -> AfterValidator:
@@ -16,6 +18,49 @@ def one_of(*allowed: Any) -> AfterValidator:
         return value
 
     return AfterValidator(check)
+
+
+def lenient(kind: str) -> BeforeValidator:
+    """Text that says a number, true, false, a list or an object is taken for that, and a number for text."""
+    return BeforeValidator(_READERS[kind])
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (int, float)) else value
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    return value
+
+
+def _boolean(value: Any) -> Any:
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return True if word in ("true", "yes", "1") else False if word in ("false", "no", "0") else value
+
+
+def _json(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "string": _text,
+    "number": _number,
+    "boolean": _boolean,
+    "array": _json,
+    "object": _json,
+}
 
 
 def with_keys(*keys: str) -> AfterValidator:

@@ -14,6 +14,8 @@ data (`exit_code`); a block that crashes fails the step, and with it the run, at
 
 from __future__ import annotations
 
+from typing import Any
+
 from wfc.core.ast import Workflow
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.model import Block, BlocksFile
@@ -24,6 +26,15 @@ from wfc.source import Entry, Mapping, Node, Sequence
 
 MILD = frozenset({"WF002", "WF501", "WF502"})
 """Errors elsewhere that are warnings here: of two keys the last counts, and there is no way to quote a value."""
+
+_BY_ENVIRONMENT = 'hand it over in `env`, and write "$NAME" in the command'
+ADVICE = {
+    "WF406": "look at `succeeded` or `exit_code` of it, or require it in `depends_on`",
+    "WF501": _BY_ENVIRONMENT,
+    "WF502": _BY_ENVIRONMENT,
+    "WF503": _BY_ENVIRONMENT + " behind `--`",
+}
+"""What the core would have one do with filters, this language does otherwise."""
 
 
 class BlocksDialect:
@@ -41,7 +52,13 @@ class BlocksDialect:
         workflow.surface = file
         workflow.reported = tuple(reports.all)
         workflow.mild = MILD
+        workflow.advice = ADVICE
         return workflow
+
+    def schema(self) -> dict[str, Any]:
+        from wfc.dialects.blocks.schema import blocks_schema
+
+        return blocks_schema()
 
 
 def _read_inputs(block: Block) -> None:

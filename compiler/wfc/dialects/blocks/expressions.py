@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import operator
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -24,6 +24,8 @@ class Expr:
     type: str = "any"
     level: int = ATOM
     constant: Any = UNKNOWN
+    reads: frozenset[str] = frozenset()
+    """The state fields that it reads."""
 
     @property
     def start(self) -> int:
@@ -44,6 +46,10 @@ class Expr:
         return (Piece("(", self.start, self.end), *self.pieces, Piece(")", self.start, self.end))
 
 
+def all_reads(values: Iterable[Expr]) -> frozenset[str]:
+    return frozenset[str]().union(*(value.reads for value in values))
+
+
 def literal(value: Any, start: int, end: int) -> Expr:
     words = {True: "true", False: "false", None: "none"}
     is_word = value is None or isinstance(value, bool)
@@ -53,7 +59,8 @@ def literal(value: Any, start: int, end: int) -> Expr:
 
 
 def piped(value: Expr, filter_: str, type_: str) -> Expr:
-    return Expr((*value.within(ATOM), Piece(f" | {filter_}", value.start, value.end)), type_)
+    pieces = (*value.within(ATOM), Piece(f" | {filter_}", value.start, value.end))
+    return Expr(pieces, type_, reads=value.reads)
 
 
 def as_bool(value: Expr) -> Expr:
@@ -72,7 +79,7 @@ def negation(value: Expr, start: int) -> Expr:
     if inner.is_constant:
         return literal(not inner.constant, start, value.end)
     pieces = (Piece("not ", start, value.start), *inner.within(NOT))
-    return Expr(pieces, "bool", NOT)
+    return Expr(pieces, "bool", NOT, reads=inner.reads)
 
 
 def combination(word: str, values: list[Expr]) -> Expr:
@@ -93,7 +100,7 @@ def combination(word: str, values: list[Expr]) -> Expr:
         if before is not None:
             pieces.append(Piece(f" {word} ", before.end, max(part.start, before.end)))
         pieces += part.within(level)
-    return Expr(tuple(pieces), "bool", level)
+    return Expr(tuple(pieces), "bool", level, reads=all_reads(open_))
 
 
 _TRUTH = {"true": True, "false": False}
@@ -121,7 +128,8 @@ def comparison(left: Expr, word: str, right: Expr, word_start: int, word_end: in
         except TypeError:
             pass
     middle = Piece(f" {word} ", word_start, word_end)
-    return Expr((*left.within(ATOM), middle, *right.within(ATOM)), "bool", COMPARISON)
+    pieces = (*left.within(ATOM), middle, *right.within(ATOM))
+    return Expr(pieces, "bool", COMPARISON, reads=left.reads | right.reads)
 
 
 def _alike(value: Expr, other: Expr) -> Expr:
@@ -145,7 +153,7 @@ def choice(yes: Expr, test: Expr, no: Expr) -> Expr:
     start, end = test.start, test.end
     pieces = (*yes.within(ATOM), Piece(" if ", start, end), *test.within(OR), Piece(" else ", start, end))
     kind = yes.type if yes.type == no.type else "any"
-    return Expr((*pieces, *no.within(ATOM)), kind, CHOICE)
+    return Expr((*pieces, *no.within(ATOM)), kind, CHOICE, reads=all_reads([yes, test, no]))
 
 
 def extended(value: Expr, name: str, start: int, end: int) -> Expr:

@@ -83,7 +83,7 @@ class OutputDeclaration(Shape):
     )
     description = Field(WORD, "What it is.")
     required = Field(BOOLEAN, "Whether the block fails without it.", default=True)
-    validation = Field(WORD, "A regular expression to be found in the file's text.")
+    validation = Field(ANYTHING, "What must hold: a condition over `value`, or a JSON Schema.")
     unsafe = Field(BOOLEAN, "Whether the file may lie outside the working directory.", default=False)
 
 

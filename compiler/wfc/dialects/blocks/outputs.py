@@ -58,7 +58,9 @@ class Outputs:
             return self._texts.node(node, Mode.TEXT)
         condition = _condition(node.text)
         if condition is not None:
-            return _written(node, as_bool(to_expression(condition, self._resolving(node))), kind)
+            value = as_bool(to_expression(condition, self._resolving(node)))
+            self.site.reads |= dict.fromkeys(sorted(value.reads))
+            return _written(node, value, kind)
         if kind in (None, "str"):
             return self._texts.scalar(node, Mode.TEXT if kind else Mode.DATA)
         text = node.text.strip()

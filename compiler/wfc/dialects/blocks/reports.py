@@ -36,7 +36,8 @@ class Reports:
         if site.node is None or len(names) < 3 or names[0] != "blocks" or names[1] not in graph.nodes:
             return
         other = graph.nodes[names[1]]
-        if names[2] == "inputs" or graph.is_upstream(other.name, site.node):
+        waited_for = {wait.block for wait in site.node.waits}
+        if names[2] == "inputs" or other.name in waited_for or graph.is_upstream(other.name, site.node):
             return
         part = reference.parts[1]
         by_chance = other.wave < site.node.wave and other is not site.node

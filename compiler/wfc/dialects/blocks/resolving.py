@@ -2,27 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass, field
-from functools import cached_property
+from dataclasses import dataclass
 
-from wfc.dialects.blocks.expressions import (
-    COMPARISON,
-    Expr,
-    choice,
-    combination,
-    comparison,
-    extended,
-    literal,
-    piped,
-)
-from wfc.dialects.blocks.graph import BlockNode, Graph
-from wfc.dialects.blocks.kinds import Output
-from wfc.dialects.blocks.model import INPUT_TYPES, VALUE_TYPES, BlocksFile
+from wfc.dialects.blocks.expressions import Expr, extended, literal, piped
+from wfc.dialects.blocks.graph import BlockNode
+from wfc.dialects.blocks.model import INPUT_TYPES, VALUE_TYPES
 from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Part, Reference
+from wfc.dialects.blocks.results import STATES, Results, UnresolvedError, World
 from wfc.suggest import did_you_mean
 
+START_TIME, EXECUTION_ID = "start_time", "execution_id"
+_OF_WORKFLOW = ("workflow_name", START_TIME, EXECUTION_ID)
+_TYPES = {"string": "str", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
 _DEFAULTS = {
     "str": "''",
     "int": "0",
@@ -32,72 +24,12 @@ _DEFAULTS = {
     "dict": "{}",
     "any": "none",
 }
-_STATES = ("succeeded", "failed", "skipped", "status", "outcome")
-_OF_WORKFLOW = ("workflow_name", "start_time", "execution_id")
-_OF_BLOCK = (
-    *_STATES,
-    "wave",
-    "execution_order",
-    "execution_time_ms",
-    "started_at",
-    "completed_at",
-    "message",
-)
-START_TIME, EXECUTION_ID = "start_time", "execution_id"
-
-
-class UnresolvedError(Exception):
-    """Why a reference means nothing here."""
-
-    def __init__(self, code: str, message: str, start: int, end: int, help: str = "") -> None:
-        super().__init__(message)
-        self.code = code
-        self.message = message
-        self.start = start
-        self.end = end
-        self.help = help
+"""What stands for a result of a block that did not run, by its type."""
 
 
 @dataclass
-class World:
-    """What there is to refer to in a file."""
-
-    file: BlocksFile
-    graph: Graph
-    facts: dict[str, str]
-    """What is noted at the start of a run, with the state fields that keep it: made when first asked for."""
-    used: set[str] = field(default_factory=set)
-    """The blocks whose results something reads."""
-    inline: Callable[[BlockNode, Reference, Site], Expr] | None = None
-
-    @property
-    def name(self) -> str:
-        return self.file.name.text if self.file.name else ""
-
-
-@dataclass
-class Site:
-    """A place in the file, and what is known there: which blocks have run, which have succeeded."""
-
-    world: World
-    node: BlockNode | None = None
-    """The block that it belongs to; None for the outputs of the workflow."""
-    needed: tuple[str, ...] = ()
-    """Blocks that are known to have succeeded."""
-    ended: frozenset[str] = frozenset()
-    """Blocks that are known to have run."""
-    reads: dict[str, None] = field(default_factory=dict)
-    """The state fields that expressions here read."""
-
-    @cached_property
-    def _succeeded(self) -> set[str]:
-        return self.world.graph.succeeded_with(self.needed)
-
-    def has_succeeded(self, node: BlockNode) -> bool:
-        return node.name in self.needed or node.name in self._succeeded
-
-    def has_run(self, node: BlockNode) -> bool:
-        return node.name in self.world.graph.always or node.name in self.ended or self.has_succeeded(node)
+class Site(Results):
+    """A place in the file, where references mean something."""
 
     def resolve(self, reference: Reference) -> Expr:
         root, *rest = reference.parts
@@ -139,8 +71,7 @@ class Site:
         root, name, *rest = reference.parts
         declared = (self.world.file.inputs or {}).get(name.name)
         kind = INPUT_TYPES.get(declared.type.text, "any") if declared and declared.type else "any"
-        types = {"string": "str", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
-        found = Expr(_path(root, name), types.get(kind, "any"))
+        found = Expr(_path(root, name), _TYPES.get(kind, "any"))
         return _further(found, rest)
 
     def _metadata(self, part: Part) -> Expr:
@@ -155,8 +86,7 @@ class Site:
                 did_you_mean(part.name, _OF_WORKFLOW),
             )
         field_ = self.world.facts.setdefault(part.name, f"workflow_{part.name}")
-        self.reads[field_] = None
-        return Expr((Piece(f"state.{field_}", part.start, part.end),), "str")
+        return Expr((Piece(f"state.{field_}", part.start, part.end),), "str", reads=frozenset({field_}))
 
     # -- blocks ----------------------------------------------------------------
 
@@ -170,38 +100,34 @@ class Site:
                 name.end,
                 did_you_mean(name.name, self.world.graph.nodes),
             )
+        if node.kind is None:  # Nobody knows what it gives.
+            return Expr((Piece("none", reference.start, reference.end),))
         first, *others = rest
         if first.name == "outputs" and others:
             return self._output(node, name, others[0], others[1:])
         if first.name == "metadata" and others:
-            return self._fact(node, name, others[0])
+            return self.fact(node, name, others[0])
         if first.name == "inputs" and others and self.world.inline is not None:
             return self.world.inline(
                 node, Reference(tuple(others), name.start, reference.parts[-1].end), self
             )
         if first.name in ("outputs", "metadata", "inputs"):
             raise UnresolvedError("WF202", f"`{reference.path}` lacks a name", first.start, first.end)
-        if first.name in _STATES and not others:
-            return self._fact(node, name, first)
+        if first.name in STATES and not others:
+            return self.fact(node, name, first)
         return self._output(node, name, first, others)
-
-    def _field(self, node: BlockNode, at: Part) -> tuple[Piece, ...]:
-        self.reads[node.field] = None
-        self.world.used.add(node.name)
-        return Piece("state.", at.start, at.start), Piece(node.field, at.start, at.end)
 
     def _part(self, node: BlockNode, at: Part, path: str, part: Part, type_: str) -> Expr:
         """Something of a result, or what stands for it where the block did not run."""
-        dot, word = Piece(".", part.start, part.start), Piece(path, part.start, part.end)
-        found = Expr((*self._field(node, at), dot, word), type_)
+        found = self._of(node, at, f".{path}", part.start - 1, part.end, type_)
         return found if self.has_run(node) else piped(found, f"default({_DEFAULTS[type_]})", type_)
 
     def _output(self, node: BlockNode, at: Part, part: Part, rest: list[Part]) -> Expr:
-        if node.kind is None:
-            return Expr((Piece("none", at.start, part.end),))
+        assert node.kind is not None
         declared = (node.block.outputs or {}).get(part.name)
         if declared is not None and node.kind.step == "shell":
-            kind = VALUE_TYPES.get(declared.type.text, "any") if declared.type else "any"
+            kind = VALUE_TYPES.get(declared.type.text) if declared.type else None
+            kind = kind if kind and kind != "json" and declared.setting("required") else "any"
             return self._with_rest(node, at, f"outputs.{part.name}", part, rest, kind)
         output = node.kind.outputs.get(part.name)
         if output is not None:
@@ -209,11 +135,11 @@ class Site:
                 return literal(0, part.start, part.end)
             return self._with_rest(node, at, output.path, part, rest, output.type)
         if part.name == "execution_time_ms":
-            return self._fact(node, at, part)
+            return self.fact(node, at, part)
         if node.kind.is_open:
             return self._of_child(node, at, part, rest)
         if part.name == "success":
-            return self._fact(node, at, Part("succeeded", part.start, part.end))
+            return self.fact(node, at, Part("succeeded", part.start, part.end))
         if part.name == "command_executed" and node.kind.step == "shell" and self.world.inline is not None:
             return self.world.inline(
                 node, Reference((Part("command", part.start, part.end),), at.start, part.end), self
@@ -230,11 +156,8 @@ class Site:
     def _of_child(self, node: BlockNode, at: Part, part: Part, rest: list[Part]) -> Expr:
         """An output of a workflow that was called. Some names are there even where it does not give them."""
         if part.name == "success":
-            return piped(
-                Expr((*self._field(node, at), Piece(".success", part.start, part.end))),
-                "default(true)",
-                "any",
-            )
+            found = self._of(node, at, ".success", part.start, part.end)
+            return piped(found, "default(true)", "any")
         return self._with_rest(node, at, part.name, part, rest, "any")
 
     def _with_rest(
@@ -242,85 +165,9 @@ class Site:
     ) -> Expr:
         if not rest:
             return self._part(node, at, path, part, type_)
-        whole = Expr(
-            (*self._field(node, at), Piece(".", part.start, part.start), Piece(path, part.start, part.end))
-        )
+        whole = self._of(node, at, f".{path}", part.start - 1, part.end)
         found = _further(whole, rest)
         return found if self.has_run(node) else piped(found, "default(none)", "any")
-
-    # -- how a block ended -----------------------------------------------------
-
-    def _is_there(self, node: BlockNode, at: Part) -> Expr:
-        if self.has_run(node):
-            return literal(True, at.start, at.end)
-        return Expr((*self._field(node, at), Piece(" is defined", at.start, at.end)), "bool", COMPARISON)
-
-    def _is_not_there(self, node: BlockNode, at: Part) -> Expr:
-        if self.has_run(node):
-            return literal(False, at.start, at.end)
-        return Expr((*self._field(node, at), Piece(" is not defined", at.start, at.end)), "bool", COMPARISON)
-
-    def succeeded(self, node: BlockNode, at: Part) -> Expr:
-        if self.has_succeeded(node):
-            return literal(True, at.start, at.end)
-        there = self._is_there(node, at)
-        if not node.can_fail:
-            return there
-        return combination("and", [there, self._exit(node, at, "==")])
-
-    def _failed(self, node: BlockNode, at: Part) -> Expr:
-        if self.has_succeeded(node) or not node.can_fail:
-            return literal(False, at.start, at.end)
-        return combination("and", [self._is_there(node, at), self._exit(node, at, "!=")])
-
-    def _exit(self, node: BlockNode, at: Part, word: str) -> Expr:
-        code = Expr((*self._field(node, at), Piece(".exit_code", at.start, at.end)), "int")
-        return comparison(code, word, literal(0, at.start, at.end), at.start, at.end)
-
-    def _fact(self, node: BlockNode, at: Part, part: Part) -> Expr:
-        start, end = part.start, part.end
-
-        def word(value: object) -> Expr:
-            return literal(value, start, end)
-
-        match part.name:
-            case "succeeded":
-                return self.succeeded(node, at)
-            case "failed":
-                return self._failed(node, at)
-            case "skipped":
-                return self._is_not_there(node, at)
-            case "status":
-                return choice(word("completed"), self._is_there(node, at), word("skipped"))
-            case "outcome":
-                return choice(
-                    word("success"),
-                    self.succeeded(node, at),
-                    choice(word("failure"), self._failed(node, at), word("n/a")),
-                )
-            case "message":
-                return choice(word("the command failed"), self._failed(node, at), word(None))
-            case "wave":
-                return word(node.wave)
-            case "execution_order":
-                return word(node.order)
-            case "execution_time_ms":
-                if node.kind and node.kind.step in ("set_state", "call", "prompt"):
-                    return word(0)
-                seconds = Expr((*self._field(node, at), Piece(".duration", start, end)), "float")
-                return Expr(
-                    (Piece("(", start, start), *seconds.pieces, Piece(" | default(0)) * 1000", start, end)),
-                    "float",
-                    3,
-                )
-            case "started_at" | "completed_at":
-                if node.kind and node.kind.step in ("set_state", "call", "prompt"):
-                    return word("")
-                moment = Expr((*self._field(node, at), Piece(f".{part.name}", start, end)), "str")
-                return piped(moment, "default('')", "str")
-        raise UnresolvedError(
-            "WF206", f"a block has no metadata `{part.name}`", start, end, did_you_mean(part.name, _OF_BLOCK)
-        )
 
 
 def _path(root: Part, *parts: Part) -> tuple[Piece, ...]:
@@ -336,4 +183,4 @@ def _further(value: Expr, parts: list[Part]) -> Expr:
     return value
 
 
-__all__ = ["EXECUTION_ID", "START_TIME", "Output", "Site", "UnresolvedError", "World"]
+__all__ = ["EXECUTION_ID", "START_TIME", "Site", "UnresolvedError", "World"]

@@ -34,19 +34,20 @@ class Skipping:
 
     def when(self, node: BlockNode, inside: Site) -> Scalar | None:
         """The `when` of a block's step; None for one that always runs."""
-        needed = self._needed(node, inside)
+        needed = self._needed(node)
         origin = node.block.condition.node if node.block.condition else None
         own = self._condition(node, origin, inside) if origin else None
         parts = [*needed, own] if own else needed
         whole = combination("and", parts) if parts else literal(True, 0, 0)
         if whole.is_constant:
             return None if whole.constant else made(False, origin or node.block.span)
+        inside.reads |= dict.fromkeys(sorted(whole.reads))
         if origin is not None and node.condition is not None:
             return translated(origin, hole(whole))
         wait = next(wait for wait in node.waits if wait.required)
         return made("".join(piece.text for piece in hole(whole)), wait.span)
 
-    def _needed(self, node: BlockNode, inside: Site) -> list[Expr]:
+    def _needed(self, node: BlockNode) -> list[Expr]:
         """That each block which must have succeeded has, less what others of them already show."""
         required = self._graph.required(node)
         found: list[Expr] = []
@@ -54,7 +55,7 @@ class Skipping:
             others = required[:number] + required[number + 1 :]
             if others and name in self._graph.succeeded_with(others):
                 continue
-            site = Site(self._world, node, tuple(required[:number]), reads=inside.reads)
+            site = Site(self._world, node, tuple(required[:number]))
             expression = site.succeeded(self._graph.nodes[name], Part(name, 0, 0))
             if not expression.is_constant:
                 found.append(expression)
@@ -63,7 +64,7 @@ class Skipping:
     def _condition(self, node: BlockNode, origin: Scalar, inside: Site) -> Expr | None:
         if node.condition is None:
             return literal(False, 0, 0) if origin.value is False else None
-        site = Site(self._world, node, inside.needed, reads=inside.reads)
+        site = Site(self._world, node, inside.needed)
 
         def resolve(reference: Reference) -> Expr:
             self._reports.unordered(reference, origin, site)

@@ -36,6 +36,8 @@ class Steps:
         self._world = world
         self._reports = reports
         self._skipping = Skipping(world, reports)
+        self.reads: set[str] = set()
+        """The state fields that any of the steps reads."""
         world.inline = self._inlined
 
     def step(self, node: BlockNode) -> Mapping:
@@ -48,6 +50,7 @@ class Steps:
             entries.append(Entry(made("type", at), made(node.kind.step, block.value_span("type"))))
         if block.description:
             entries.append(Entry(made("description", at), block.description.node))
+        self.reads |= inside.reads.keys()
         if inside.reads:
             names: list[Node] = [made(name, at) for name in inside.reads]
             entries.append(Entry(made("needs_state", at), Sequence(at, names)))

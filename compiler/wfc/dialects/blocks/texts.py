@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 
-from wfc.dialects.blocks.expressions import ATOM, Expr, literal, piped
+from wfc.dialects.blocks.expressions import ATOM, COMPARISON, Expr, all_reads, literal, piped
 from wfc.dialects.blocks.kinds import Mode
 from wfc.dialects.blocks.pieces import Piece, made, translated
 from wfc.dialects.blocks.references import Reference, find_references
@@ -57,7 +57,9 @@ class Texts:
         found: list[tuple[Reference, Expr]] = []
         for reference in find_references(node.text):
             try:
-                found.append((reference, self.site.resolve(reference)))
+                value = self.site.resolve(reference)
+                self.site.reads |= dict.fromkeys(sorted(value.reads))
+                found.append((reference, value))
             except UnresolvedError as error:
                 self._report(error, node)
         return found
@@ -143,4 +145,5 @@ def concatenation(text: str, found: list[tuple[Reference, Expr]], start: int, en
         text_part = part if part.type == "str" else piped(part, "text", "str")
         pieces += [Piece(" ~ ", start, end)] if number else []
         pieces += [Piece(piece.text, start, end) for piece in text_part.within(ATOM)]
-    return Expr(tuple(pieces), "str", 4) if parts else literal("", start, end)
+    reads = all_reads(parts)
+    return Expr(tuple(pieces), "str", COMPARISON, reads=reads) if parts else literal("", start, end)

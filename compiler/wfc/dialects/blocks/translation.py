@@ -38,8 +38,9 @@ def translate(file: BlocksFile, reports: Reports) -> Mapping:
         _side_by_side(wave, made_of, names) if len(wave) > 1 else made_of[wave[0]] for wave in graph.waves
     ]
     steps.append(outputs.step(file, names.free("outputs")))
+    used = outputs.site.reads.keys() | making.reads
     for node, step in made_of.items():
-        if node.name in world.used and node.kind and node.kind.step != "set_state":
+        if node.field in used and node.kind and node.kind.step != "set_state":
             at = node.block.span
             step.entries.append(Entry(made("output_to", at), made(node.field, at)))
     noted = [_note(file, world.facts, names)] if world.facts else []

@@ -1,0 +1,154 @@
+"""What is known of blocks at a place of the file: whether they have run, and how they ended."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from wfc.dialects.blocks.expressions import COMPARISON, Expr, choice, combination, comparison, literal, piped
+from wfc.dialects.blocks.graph import BlockNode, Graph
+from wfc.dialects.blocks.model import BlocksFile
+from wfc.dialects.blocks.pieces import Piece
+from wfc.dialects.blocks.references import Part, Reference
+from wfc.suggest import did_you_mean
+
+if TYPE_CHECKING:
+    from wfc.dialects.blocks.resolving import Site
+
+STATES = ("succeeded", "failed", "skipped", "status", "outcome")
+_FACTS = (*STATES, "wave", "execution_order", "execution_time_ms", "started_at", "completed_at", "message")
+_UNTIMED = ("set_state", "call", "prompt")
+"""Steps of which nobody says when they began and ended."""
+
+
+class UnresolvedError(Exception):
+    """Why a reference means nothing here."""
+
+    def __init__(self, code: str, message: str, start: int, end: int, help: str = "") -> None:
+        super().__init__(message)
+        self.code = code
+        self.message = message
+        self.start = start
+        self.end = end
+        self.help = help
+
+
+@dataclass
+class World:
+    """What there is to refer to in a file."""
+
+    file: BlocksFile
+    graph: Graph
+    facts: dict[str, str]
+    """What is noted at the start of a run, with the state fields that keep it: made when first asked for."""
+    inline: Callable[[BlockNode, Reference, Site], Expr] | None = None
+
+    @property
+    def name(self) -> str:
+        return self.file.name.text if self.file.name else ""
+
+
+@dataclass
+class Results:
+    """A place in the file, and what is known there: which blocks have run, which have succeeded."""
+
+    world: World
+    node: BlockNode | None = None
+    """The block that it belongs to; None for the outputs of the workflow."""
+    needed: tuple[str, ...] = ()
+    """Blocks that are known to have succeeded."""
+    ended: frozenset[str] = frozenset()
+    """Blocks that are known to have run."""
+    reads: dict[str, None] = field(default_factory=dict)
+    """The state fields that expressions here read."""
+
+    @cached_property
+    def _succeeded(self) -> set[str]:
+        return self.world.graph.succeeded_with(self.needed)
+
+    def has_succeeded(self, node: BlockNode) -> bool:
+        return node.name in self.needed or node.name in self._succeeded
+
+    def has_run(self, node: BlockNode) -> bool:
+        graph = self.world.graph
+        in_order = self.node is None or graph.is_upstream(node.name, self.node)
+        return node.name in self.ended or (node.name in graph.always and in_order) or self.has_succeeded(node)
+
+    def _of(self, node: BlockNode, at: Part, path: str, start: int, end: int, type_: str = "any") -> Expr:
+        """A part of a block's result."""
+        root = Piece("state.", max(at.start - len("blocks."), 0), at.start)
+        field_ = Piece(node.field, at.start, at.end)
+        return Expr((root, field_, Piece(path, start, end)), type_, reads=frozenset({node.field}))
+
+    # -- how a block ended -----------------------------------------------------
+
+    def _is_there(self, node: BlockNode, at: Part) -> Expr:
+        if self.has_run(node):
+            return literal(True, at.start, at.end)
+        return replace(self._of(node, at, " is defined", at.start, at.end, "bool"), level=COMPARISON)
+
+    def _is_not_there(self, node: BlockNode, at: Part) -> Expr:
+        if self.has_run(node):
+            return literal(False, at.start, at.end)
+        return replace(self._of(node, at, " is not defined", at.start, at.end, "bool"), level=COMPARISON)
+
+    def succeeded(self, node: BlockNode, at: Part) -> Expr:
+        if self.has_succeeded(node):
+            return literal(True, at.start, at.end)
+        there = self._is_there(node, at)
+        if not node.can_fail:
+            return there
+        return combination("and", [there, self._exit(node, at, "==")])
+
+    def _failed(self, node: BlockNode, at: Part) -> Expr:
+        if self.has_succeeded(node) or not node.can_fail:
+            return literal(False, at.start, at.end)
+        return combination("and", [self._is_there(node, at), self._exit(node, at, "!=")])
+
+    def _exit(self, node: BlockNode, at: Part, word: str) -> Expr:
+        code = self._of(node, at, ".exit_code", at.start, at.end, "int")
+        return comparison(code, word, literal(0, at.start, at.end), at.start, at.end)
+
+    def fact(self, node: BlockNode, at: Part, part: Part) -> Expr:
+        start, end = part.start, part.end
+
+        def word(value: object) -> Expr:
+            return literal(value, start, end)
+
+        match part.name:
+            case "succeeded":
+                return self.succeeded(node, at)
+            case "failed":
+                return self._failed(node, at)
+            case "skipped":
+                return self._is_not_there(node, at)
+            case "status":
+                return choice(word("completed"), self._is_there(node, at), word("skipped"))
+            case "outcome":
+                return choice(
+                    word("success"),
+                    self.succeeded(node, at),
+                    choice(word("failure"), self._failed(node, at), word("n/a")),
+                )
+            case "message":
+                return choice(word("the command failed"), self._failed(node, at), word(None))
+            case "wave":
+                return word(node.wave)
+            case "execution_order":
+                return word(node.order)
+            case "execution_time_ms":
+                if node.kind and node.kind.step in _UNTIMED:
+                    return word(0)
+                seconds = piped(self._of(node, at, ".duration", start, end), "default(0)", "float")
+                product = (*seconds.pieces, Piece(" * 1000", start, end))
+                return replace(seconds, pieces=product, level=COMPARISON)
+            case "started_at" | "completed_at":
+                if node.kind and node.kind.step in _UNTIMED:
+                    return word("")
+                moment = self._of(node, at, f".{part.name}", start, end)
+                return piped(moment, "default('')", "str")
+        raise UnresolvedError(
+            "WF206", f"a block has no metadata `{part.name}`", start, end, did_you_mean(part.name, _FACTS)
+        )

@@ -1,0 +1,156 @@
+"""What workflows of blocks do when they run: each feature of the language, small, with real commands.
+
+`cases/<what>.yaml` is a workflow, `cases/<what>.json` what it gives back.
+"""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.blocks.support import result, run
+from wfc_runtime.errors import RequestError
+
+CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda path: path.stem)
+def test_a_workflow_gives_back(case: Path, tmp_path: Path) -> None:
+    expected = json.loads(case.with_suffix(".json").read_text(encoding="utf-8"))
+    assert result(tmp_path, case.read_text(encoding="utf-8")) == expected
+
+
+INPUTS = """
+inputs:
+  name: {type: str, default: world}
+  count: {type: int, default: 3}
+  loud: {type: bool, default: true}
+"""
+
+
+def workflow(blocks: str, outputs: str, inputs: str = "", name: str = "case") -> str:
+    return f"name: {name}\ndescription: A case.\n{inputs}\nblocks:\n{blocks}\noutputs:\n{outputs}\n"
+
+
+ADDER = workflow(
+    """
+  - {id: add, type: Shell, inputs: {command: "printf $((${inputs.a} + ${inputs.b}))"}}
+""",
+    """
+  sum: ${blocks.add.stdout}
+  ok: ${blocks.add.succeeded}
+  big: {value: "${blocks.add.stdout}", type: int}
+""",
+    """
+inputs:
+  a: {type: int}
+  b: {type: int, default: 1}
+""",
+    "adder",
+)
+
+
+def test_a_child_gets_what_it_is_given_and_gives_back_its_outputs(tmp_path: Path) -> None:
+    parent = workflow(
+        """
+  - {id: one, type: Workflow, inputs: {workflow: adder, inputs: {a: "${inputs.count}", b: 4}}}
+  - id: two
+    type: ExecuteWorkflow
+    inputs: {workflow: adder, inputs: {a: "${blocks.one.outputs.sum}"}}
+    condition: ${blocks.one.outputs.ok} and ${blocks.one.ok} == true
+    depends_on: [one]
+""",
+        """
+  one: ${blocks.one.sum}
+  two: ${blocks.two.outputs.sum}
+  typed: {value: "${blocks.two.big}", type: int}
+  ok: ${blocks.two.succeeded} and ${blocks.two.success}
+  status: ${blocks.two.status} ${blocks.two.outcome}
+""",
+        INPUTS,
+    )
+    expected = {"one": "7", "two": "8", "typed": 8, "ok": True, "status": "completed success"}
+    assert result(tmp_path, parent, ADDER) == expected
+
+
+def test_a_child_that_crashes_fails_its_parent(tmp_path: Path) -> None:
+    child = workflow(
+        "  - {id: read, type: ReadFile, inputs: {path: none.txt}}",
+        "  x: ${blocks.read.content}",
+        "",
+        "reader",
+    )
+    parent = workflow("  - {id: call, type: Workflow, inputs: {workflow: reader}}", "  x: ${blocks.call.x}")
+    reply = run(tmp_path, parent, child)
+    assert reply["status"] == "failed"
+    assert reply["error"]["step_id"] == "call"
+    assert "none.txt" in reply["error"]["message"]
+
+
+def test_an_answer_is_the_response_of_a_prompt(tmp_path: Path) -> None:
+    text = workflow(
+        """
+  - {id: ask, type: Prompt, inputs: {prompt: "Deploy to ${inputs.name}?"}}
+  - id: go
+    type: Shell
+    inputs: {command: echo go}
+    condition: ${blocks.ask.response} == 'yes'
+    depends_on: [ask]
+  - id: stay
+    type: Shell
+    inputs: {command: echo stay}
+    condition: ${blocks.ask.outputs.response} != 'yes'
+    depends_on: [ask]
+""",
+        """
+  answer: ${blocks.ask.response}
+  go: ${blocks.go.succeeded}
+  stay: ${blocks.stay.succeeded}
+""",
+        INPUTS,
+    )
+    assert result(tmp_path, text, answers={"ask": "yes"}) == {"answer": "yes", "go": "true", "stay": "false"}
+
+
+@pytest.mark.parametrize(
+    ("block", "code"),
+    [
+        ("type: ReadFile, inputs: {path: none.txt}", "execution"),
+        ("type: ReadJSONState, inputs: {path: none.json, required: true}", "execution"),
+        ("type: Shell, inputs: {command: sleep 30, timeout: 1}", "timeout"),
+        ("type: Shell, inputs: {command: ls, working_dir: none}", "execution"),
+        ("type: Shell, inputs: {command: ls}, outputs: {x: {type: int, path: none.txt}}", "output_missing"),
+        ('type: RenderTemplate, inputs: {template: "{{ missing }}"}', "execution"),
+    ],
+    ids=["file", "state", "timeout", "folder", "output", "template"],
+)
+def test_a_crashed_block_fails_the_run(block: str, code: str, tmp_path: Path) -> None:
+    reply = run(tmp_path, workflow(f"  - {{id: b, {block}}}", "  ok: ${blocks.b.succeeded}"))
+    assert reply["status"] == "failed"
+    assert (reply["error"]["code"], reply["error"]["step_id"]) == (code, "b")
+
+
+def test_inputs_are_converted_to_what_is_declared(tmp_path: Path) -> None:
+    text = workflow(
+        "  - {id: say, type: Shell, inputs: {command: printf x}}",
+        """
+  n: {value: "${inputs.count}", type: int}
+  b: ${inputs.loud} == false
+  s: ${inputs.name}
+""",
+        INPUTS,
+    )
+    given = {"count": "12", "loud": "false", "name": 5}
+    assert result(tmp_path, text, inputs=given) == {"n": 12, "b": True, "s": "5"}
+
+
+def test_an_input_without_a_default_must_be_given(tmp_path: Path) -> None:
+    text = workflow(
+        '  - {id: say, type: Shell, inputs: {command: "echo ${inputs.who}"}}',
+        "  x: ${blocks.say.stdout}",
+        "inputs:\n  who: {type: str}",
+    )
+    with pytest.raises(RequestError, match="`who` is required"):
+        run(tmp_path, text)
