@@ -94,6 +94,8 @@ class Workflow(Scope):
     mild: frozenset[str] = frozenset()
     """Rules whose errors are warnings in the language that it is written in."""
 
+    silent: frozenset[str] = frozenset()
+    """Rules whose findings mean nothing in that language."""
     advice: Mapping[str, str] = MappingProxyType({})
     """What to do about a finding of a rule, where the language knows another way than the rule."""
 

@@ -49,6 +49,8 @@ class Rule:
 
     def run(self, unit: Unit) -> Iterator[Diagnostic]:
         workflow = unit.workflow
+        if workflow is not None and self.code in workflow.silent:
+            return
         mild = workflow is not None and self.code in workflow.mild
         # A fix changes the text of a template, and here that is not the text of the file.
         surface = workflow is not None and workflow.surface is not None

@@ -26,6 +26,8 @@ from wfc.source import Entry, Mapping, Node, Sequence
 
 MILD = frozenset({"WF002", "WF501", "WF502"})
 """Errors elsewhere that are warnings here: of two keys the last counts, and there is no way to quote a value."""
+SILENT = frozenset({"WF306"})
+"""Every block keeps its result: nobody said that it should, so nobody need read it."""
 
 _BY_ENVIRONMENT = 'hand it over in `env`, and write "$NAME" in the command'
 ADVICE = {
@@ -53,6 +55,7 @@ class BlocksDialect:
         workflow.reported = tuple(reports.all)
         workflow.mild = MILD
         workflow.advice = ADVICE
+        workflow.silent = SILENT
         return workflow
 
     def schema(self) -> dict[str, Any]:
