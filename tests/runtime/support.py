@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import secrets
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tests.support import check, load
 from wfc.diagnostics import Severity
@@ -14,6 +16,10 @@ from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 from wfc_runtime.store.writer import Hook, no_hook
+
+if TYPE_CHECKING:
+    from wfc_runtime.service.temporal.engine import TemporalService
+    from wfc_runtime.service.temporal.worker import WorkerThread
 
 NOON = 1_700_000_000.0
 OK = {"stdout": "fine", "stderr": "", "exit_code": 0}
@@ -39,14 +45,16 @@ def compile_to(folder: Path, *texts: str) -> None:
 
 
 class Clock:
-    def __init__(self) -> None:
+    def __init__(self, passed: Callable[[], None] = lambda: None) -> None:
         self.now = NOON
+        self._passed = passed
 
     def __call__(self) -> float:
         return self.now
 
     def pass_(self, seconds: float) -> None:
         self.now += seconds
+        self._passed()
 
 
 class Box:
@@ -89,6 +97,58 @@ class Box:
         for service in self._open:
             service.close()
         self._open, self._service = [], None
+
+
+class TemporalBox(Box):
+    """The same on a Temporal server: a task queue, a worker and services of its own."""
+
+    def __init__(self, root: Path, address: str) -> None:
+        from wfc_runtime.service.temporal.settings import TemporalSettings
+
+        super().__init__(root)
+        self.clock = Clock(self._go_off)
+        self.settings = TemporalSettings(address=address, task_queue=f"box-{secrets.token_hex(6)}")
+        self._worker: WorkerThread | None = None
+        self._started: list[str] = []
+
+    def modules(self) -> Any:
+        from wfc_runtime.service.temporal.modules import Modules
+
+        return Modules(Registry(self.generated), self.state.parent / "modules")
+
+    def another(self, limits: Limits | None = None, hook: Hook = no_hook, **more: Any) -> Any:
+        from wfc_runtime.service.temporal.engine import TemporalService
+        from wfc_runtime.service.temporal.worker import WorkerThread
+
+        if self._worker is None:
+            self._worker = WorkerThread(self.settings, self.modules())
+        service = TemporalService(self.settings, self.modules(), limits, self.clock, self._new_id, **more)
+        self._open.append(service)
+        return service
+
+    def _new_id(self) -> str:
+        from wfc_runtime.service.ids import new_id
+
+        self._started.append(new_id())
+        return self._started[-1]
+
+    def _go_off(self) -> None:
+        """Every timer that is due goes off, as it does when time passes by itself."""
+        for run in self._started:
+            self._wake(run)
+
+    def _wake(self, run: str) -> None:
+        service: TemporalService = self.service
+        _, children = service._run(service._calls.whole(run))
+        service._run(service._calls.wake(run))
+        for child in children:
+            self._wake(child)
+
+    def close(self) -> None:
+        super().close()
+        if self._worker is not None:
+            self._worker.close()
+            self._worker = None
 
 
 def steps(*lines: str, name: str = "w", head: str = "") -> str:

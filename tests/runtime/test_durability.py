@@ -21,6 +21,13 @@ from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Changes, ConflictError, Store
 
+
+@pytest.fixture
+def box(file_box: Box) -> Box:
+    """All of this is about the file."""
+    return file_box
+
+
 FAMILY = (
     steps(
         "{id: first, type: shell, command: one, output_to: a}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from hashlib import sha256
 
 import pytest
@@ -146,30 +147,28 @@ def test_a_run_can_be_replayed_from_its_history(box: Box) -> None:
 def replayed(box: Box, run: str) -> Snapshot:
     """The snapshot that the recorded events give, worked through from the start."""
     _, machine, _ = box.service.definition(run)
-    row = box.service.store.queries.run(run)
-    assert row is not None
     snapshot: Snapshot | None = None
-    for entry in box.service.store.queries.history(row.key, 0, 1000):
-        data = json.loads(entry.data)
-        at, name, visit = entry.at, f"{run}/{entry.seq}", entry.visit or ""
+    for entry in box.service.history(run)["events"]:
+        at, name = datetime.fromisoformat(entry["at"]).timestamp(), f"{run}/{entry['seq']}"
+        visit = entry.get("step_id", "")
         event: Event
-        match entry.kind:
+        match entry["event"]:
             case "started":
-                event = Start(at=at, id=name, inputs=data["inputs"], scope=data.get("scope", {}))
+                event = Start(at=at, id=name, inputs=entry["inputs"], scope=entry.get("scope", {}))
             case "submitted" | "refused":
-                event = Submit(at=at, id=name, visit=visit, result=data.get("result"))
+                event = Submit(at=at, id=name, visit=visit, result=entry.get("result"))
             case "clock":
                 event = Clock(at=at, id=name)
             case "child_ended":
                 assert snapshot is not None
-                child = snapshot.pending[visit].children[data["index"]]
+                child = snapshot.pending[visit].children[entry["index"]]
                 assert child is not None
                 _, _, ended = box.service.definition(child["run"])
                 event = ChildEnded(
-                    at=at, id=name, visit=visit, index=data["index"], result={"value": ended.result}
+                    at=at, id=name, visit=visit, index=entry["index"], result={"value": ended.result}
                 )
             case _:
-                event = Cancel(at=at, id=name, reason=data["reason"])
+                event = Cancel(at=at, id=name, reason=entry["reason"])
         snapshot = step(machine, snapshot, event).snapshot
     assert snapshot is not None
     return snapshot

@@ -11,6 +11,12 @@ from tests.runtime.support import OK, TWO, Box, children, steps
 from wfc_runtime.service.interface import Service
 
 
+@pytest.fixture
+def box(file_box: Box) -> Box:
+    """All of this is about the file."""
+    return file_box
+
+
 def test_no_call_goes_through_a_whole_table(box: Box) -> None:
     box.compile(TWO, steps("{id: c, type: call, workflow: w, with: {}, output_to: o}", name="caller"))
     service = box.service

@@ -13,6 +13,13 @@ from wfc.emit.header import digest, with_header
 from wfc_runtime.errors import DefinitionError, NotFoundError
 from wfc_runtime.registry import Registry
 
+
+@pytest.fixture
+def box(file_box: Box) -> Box:
+    """All of this is about the file."""
+    return file_box
+
+
 OTHER = steps("{id: a, type: return, value: 1}", name="other-one")
 
 

@@ -18,6 +18,12 @@ from wfc_runtime.store import Store
 from wfc_runtime.store.migrations import MIGRATIONS
 
 
+@pytest.fixture
+def box(file_box: Box) -> Box:
+    """All of this is about the file."""
+    return file_box
+
+
 def mode(path: Path) -> int:
     return stat.S_IMODE(path.stat().st_mode)
 

@@ -14,6 +14,12 @@ from wfc_runtime.store import Changes, ConflictError, HistoryRow, RunRow, Store
 
 
 @pytest.fixture
+def box(file_box: Box) -> Box:
+    """All of this is about the file."""
+    return file_box
+
+
+@pytest.fixture
 def store(tmp_path: Path) -> Store:
     return Store(tmp_path / "state.db")
 

@@ -139,13 +139,32 @@ def test_whoever_asks_about_a_child_moves_its_parent_too(box: Box) -> None:
     assert (status["status"], status["reason"]) == ("cancelled", "its parent failed")
 
 
-def test_looking_while_nothing_is_due_writes_nothing(box: Box) -> None:
+def test_looking_while_nothing_is_due_writes_nothing(file_box: Box) -> None:
     points: list[str] = []
-    box.compile(WAIT)
-    service = box.another(hook=points.append)
+    file_box.compile(WAIT)
+    service = file_box.another(hook=points.append)
     run = service.start("w")["workflow_id"]
     points.clear()
     service.status(run)
     service.next_step(run)
     service.history(run)
     assert points == []
+
+
+def test_a_wait_that_the_clock_has_ended_may_still_be_answered_late(box: Box) -> None:
+    run = box.compile(WAIT).service.start("w")["workflow_id"]
+    box.clock.pass_(31)
+    after = box.service.next_step(run)
+    assert box.service.submit(run, "settle", {"resumed": True}) == after
+    with pytest.raises(RefusedError, match="has not been reached"):
+        box.service.submit(run, "settle@2", {})
+
+
+def test_a_pause_that_the_clock_has_ended_may_still_be_answered_late(box: Box) -> None:
+    text = steps("{id: a, type: shell, command: x, retry: {max_attempts: 2, delay_seconds: 20}}")
+    run = box.compile(text).service.start("w")["workflow_id"]
+    box.service.submit(run, "a", {"error": "no"})
+    box.clock.pass_(20)
+    after = box.service.next_step(run)
+    assert step_ids(after) == ["a@2"]
+    assert box.service.submit(run, "a@retry", {}) == after

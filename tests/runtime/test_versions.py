@@ -42,10 +42,10 @@ def test_two_versions_run_side_by_side(box: Box) -> None:
     assert step_ids(box.service.submit(new, "build", OK)) == ["verify"]
 
 
-def test_a_new_version_with_the_same_body_is_the_same_version(box: Box) -> None:
-    box.compile(TWO).service.start("w")
-    box.compile(TWO + "# a comment\n").service.start("w")
-    with sqlite3.connect(box.state) as connection:
+def test_a_new_version_with_the_same_body_is_the_same_version(file_box: Box) -> None:
+    file_box.compile(TWO).service.start("w")
+    file_box.compile(TWO + "# a comment\n").service.start("w")
+    with sqlite3.connect(file_box.state) as connection:
         assert connection.execute("SELECT count(*) FROM modules").fetchone() == (1,)
     connection.close()
 
@@ -58,56 +58,56 @@ def lose_module(box: Box) -> None:
     connection.close()
 
 
-def test_a_run_whose_version_cannot_be_had_says_how_to_move_or_end_it(box: Box) -> None:
-    run = box.compile(TWO).service.start("w")["workflow_id"]
-    box.compile(LONGER)
-    lose_module(box)
+def test_a_run_whose_version_cannot_be_had_says_how_to_move_or_end_it(file_box: Box) -> None:
+    run = file_box.compile(TWO).service.start("w")["workflow_id"]
+    file_box.compile(LONGER)
+    lose_module(file_box)
     with pytest.raises(DefinitionError) as caught:
-        box.service.submit(run, "build", OK)
+        file_box.service.submit(run, "build", OK)
     assert caught.value.code == "definition_missing"
     assert f"`wfc runs migrate {run}` moves it" in caught.value.hint
     assert f'cancel_workflow(workflow_id="{run}") ends it' in caught.value.hint
 
 
-def test_it_says_which_steps_went_away_when_it_could_not_move_either(box: Box) -> None:
-    service = box.compile(TWO).service
+def test_it_says_which_steps_went_away_when_it_could_not_move_either(file_box: Box) -> None:
+    service = file_box.compile(TWO).service
     run = service.start("w")["workflow_id"]
     service.submit(run, "build", OK)
-    box.compile(CHANGED)
-    lose_module(box)
+    file_box.compile(CHANGED)
+    lose_module(file_box)
     with pytest.raises(DefinitionError) as caught:
-        box.service.status(run)
+        file_box.service.status(run)
     assert "It can't move to the current version, which has no step `test`" in caught.value.hint
 
 
-def test_such_a_run_can_still_be_cancelled_with_its_children(box: Box) -> None:
+def test_such_a_run_can_still_be_cancelled_with_its_children(file_box: Box) -> None:
     caller = steps("{id: c, type: call, workflow: w, with: {}, output_to: o}", name="caller")
-    reply = box.compile(TWO, caller).service.start("caller")
+    reply = file_box.compile(TWO, caller).service.start("caller")
     [child] = children(reply)
     for name in ("w.py", "caller.py"):
-        (box.generated / name).unlink()
-    lose_module(box)
-    assert box.service.cancel(reply["workflow_id"], "lost")["status"] == "cancelled"
-    assert [run["status"] for run in box.service.runs("all")["runs"]] == ["cancelled"]
-    row = box.service.store.queries.run(child)
+        (file_box.generated / name).unlink()
+    lose_module(file_box)
+    assert file_box.service.cancel(reply["workflow_id"], "lost")["status"] == "cancelled"
+    assert [run["status"] for run in file_box.service.runs("all")["runs"]] == ["cancelled"]
+    row = file_box.service.store.queries.run(child)
     assert row is not None
     assert row.status == "cancelled"
 
 
-def test_a_damaged_copy_does_not_matter_while_the_module_itself_is_there(box: Box) -> None:
-    run = box.compile(TWO).service.start("w")["workflow_id"]
-    lose_module(box)
-    assert step_ids(box.service.submit(run, "build", OK)) == ["test"]
+def test_a_damaged_copy_does_not_matter_while_the_module_itself_is_there(file_box: Box) -> None:
+    run = file_box.compile(TWO).service.start("w")["workflow_id"]
+    lose_module(file_box)
+    assert step_ids(file_box.service.submit(run, "build", OK)) == ["test"]
 
 
-def test_a_kept_module_that_was_tampered_with_is_not_loaded(box: Box) -> None:
-    run = box.compile(TWO).service.start("w")["workflow_id"]
-    box.compile(LONGER).close()
-    with sqlite3.connect(box.state) as connection:
+def test_a_kept_module_that_was_tampered_with_is_not_loaded(file_box: Box) -> None:
+    run = file_box.compile(TWO).service.start("w")["workflow_id"]
+    file_box.compile(LONGER).close()
+    with sqlite3.connect(file_box.state) as connection:
         connection.execute("UPDATE modules SET text = replace(text, 'command', 'kommand')")
     connection.close()
     with pytest.raises(DefinitionError, match="has been edited"):
-        box.service.status(run)
+        file_box.service.status(run)
 
 
 def test_a_run_moves_to_the_current_version_when_told_to(box: Box) -> None:

@@ -74,13 +74,7 @@ class Ask(Effect):
         try:
             run.measured = (result, check_plain(result, run.limits.result_bytes, run.limits.nesting))
         except NotPlainError as error:
-            raise RefusedError(
-                "result_unfit",
-                f"the result {error}",
-                "Write what is large to a file and submit its path, or shorten it."
-                if "limit" in str(error)
-                else "Submit plain JSON: text, finite numbers, true, false, null, lists and objects.",
-            ) from None
+            raise unfit(str(error)) from None
         reported = _reported_error(result)
         if reported is not None:
             run.fail(pending.state, reported)
@@ -125,6 +119,17 @@ class Ask(Effect):
             "Raise the step's timeout, or give it a retry.",
         )
         run.fail(run.snapshot.pending[visit].state, error)
+
+
+def unfit(why: str) -> RefusedError:
+    """A result that can't be kept, whatever the step asks for."""
+    return RefusedError(
+        "result_unfit",
+        f"the result {why}",
+        "Write what is large to a file and submit its path, or shorten it."
+        if "limit" in why
+        else "Submit plain JSON: text, finite numbers, true, false, null, lists and objects.",
+    )
 
 
 def _reported_error(result: Json) -> StepError | None:

@@ -7,6 +7,13 @@ import json
 from wfc_runtime.contract import Json
 
 _SHOWN_ITEM = 1_000
+STOPPED = {
+    "running": "its parent no longer waits for it",
+    "completed": "its parent has returned",
+    "failed": "its parent failed",
+    "cancelled": "its parent was cancelled",
+}
+"""Why a child is cancelled, by what became of its parent."""
 
 
 def as_data(tag: str, value: Json) -> str:

@@ -6,10 +6,10 @@ from typing import Any
 
 from wfc_runtime.errors import DefinitionError, WfcError
 from wfc_runtime.machine.chart import Machine
-from wfc_runtime.machine.moving import steps_in_the_way
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of
+from wfc_runtime.service.moving import steps_gone
 from wfc_runtime.service.sqlite.cache import SnapshotCache
 from wfc_runtime.store import Queries, RunRow
 
@@ -60,11 +60,3 @@ def _stranded(registry: Registry, snapshot: Snapshot, row: RunRow, why: str) -> 
         f"can't be used: {why}",
         hint,
     )
-
-
-def steps_gone(current: Module, row: RunRow, snapshot: Snapshot, was: Module | None = None) -> list[str]:
-    """The steps that a run waits in and that the current version does not have, or has as something else."""
-    if row.task is not None and row.task not in current.workflow.tasks:
-        return [visit.partition("@")[0] for visit in snapshot.pending]
-    old = machine_of(was, row.task, row.agent) if was is not None else None
-    return steps_in_the_way(machine_of(current, row.task, row.agent), snapshot, old)

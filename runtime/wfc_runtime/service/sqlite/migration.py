@@ -7,8 +7,9 @@ from collections import Counter
 from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.machine.plain import to_text
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.moving import definition_changed, steps_gone
 from wfc_runtime.service.sqlite.cache import SnapshotCache
-from wfc_runtime.service.sqlite.definitions import pinned_module, steps_gone
+from wfc_runtime.service.sqlite.definitions import pinned_module
 from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
 
 
@@ -28,12 +29,7 @@ def migrate_run(
             found.snapshot = snapshot.to_json(with_state=False)
             _move(changes, current, found, at, actor)
     if gone:
-        raise RefusedError(
-            "definition_changed",
-            f"run {row.id} waits in {', '.join(f'`{name}`' for name in gone)}, which the current version of "
-            f"`{row.workflow}` does not have, or has as something else",
-            "Let the run end with its own version, or cancel it.",
-        )
+        raise definition_changed(row, gone)
     return changes
 
 

@@ -15,16 +15,10 @@ from wfc_runtime.machine.step import NO_REASON, step
 from wfc_runtime.registry import Module
 from wfc_runtime.service.children import begin_child
 from wfc_runtime.service.sqlite.ledger import Active, Ledger
+from wfc_runtime.service.texts import STOPPED
 from wfc_runtime.store import HistoryRow, RunRow
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
-_STOPPED = {
-    "running": "its parent no longer waits for it",
-    "completed": "its parent has returned",
-    "failed": "its parent failed",
-    "cancelled": "its parent was cancelled",
-}
-"""Why a child is cancelled, by what became of its parent."""
 
 
 INTERRUPTED: dict[str, Json] = {
@@ -81,7 +75,7 @@ class Work:
         outcome = step(active.machine, active.snapshot, event, self._limits)
         self.refusal = outcome.refusal
         entry = self.ledger.record(active, event, outcome, visit, more)
-        why = _STOPPED[active.now.status]
+        why = STOPPED[active.now.status]
         self._todo += [partial(self._stop, child_id, why) for child_id in outcome.stopped]
         self._todo += [partial(self._start_child, active, child) for child in outcome.started]
         if active.now.status != "running":
@@ -194,7 +188,7 @@ class Work:
     def _stop_without_module(self, row: RunRow, reason: str) -> None:
         error: dict[str, Json] = {"code": "cancelled", "message": reason or NO_REASON}
         children = self.ledger.close_without_module(row, error)
-        self._todo += [partial(self._stop, child, _STOPPED["cancelled"]) for child in children]
+        self._todo += [partial(self._stop, child, STOPPED["cancelled"]) for child in children]
         self._todo.append(partial(self._tell_parent, row, None, {"error": error}))
 
     def _tell_parent(

@@ -1,0 +1,124 @@
+"""What is said about a run at hand, and about answers to it: the same words on every engine."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from types import MappingProxyType
+from typing import Any, Protocol
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RefusedError
+from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.effects import Delay, Effect
+from wfc_runtime.machine.snapshot import Pending, Snapshot
+from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.registry import Module
+from wfc_runtime.service.history import action_digest, pack_told, same_result, unpack_told
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.replies import Subject, ended_reply, pending_reply, reply_of, shown_pending
+from wfc_runtime.store import HistoryRow, RunRow
+
+_NOBODY: Mapping[str, float] = MappingProxyType({})
+
+
+class AtHand(Protocol):
+    """A run in memory, whichever engine holds it."""
+
+    @property
+    def row(self) -> RunRow: ...
+    @property
+    def module(self) -> Module: ...
+    @property
+    def machine(self) -> type[Machine[Any, Any]]: ...
+    @property
+    def now(self) -> Snapshot: ...
+
+
+def reply_to(run: AtHand, at: float, claimed: Mapping[str, float] = _NOBODY) -> Reply:
+    """What the run is at. What a server has claimed, since when, is nobody else's to do."""
+    return reply_of(subject_of(run), run.machine, run.now, at, claimed)
+
+
+def subject_of(run: AtHand) -> Subject:
+    row = run.row
+    return Subject(row.id, row.agent, row.visit is not None, _place_of_failure(run))
+
+
+def _place_of_failure(run: AtHand) -> str:
+    """The line of the YAML where a run failed."""
+    error = run.now.error
+    if run.now.status != "failed" or not error:
+        return ""
+    name = str(error.get("step_id", "")).partition("@")[0]
+    chart = run.row.task or run.row.workflow
+    states = (state.id for state in run.machine.states_map.values() if state.name == name)
+    return run.module.place_of(chart, next(states, ""))
+
+
+def shown_digest(run: AtHand, step_id: str) -> dict[str, Json]:
+    """What the answer to a pending visit is bound to."""
+    pending = run.now.pending.get(step_id)
+    if pending is None:
+        return {}
+    return {"shown": action_digest(run.machine.steps[pending.state].action(pending), run.now.mask)}
+
+
+def ends_by_asking(pending: Pending | None, at: float) -> bool:
+    """Whether it is a wait that is over: whoever asks ends it, and so does a submit."""
+    return pending is not None and pending.resume_at is not None and pending.resume_at <= at
+
+
+def is_over_wait(run: AtHand, step_id: str) -> bool:
+    """Whether a visit was a wait that time has ended. There is nothing to answer in it, so late is not wrong."""
+    name, _, number = step_id.removesuffix("@retry").partition("@")
+    visit = int(number) if number.isdecimal() else 1
+    for node in structure_of(run.machine).nodes.values():
+        effect = run.machine.steps.get(node.id)
+        is_pause = step_id.endswith("@retry") and any(
+            isinstance(other, Delay) and other.step == node.id for other in run.machine.steps.values()
+        )
+        is_wait = isinstance(effect, Ask) and effect.wait_seconds is not None
+        if node.name == name and (is_pause or is_wait) and visit <= run.now.visits.get(node.id, 0):
+            return step_id not in run.now.pending
+    return False
+
+
+def told_again(run: AtHand, answered: HistoryRow, result: Json) -> Reply | None:
+    """The same answer gets the same reply. Another one comes too late. None: nobody was told what to do then; a
+    server may have done it since."""
+    if not same_result(json.loads(answered.data), f"{run.row.id}/{answered.seq}", result):
+        raise RefusedError(
+            "answered", f"`{answered.visit}` has been answered, with another result; that one stands"
+        )
+    told = _with_secrets(unpack_told(answered.told or b""), run.now)
+    if any(_is_served(run.machine.steps[one.state]) for one in told.values()):
+        return None
+    subject = subject_of(run)
+    return pending_reply(subject, run.machine, told, answered.at) if told else ended_reply(subject, run.now)
+
+
+def _is_served(effect: Effect) -> bool:
+    return isinstance(effect, Ask) and effect.runner == "server"
+
+
+def told_now(run: AtHand) -> bytes:
+    """What is pending, to be kept beside the answer that led to it."""
+    return pack_told(run.now.mask.value(shown_pending(run.now.pending)))
+
+
+def _with_secrets(told: dict[str, Pending], now: Snapshot) -> dict[str, Pending]:
+    """The history keeps no secrets; the action that is still pending has them."""
+    if not now.secrets:
+        return told
+    return {visit: one if one.children else now.pending.get(visit, one) for visit, one in told.items()}
+
+
+def with_way_on(run: AtHand, refused: RefusedError, reply: Reply) -> RefusedError:
+    """A refusal that says what is pending and, as the reply has it, which call answers it."""
+    way = reply["next"]
+    pending = ", ".join(f"`{visit}`" for visit in run.now.pending)
+    waiting = f"Pending: {pending}." if pending else f"The run is {run.now.status}."
+    hint = refused.hint if refused.hint.startswith("Pending") else f"{refused.hint} {waiting}".strip()
+    return RefusedError(refused.code, refused.message, f"{hint} Next: {way}")

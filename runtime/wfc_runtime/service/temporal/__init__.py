@@ -1,0 +1,1 @@
+"""The engine for many machines: runs live on a Temporal cluster, and any number of workers work them."""

@@ -1,0 +1,35 @@
+"""What Temporal's own lists and searches know of a run."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from temporalio.common import (
+    SearchAttributeKey,
+    SearchAttributePair,
+    SearchAttributeUpdate,
+    TypedSearchAttributes,
+)
+
+WORKFLOW = SearchAttributeKey.for_keyword("WfcWorkflow")
+VERSION = SearchAttributeKey.for_keyword("WfcVersion")
+STATUS = SearchAttributeKey.for_keyword("WfcStatus")
+PENDING = SearchAttributeKey.for_keyword_list("WfcPending")
+CHILD = SearchAttributeKey.for_bool("WfcChild")
+KEYS = (WORKFLOW, VERSION, STATUS, PENDING, CHILD)
+
+
+def at_first(workflow: str, version: str, is_child: bool) -> TypedSearchAttributes:
+    return TypedSearchAttributes(
+        [
+            SearchAttributePair(WORKFLOW, workflow),
+            SearchAttributePair(VERSION, version),
+            SearchAttributePair(CHILD, is_child),
+        ]
+    )
+
+
+def since(status: str, pending: list[str]) -> list[SearchAttributeUpdate[Any]]:
+    """What changes from step to step."""
+    shown = "pending_action" if status == "running" and pending else status
+    return [STATUS.value_set(shown), PENDING.value_set(pending)]

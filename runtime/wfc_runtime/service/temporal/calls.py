@@ -1,0 +1,290 @@
+"""The calls of the service, one run at a time: what is asked of whom, and for what to wait."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from functools import partial
+from typing import Any
+
+from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.service import RPCError
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import DefinitionError, NotFoundError, RefusedError, StoreError, WfcError
+from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.registry import Module
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.moving import definition_changed, steps_gone
+from wfc_runtime.service.replies import Subject, cancelled_reply
+from wfc_runtime.service.temporal.connection import translated
+from wfc_runtime.service.temporal.family import cancel_reason, read_cancel_reason
+from wfc_runtime.service.temporal.line import ClosedError, Line, SentAgainError, unknown_run
+from wfc_runtime.service.temporal.modules import Modules
+from wfc_runtime.service.temporal.seed import Answer, Move, Said, Seed
+from wfc_runtime.service.temporal.wire import from_error
+from wfc_runtime.store import RunRow
+
+_SETTLE = 5.0
+"""Seconds that a reply waits for what follows from it elsewhere in the family."""
+_CANCEL = 15.0
+
+
+class Calls:
+    def __init__(self, line: Line, clock: Callable[[], float] | None) -> None:
+        self.line = line
+        self._clock = clock
+
+    def _at(self) -> float | None:
+        """What a simulated clock says, to be passed on."""
+        return self._clock() if self._clock else None
+
+    def _time(self) -> float:
+        return self._clock() if self._clock else time.time()
+
+    # -- asking ----------------------------------------------------------------
+
+    async def look(self, run: str, progress: bool = False, masked: bool = False) -> Reply:
+        said = await self._look(run, progress, masked)
+        if not said.is_quiet or said.unsettled:
+            await self._settle(run)
+            said = await self._look(run, progress, masked)
+        return await self._reply(run, said)
+
+    async def _look(self, run: str, progress: bool = False, masked: bool = False) -> Said:
+        try:
+            said = await self.line.query(run, "look", [self._time(), progress, masked], Said)
+        except WfcError as error:
+            return Said(reply=await self._terminated(run, error))
+        if said.due is not None and said.due <= self._time():
+            # Its timer is about to go off, or no worker was there when it did.
+            await self.wake(run)
+            said = await self.line.query(run, "look", [self._time(), progress, masked], Said)
+        return said
+
+    async def wake(self, run: str) -> None:
+        """Let a run look at the clock."""
+        with suppress(ClosedError):
+            await self.line.update(run, "wake", self._at(), type(None))
+
+    async def _reply(self, run: str, said: Said) -> Reply:
+        if said.error is not None:
+            raise from_error(said.error)
+        if said.large:
+            raise StoreError("reply_size", f"what run {run} waits for is too large for one reply")
+        return said.reply
+
+    async def _terminated(self, run: str, error: WfcError) -> Reply:
+        """A run that somebody ended over its head can't be asked; what is known of it is told."""
+        if isinstance(error, NotFoundError):
+            raise error
+        found = await self.line.describe(run)
+        if found.status != WorkflowExecutionStatus.TERMINATED:
+            raise error
+        reason = ""
+        try:
+            await self.line.client.get_workflow_handle(run).result()
+        except WorkflowFailureError as ended:
+            reason = read_cancel_reason(getattr(ended.cause, "message", ""))[0]
+        return cancelled_reply(Subject(run), reason)
+
+    async def state(self, run: str, fields: Sequence[str] | None) -> Reply:
+        return await self._reply(run, await self.line.query(run, "state", [fields], Said))
+
+    async def whole(self, run: str) -> tuple[Seed, list[str]]:
+        found = await self.line.query(run, "whole", [], dict[str, Any])
+        return Seed(**found["seed"]), found["children"]
+
+    async def history(self, run: str, after: int, limit: int) -> Reply:
+        """From the execution that has the first event wanted, on to the latest."""
+        parts: list[dict[str, Any]] = []
+        execution: str | None = None
+        while True:
+            part = await self.line.query(run, "history", [after, limit], dict[str, Any], execution)
+            parts.append(part)
+            execution = part["previous"]
+            if part["first"] <= after or execution is None:
+                break
+        events = [event for part in reversed(parts) for event in part["events"]][:limit]
+        reply: Reply = {"workflow_id": run, "workflow": parts[0]["workflow"], "events": events}
+        last = events[-1]["seq"] if events else after
+        if last < parts[0]["version"]:
+            reply["next"] = f'get_workflow_history(workflow_id="{run}", after={last})'
+        return reply
+
+    # -- moving ----------------------------------------------------------------
+
+    async def submit(self, run: str, step_id: str, result: Json, actor: str | None, unfit: str) -> Reply:
+        answer = Answer(step_id, result, actor, self._at(), unfit)
+        try:
+            if unfit:
+                return await self._judged(run, answer)
+            said = await self.line.update(run, "submit", answer, Said)
+        except SentAgainError:
+            return await self._judged(run, answer)
+        except ClosedError:
+            return await self._judged(run, answer)
+        except RefusedError as refused:
+            if refused.code != "not_pending":
+                raise
+            return await self._answered_before(run, answer, refused)
+        if said.error is not None:
+            raise from_error(said.error)
+        await self._follow(run, said)
+        if said.unsettled:
+            await self._settle(run)
+            said = await self._look(run)
+        return await self._reply(run, said)
+
+    async def _judged(self, run: str, answer: Answer) -> Reply:
+        said = await self.line.query(run, "judge", [answer], Said)
+        try:
+            return await self._reply(run, said)
+        except RefusedError as refused:
+            return await self._answered_before(run, answer, refused)
+
+    async def _answered_before(self, run: str, answer: Answer, refused: RefusedError) -> Reply:
+        """Earlier executions of the run know the answers that were given to them."""
+        part = await self.line.query(run, "history", [0, 1], dict[str, Any])
+        while refused.code == "not_pending" and part["previous"] is not None and not answer.unfit:
+            execution = part["previous"]
+            try:
+                said = await self.line.query(run, "judge", [answer], Said, execution)
+                part = await self.line.query(run, "history", [0, 1], dict[str, Any], execution)
+            except NotFoundError:
+                break
+            if said.error is None and said.reply:
+                return said.reply
+            if said.error is not None and said.error["code"] == "answered":
+                message = said.error["message"]
+                raise RefusedError("answered", message, refused.hint)
+        raise refused
+
+    async def _follow(self, run: str, said: Said) -> None:
+        """Wait until the parent of a run that has ended has heard of it."""
+        while said.parent is not None:
+            parent = said.parent
+            if not await self._until(partial(self._has_heard, parent, run)):
+                return
+            run = parent
+            try:
+                said = await self.line.query(parent, "look", [self._time(), False], Said)
+            except WfcError:
+                return
+
+    async def _has_heard(self, parent: str, child: str) -> bool:
+        try:
+            return not await self.line.query(parent, "waits_for", [child], bool)
+        except (WfcError, ClosedError):
+            return True
+
+    async def _settle(self, run: str) -> None:
+        """Wait until whatever in a family goes on by itself has come to a stop, and the parents know."""
+        said = Said(is_quiet=False)
+
+        async def is_quiet() -> bool:
+            nonlocal said
+            with suppress(NotFoundError):
+                said = await self.line.query(run, "look", [self._time(), False], Said)
+            return said.is_quiet
+
+        if await self._until(is_quiet):
+            await asyncio.gather(*(self._settle(child) for child in said.unsettled))
+            await self._follow(run, said)
+
+    async def _until(self, condition: Callable[[], Any]) -> bool:
+        end, pause = time.monotonic() + _SETTLE, 0.005
+        while not await condition():
+            if time.monotonic() > end:
+                return False
+            await asyncio.sleep(pause)
+            pause = min(pause * 2, 0.1)
+        return True
+
+    async def cancel(self, run: str, reason: str, actor: str | None) -> Reply:
+        handle = self.line.client.get_workflow_handle(run)
+        found = await self.line.describe(run)
+        if found.workflow_type != "wfc":
+            raise unknown_run(run)
+        if found.status != WorkflowExecutionStatus.RUNNING:
+            return await self._cancelled_already(run)
+        said = cancel_reason(reason, actor)
+        try:
+            await self.line.check_worker()
+            stuck = await self.line.diagnose(run)
+            if isinstance(stuck, DefinitionError):
+                # Nobody has the module: Temporal itself has to end it.
+                await self._terminate(run, said)
+                return cancelled_reply(Subject(run), reason)
+            await handle.cancel(reason=said)
+        except RPCError as error:
+            raise translated(error, self.line.settings) from error
+        try:
+            await asyncio.wait_for(handle.result(), _CANCEL)
+        except WorkflowFailureError:
+            pass
+        except TimeoutError:
+            raise await self.line.diagnose(run) or StoreError(
+                "temporal_slow", f"run {run} has not ended within {_CANCEL:.0f} s", "Ask for its status."
+            ) from None
+        reply = await self.look(run)
+        said_of = await self.line.query(run, "look", [self._time(), False], Said)
+        await self._follow(run, said_of)
+        return reply
+
+    async def _cancelled_already(self, run: str) -> Reply:
+        reply = await self.look(run)
+        if reply["status"] in ("completed", "failed"):
+            raise RefusedError("finished", f"the run is {reply['status']} already: nothing is left to cancel")
+        return reply
+
+    async def _terminate(self, run: str, reason: str) -> None:
+        found = await self.line.describe(run)
+        children = [one.workflow_id for one in found.raw_description.pending_children]
+        await self.line.client.get_workflow_handle(run).terminate(reason=reason)
+        await asyncio.gather(*(self._terminate(child, reason) for child in children))
+
+    # -- other versions --------------------------------------------------------
+
+    async def migrate(self, run: str, modules: Modules, actor: str | None) -> None:
+        root, _ = await self.whole(run)
+        status = Snapshot.from_json(root.snapshot or "").status
+        if status != "running":
+            raise RefusedError("finished", f"run {run} is {status}: there is nothing to move")
+        current = modules.find(root.workflow)
+        family = await self._family(run, root.workflow)
+        gone = [step for seed in family.values() for step in _gone(current, seed, modules)]
+        if gone:
+            raise definition_changed(RunRow(run, root.workflow, root.digest), dict.fromkeys(gone))
+        for member, seed in family.items():
+            if seed.digest != current.digest:
+                await self.line.update(member, "move", Move(current.digest, actor, self._at()), type(None))
+
+    async def _family(self, run: str, workflow: str) -> dict[str, Seed]:
+        """A run and the tasks that work for it: they are of the same module."""
+        found: dict[str, Seed] = {}
+        waiting = [run]
+        while waiting:
+            member = waiting.pop(0)
+            seed, children = await self.whole(member)
+            if seed.workflow == workflow:
+                found[member] = seed
+                waiting += children
+        return found
+
+    async def in_the_way(self, run: str, current: Module, modules: Modules) -> list[str]:
+        """The steps that keep a run from moving to a version."""
+        seed, _ = await self.whole(run)
+        return _gone(current, seed, modules)
+
+
+def _gone(current: Module, seed: Seed, modules: Modules) -> list[str]:
+    if seed.digest == current.digest or seed.snapshot is None:
+        return []
+    row = RunRow("", seed.workflow, seed.digest, task=seed.task, agent=seed.agent)
+    was = None
+    with suppress(DefinitionError):
+        was = modules.of_digest(seed.digest, seed.workflow)
+    return steps_gone(current, row, Snapshot.from_json(seed.snapshot), was)

@@ -1,0 +1,142 @@
+"""The way to the server, and what to say when there is none."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from pathlib import Path
+
+from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
+from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
+from temporalio.api.taskqueue.v1 import TaskQueue
+from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, DescribeTaskQueueRequest
+from temporalio.client import Client
+from temporalio.service import RPCError, RPCStatusCode, TLSConfig
+
+from wfc_runtime.errors import StoreError
+from wfc_runtime.service.temporal.attributes import KEYS
+from wfc_runtime.service.temporal.settings import TemporalSettings
+from wfc_runtime.service.temporal.wire import CONVERTER
+
+_CONNECT = timedelta(seconds=5)
+_RPC = timedelta(seconds=10)
+_TYPE_NAMES = {
+    IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD: "Keyword",
+    IndexedValueType.INDEXED_VALUE_TYPE_KEYWORD_LIST: "KeywordList",
+    IndexedValueType.INDEXED_VALUE_TYPE_BOOL: "Bool",
+}
+
+
+async def connect(settings: TemporalSettings) -> Client:
+    """A client on a server that is there, with a namespace that is there and knows our search attributes."""
+    try:
+        client = await Client.connect(
+            settings.address,
+            namespace=settings.namespace,
+            api_key=settings.api_key,
+            tls=_tls(settings),
+            data_converter=CONVERTER,
+            connect_timeout=_CONNECT,
+        )
+        await _check_namespace(client)
+        await _register(client, settings)
+    except RPCError as error:
+        raise translated(error, settings) from error
+    except (RuntimeError, ValueError, OSError) as error:
+        raise _unreachable(settings, str(error)) from error
+    return client
+
+
+def _tls(settings: TemporalSettings) -> TLSConfig | bool:
+    if not settings.uses_tls:
+        return False
+    return TLSConfig(
+        server_root_ca_cert=_read(settings.tls_ca),
+        client_cert=_read(settings.tls_cert),
+        client_private_key=_read(settings.tls_key),
+        domain=settings.tls_server_name,
+    )
+
+
+def _read(path: str | None) -> bytes | None:
+    if path is None:
+        return None
+    try:
+        return Path(path).read_bytes()
+    except OSError as error:
+        raise StoreError(
+            "temporal_settings", f"the TLS file {path} can't be read: {error.strerror}"
+        ) from error
+
+
+async def _check_namespace(client: Client) -> None:
+    request = DescribeNamespaceRequest(namespace=client.namespace)
+    await client.workflow_service.describe_namespace(request, timeout=_RPC)
+
+
+async def _register(client: Client, settings: TemporalSettings) -> None:
+    known = await client.operator_service.list_search_attributes(
+        ListSearchAttributesRequest(namespace=client.namespace), timeout=_RPC
+    )
+    missing = {
+        key.name: IndexedValueType.ValueType(key.indexed_value_type)
+        for key in KEYS
+        if key.name not in known.custom_attributes
+    }
+    if not missing:
+        return
+    try:
+        request = AddSearchAttributesRequest(namespace=client.namespace, search_attributes=missing)
+        await client.operator_service.add_search_attributes(request, timeout=_RPC)
+    except RPCError as error:
+        # Somebody else may have been quicker.
+        if error.status != RPCStatusCode.ALREADY_EXISTS:
+            flags = " ".join(f"--name {name} --type {_TYPE_NAMES[kind]}" for name, kind in missing.items())
+            raise StoreError(
+                "search_attributes",
+                f"namespace `{settings.namespace}` lacks search attributes, and they can't be added: "
+                f"{error.message}",
+                f"Run: temporal operator search-attribute create --namespace {settings.namespace} {flags}",
+            ) from error
+
+
+def translated(error: RPCError, settings: TemporalSettings) -> StoreError:
+    """What the server or the way to it said, as an error of ours."""
+    said = error.message.splitlines()[0][:300] if error.message else str(error.status)
+    match error.status:
+        case RPCStatusCode.UNAVAILABLE | RPCStatusCode.DEADLINE_EXCEEDED:
+            return _unreachable(settings, said)
+        case RPCStatusCode.NOT_FOUND if "namespace" in said.lower():
+            return StoreError(
+                "namespace_missing",
+                f"the Temporal server at {settings.address} has no namespace `{settings.namespace}`",
+                f"Run: temporal operator namespace create --namespace {settings.namespace}; or set "
+                "WFC_TEMPORAL_NAMESPACE.",
+            )
+        case RPCStatusCode.UNAUTHENTICATED | RPCStatusCode.PERMISSION_DENIED:
+            return StoreError(
+                "temporal_denied",
+                f"the Temporal server at {settings.address} lets us not in: {said}",
+                "Check WFC_TEMPORAL_API_KEY, the TLS settings and the namespace.",
+            )
+    return StoreError("temporal", f"the Temporal server at {settings.address} says: {said}")
+
+
+def _unreachable(settings: TemporalSettings, why: str) -> StoreError:
+    return StoreError(
+        "temporal_unreachable",
+        f"there is no Temporal server at {settings.address}: {why.splitlines()[0][:300]}",
+        "Start one (temporal server start-dev), or set WFC_TEMPORAL_ADDRESS.",
+    )
+
+
+async def pollers(client: Client, settings: TemporalSettings) -> list[tuple[str, float]]:
+    """The workers that ask for work: who, and when they last did."""
+    found = await client.workflow_service.describe_task_queue(
+        DescribeTaskQueueRequest(
+            namespace=client.namespace,
+            task_queue=TaskQueue(name=settings.task_queue),
+            task_queue_type=TaskQueueType.TASK_QUEUE_TYPE_WORKFLOW,
+        ),
+        timeout=_RPC,
+    )
+    return [(one.identity, one.last_access_time.ToMilliseconds() / 1000) for one in found.pollers]

@@ -1,0 +1,230 @@
+"""The service on Temporal. Runs are workflow executions; any worker of the task queue may work any of them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Coroutine, Sequence
+from dataclasses import fields
+from pathlib import Path
+from typing import Any, TypeVar
+
+from temporalio.client import Client
+from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.service import RPCError
+
+from wfc_runtime.contract import Json
+from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.inputs import check_inputs
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.plain import NotPlainError, check_plain
+from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.children import machine_of
+from wfc_runtime.service.ids import check_actor, check_name, check_run_id, check_step_id, new_id
+from wfc_runtime.service.interface import Reply, Service
+from wfc_runtime.service.reading import OPEN, statuses_of
+from wfc_runtime.service.temporal import attributes
+from wfc_runtime.service.temporal.calls import Calls
+from wfc_runtime.service.temporal.connection import connect, translated
+from wfc_runtime.service.temporal.family import NAME, TASK_TIMEOUT, memo_of
+from wfc_runtime.service.temporal.line import Line
+from wfc_runtime.service.temporal.listing import Recent, listed, listing_query
+from wfc_runtime.service.temporal.loop import LoopThread
+from wfc_runtime.service.temporal.modules import Modules
+from wfc_runtime.service.temporal.seed import RENEW_AFTER, Seed
+from wfc_runtime.service.temporal.settings import TemporalSettings
+
+T = TypeVar("T")
+_MOST_LISTED = 500
+
+
+class TemporalService(Service):
+    """One task queue and one folder of modules. Threads may share it; so may any number of processes."""
+
+    def __init__(
+        self,
+        settings: TemporalSettings,
+        modules: Modules,
+        limits: Limits | None = None,
+        clock: Callable[[], float] | None = None,
+        make_id: Callable[[], str] = new_id,
+        renew_after: int = RENEW_AFTER,
+    ) -> None:
+        """With a clock, the runs that are started here go by it instead of the server's time."""
+        self.settings = settings
+        self.modules = modules
+        self.limits = limits or Limits()
+        self._clock = clock
+        self._make_id = make_id
+        self._renew_after = renew_after
+        self._recent = Recent()
+        self._loop = LoopThread()
+        try:
+            self.client: Client = self._loop.run(connect(settings))
+        except BaseException:
+            self._loop.close()
+            raise
+        self._calls = Calls(Line(self.client, settings), clock)
+
+    @classmethod
+    def open(
+        cls, settings: TemporalSettings, kept: Path, generated: Path, limits: Limits | None = None
+    ) -> TemporalService:
+        return cls(settings, Modules(Registry(generated), kept), limits)
+
+    def close(self) -> None:
+        self._loop.close()
+
+    @property
+    def registry(self) -> Registry:
+        return self.modules.registry
+
+    def _run(self, work: Coroutine[Any, Any, T]) -> T:
+        return self._loop.run(work)
+
+    # -- calls that move a run -------------------------------------------------
+
+    def start(self, workflow: str, inputs: Json = None, *, actor: str | None = None) -> Reply:
+        return self.start_module(self.modules.find(check_name(workflow)), inputs, actor=actor)
+
+    def start_module(self, module: Module, inputs: Json = None, *, actor: str | None = None) -> Reply:
+        values = check_inputs(module.workflow.machine, {} if inputs is None else inputs, self.limits)
+        self.modules.keep(module)
+        at = self._clock() if self._clock else None
+        seed = Seed(
+            workflow=module.workflow.name,
+            digest=module.digest,
+            inputs=values,
+            at=at,
+            simulated=at is not None,
+            actor=check_actor(actor),
+            limits=_differing(self.limits),
+            renew_after=self._renew_after,
+        )
+        reply = self._run(self._start(self._make_id(), seed, module.workflow.version))
+        self._recent.note(reply, seed.workflow, at or time.time(), is_start=True)
+        return reply
+
+    async def _start(self, run: str, seed: Seed, version: str) -> Reply:
+        await self._calls.line.check_worker()
+        await self.begin(run, seed, version)
+        return await self._calls.look(run)
+
+    async def begin(self, run: str, seed: Seed, version: str) -> None:
+        """Start an execution; `WorkflowAlreadyStartedError` where there is or was one."""
+        try:
+            await self.client.start_workflow(
+                NAME,
+                seed,
+                id=run,
+                task_queue=self.settings.task_queue,
+                task_timeout=TASK_TIMEOUT,
+                id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
+                id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
+                search_attributes=attributes.at_first(seed.workflow, version, seed.visit is not None),
+                memo={**memo_of(seed), "created": seed.created or seed.at or time.time()},
+            )
+        except RPCError as error:
+            raise translated(error, self.settings) from error
+
+    def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
+        run, step_id = check_run_id(run), check_step_id(step_id)
+        unfit = ""
+        try:
+            check_plain(result, self.limits.result_bytes, self.limits.nesting)
+        except NotPlainError as error:
+            unfit = str(error)
+        reply = self._run(
+            self._calls.submit(run, step_id, None if unfit else result, check_actor(actor), unfit)
+        )
+        self._note(reply)
+        return reply
+
+    def next_step(self, run: str) -> Reply:
+        return self._run(self._calls.look(check_run_id(run)))
+
+    def status(self, run: str, *, masked: bool = False) -> Reply:
+        reply = self._run(self._calls.look(check_run_id(run), progress=True, masked=masked))
+        self._note(reply)
+        return reply
+
+    def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
+        run = check_run_id(run)
+        said = "".join(char if char.isprintable() else " " for char in str(reason))[:500]
+        reply = self._run(self._calls.cancel(run, said, check_actor(actor)))
+        self._note(reply)
+        return reply
+
+    def migrate(self, run: str, *, actor: str | None = None) -> Reply:
+        run = check_run_id(run)
+        self._run(self._calls.migrate(run, self.modules, check_actor(actor)))
+        return self.status(run)
+
+    def _note(self, reply: Reply) -> None:
+        self._recent.note(reply, None, self._clock() if self._clock else time.time())
+
+    # -- calls that only read --------------------------------------------------
+
+    def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
+        return self._run(self._calls.state(check_run_id(run), fields))
+
+    def runs(self, status: str | None = None, *, limit: int = 50, before: str | None = None) -> Reply:
+        statuses = statuses_of(status)
+        count = min(max(int(limit), 1), _MOST_LISTED)
+        earlier = None if before is None else check_run_id(before)
+        rows = self._run(self._listed(statuses, count + 1, earlier))
+        reply: Reply = {"runs": rows[:count]}
+        if len(rows) > count:
+            reply["next"] = (
+                f'list_runs(status="{status or "open"}", before="{rows[count - 1]["workflow_id"]}")'
+            )
+        return reply
+
+    async def _listed(
+        self, statuses: tuple[str, ...], count: int, before: str | None
+    ) -> list[dict[str, Any]]:
+        if before is not None:
+            await self._calls.line.describe(before)
+        query = listing_query(self.settings.task_queue, statuses)
+        found: list[dict[str, Any]] = []
+        try:
+            async for execution in self.client.list_workflows(query):
+                found.append(await listed(execution))
+                passed = 0 if before is None else _place(found, before)
+                if len(found) - passed >= count:
+                    break
+        except RPCError as error:
+            raise translated(error, self.settings) from error
+        merged = self._recent.merged(found, statuses)
+        return merged[0 if before is None else _place(merged, before) :][:count]
+
+    def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
+        count = min(max(int(limit), 1), _MOST_LISTED)
+        return self._run(self._calls.history(check_run_id(run), int(after), count))
+
+    def definition(self, run: str) -> tuple[Module, type[Machine[Any, Any]], Snapshot]:
+        seed, _ = self._run(self._calls.whole(check_run_id(run)))
+        module = self.modules.of_digest(seed.digest, seed.workflow)
+        assert seed.snapshot is not None
+        return module, machine_of(module, seed.task, seed.agent), Snapshot.from_json(seed.snapshot)
+
+    def stranded(self, workflow: str) -> dict[str, list[str]]:
+        return self._run(self._stranded(self.modules.find(check_name(workflow))))
+
+    async def _stranded(self, current: Module) -> dict[str, list[str]]:
+        query = listing_query(self.settings.task_queue, OPEN, current.workflow.name)
+        runs = [execution.id async for execution in self.client.list_workflows(query)]
+        found = await asyncio.gather(*(self._calls.in_the_way(run, current, self.modules) for run in runs))
+        return {run: steps for run, steps in zip(runs, found, strict=True) if steps}
+
+
+def _place(rows: list[dict[str, Any]], run: str) -> int:
+    """How many rows there are up to and with a run."""
+    return next((index + 1 for index, row in enumerate(rows) if row["workflow_id"] == run), len(rows))
+
+
+def _differing(limits: Limits) -> dict[str, Any]:
+    usual = Limits()
+    names = [one.name for one in fields(Limits) if one.name != "expressions"]
+    return {name: getattr(limits, name) for name in names if getattr(limits, name) != getattr(usual, name)}

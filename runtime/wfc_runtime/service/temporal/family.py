@@ -1,0 +1,292 @@
+"""The children of a run, as child workflows: born, watched, stopped, and handed over to the next execution."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Any
+
+from temporalio import workflow
+from temporalio.common import RetryPolicy
+from temporalio.exceptions import ApplicationError, ChildWorkflowError, FailureError, TemporalError
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import StepError, WfcError
+from wfc_runtime.machine.events import Child, Outcome, Start
+from wfc_runtime.machine.step import step
+from wfc_runtime.registry import Module
+from wfc_runtime.service.children import begin_child
+from wfc_runtime.service.temporal import attributes
+from wfc_runtime.service.temporal.host import Host
+from wfc_runtime.service.temporal.modules import Modules
+from wfc_runtime.service.temporal.seed import Ended, Seed
+from wfc_runtime.service.texts import STOPPED
+
+NAME = "wfc"
+"""The one workflow type."""
+FIND = "wfc_find"
+"""The local activity that looks up the current version of a workflow."""
+TASK_TIMEOUT = timedelta(seconds=10)
+"""How long a run waits for a worker that died while working it."""
+_FIND_TIMEOUT = timedelta(seconds=60)
+_STOP_SECONDS = 5
+
+
+@dataclass(frozen=True)
+class _Birth:
+    child: Child
+    module: Module
+    inputs: dict[str, Json]
+    secrets: list[str]
+    at: float
+
+
+class Family:
+    """All that a run does about its children.
+
+    What an event asks for is put on lists in the same breath; `tend` then does what takes time. A child that
+    needs nobody has no workflow of its own: it is worked through here and has ended at once.
+    """
+
+    def __init__(
+        self, host: Host, modules: Modules, now: Callable[[], float], changed: Callable[[], None]
+    ) -> None:
+        self._host = host
+        self._modules = modules
+        self._now = now
+        self._changed = changed
+        self._todo: deque[Child] = deque()
+        self._births: list[_Birth] = []
+        self._calls: list[Child] = []
+        self._stops: list[tuple[str, str]] = []
+        self._busy = 0
+        self._watched: dict[str, asyncio.Task[None]] = {}
+        self._handed_over: set[str] = set()
+        self.unsettled: set[str] = set()
+        """Children that may yet end without anybody's help."""
+
+    # -- at once ---------------------------------------------------------------
+
+    def follow(self, outcome: Outcome | None) -> None:
+        """Do what an event asks for."""
+        if outcome is None:
+            return
+        self._note(outcome)
+        while self._todo:
+            child = self._todo.popleft()
+            if self._host.place_of(child.id) is None:
+                continue
+            if child.workflow is None:
+                self._conceive(child, self._host.module)
+            else:
+                self._calls.append(child)
+        self._changed()
+
+    def hear(self, child: str, result: dict[str, Json], secrets: Iterable[str] = ()) -> None:
+        """A child has ended."""
+        self._watched.pop(child, None)
+        self.unsettled.discard(child)
+        self.follow(self._host.child_ended(child, result, secrets, self._now()))
+
+    def _note(self, outcome: Outcome) -> None:
+        self._todo += outcome.started
+        why = STOPPED[self._host.now.status]
+        self._stops += [(child, why) for child in outcome.stopped]
+
+    def _conceive(self, child: Child, module: Module) -> None:
+        host = self._host
+        try:
+            if host.row.depth >= host.limits.depth:
+                raise StepError("depth", f"runs would be nested more than {host.limits.depth} deep")
+            beginning = begin_child(module, child, host.limits)
+        except (StepError, WfcError) as error:
+            record = StepError(error.code, error.message, error.hint).record(child.visit)
+            self._end_unborn(child, {"error": record})
+            return
+        at = self._now()
+        secrets = [*host.now.secrets, *beginning.secrets]
+        start = Start(
+            at=at,
+            id=f"{child.id}/1",
+            inputs=beginning.inputs,
+            scope=child.scope,
+            secrets=tuple(secrets),
+        )
+        first = step(beginning.machine, None, start, host.limits)
+        match first.snapshot.status:
+            case "running":
+                self._births.append(_Birth(child, module, beginning.inputs, secrets, at))
+                if first.started:
+                    self.unsettled.add(child.id)
+            case "completed":
+                self._end_unborn(child, {"value": first.snapshot.result}, first.secrets)
+            case _:
+                self._end_unborn(child, {"error": first.snapshot.error}, first.secrets)
+
+    def _end_unborn(self, child: Child, result: dict[str, Json], secrets: Iterable[str] = ()) -> None:
+        outcome = self._host.child_ended(child.id, result, secrets, self._now())
+        if outcome is not None:
+            # Not `follow`: a foreach over thousands of items must not go ever deeper.
+            self._note(outcome)
+
+    # -- in time ---------------------------------------------------------------
+
+    @property
+    def is_quiet(self) -> bool:
+        """Whether all that was asked for is done."""
+        return not (self._births or self._calls or self._stops or self._busy)
+
+    async def tend(self) -> None:
+        """For as long as the run lasts."""
+        while True:
+            await workflow.wait_condition(lambda: bool(self._births or self._calls or self._stops))
+            calls, self._calls = self._calls, []
+            births, self._births = self._births, []
+            stops, self._stops = self._stops, []
+            self._busy += 1
+            try:
+                await asyncio.gather(
+                    *(self._call(child) for child in calls),
+                    *(self._bear(birth) for birth in births),
+                    *(self._stop(child, why) for child, why in stops),
+                )
+            finally:
+                self._busy -= 1
+
+    async def _call(self, child: Child) -> None:
+        # What is current differs from one moment and one worker to the next: the answer has to be recorded.
+        found = await workflow.execute_local_activity(
+            FIND,
+            child.workflow,
+            result_type=dict[str, Any],
+            start_to_close_timeout=_FIND_TIMEOUT,
+            retry_policy=RetryPolicy(maximum_attempts=3),
+        )
+        if self._host.place_of(child.id) is None:
+            return
+        if "error" in found:
+            self.hear(child.id, {"error": {**found["error"], "step_id": child.visit}})
+            return
+        assert child.workflow is not None
+        self._conceive(child, self._modules.of_digest(found["digest"], child.workflow))
+        self._drain()
+
+    def _drain(self) -> None:
+        """What an end outside of `follow` has put on the list."""
+        self.follow(Outcome(self._host.now))
+
+    async def _bear(self, birth: _Birth) -> None:
+        child, name = birth.child.id, birth.module.workflow
+        if self._host.place_of(child) is None:
+            return
+        seed = self._seed(birth)
+        handle = await workflow.start_child_workflow(
+            NAME,
+            seed,
+            id=child,
+            task_timeout=TASK_TIMEOUT,
+            # Children outlive an execution that goes on in a fresh one; what ends for good stops them itself.
+            parent_close_policy=workflow.ParentClosePolicy.ABANDON,
+            cancellation_type=workflow.ChildWorkflowCancellationType.ABANDON,
+            search_attributes=attributes.at_first(name.name, name.version, True),
+            memo=memo_of(seed),
+        )
+        self._watched[child] = asyncio.create_task(self._watch(child, handle))
+        if self._host.place_of(child) is None:
+            self._stops.append((child, STOPPED[self._host.now.status]))
+
+    def _seed(self, birth: _Birth) -> Seed:
+        host, child = self._host, birth.child
+        return Seed(
+            workflow=birth.module.workflow.name,
+            digest=birth.module.digest,
+            inputs=birth.inputs,
+            scope=child.scope,
+            secrets=birth.secrets,
+            at=birth.at,
+            simulated=host.seed.simulated,
+            actor=host.entries[-1].actor if host.entries else None,
+            task=child.task,
+            agent=child.agent,
+            parent=host.row.id,
+            visit=child.visit,
+            position=child.index,
+            depth=host.row.depth + 1,
+            limits=host.seed.limits,
+            renew_after=host.seed.renew_after,
+            created=birth.at,
+        )
+
+    async def _watch(self, child: str, handle: workflow.ChildWorkflowHandle[Any, Any]) -> None:
+        try:
+            ended = Ended(**await handle)
+        except ChildWorkflowError as error:
+            ended = _failed(child, error)
+        self.hear(child, ended.result, ended.secrets)
+
+    async def _stop(self, child: str, why: str) -> None:
+        await _if_still_there(
+            workflow.get_external_workflow_handle(child).cancel(reason=cancel_reason(why, None, True))
+        )
+        watcher = self._watched.get(child)
+        if watcher is not None:
+            # Whoever is told that the run has gone on should find the child stopped.
+            await asyncio.wait([watcher], timeout=_STOP_SECONDS)
+
+    # -- over to the next execution --------------------------------------------
+
+    @property
+    def is_handed_over(self) -> bool:
+        return self._watched.keys() <= self._handed_over
+
+    async def hand_over(self) -> None:
+        """Ask the children at work to tell the next execution: what they end with no longer comes by itself."""
+        await asyncio.gather(*(self._ask_to_tell(child) for child in list(self._watched)))
+
+    async def _ask_to_tell(self, child: str) -> None:
+        watcher = self._watched[child]
+        if await _if_still_there(workflow.get_external_workflow_handle(child).signal("tell_parent")):
+            self._handed_over.add(child)
+        else:
+            # It has ended: word of that is on its way.
+            await asyncio.wait([watcher])
+
+
+async def _if_still_there(request: Any) -> bool:
+    try:
+        await request
+    except TemporalError:
+        return False
+    return True
+
+
+def _failed(child: str, error: ChildWorkflowError) -> Ended:
+    """How a child failed, as its own reply has it."""
+    cause = error.cause
+    if isinstance(cause, ApplicationError) and cause.details:
+        return Ended(**cause.details[0])
+    said = cause.message if isinstance(cause, FailureError) else str(cause or error)
+    return Ended(child, {"error": {"code": "cancelled", "message": said}})
+
+
+def cancel_reason(reason: str, actor: str | None, by_parent: bool = False) -> str:
+    """A reason with who gave it, in the one text that Temporal has room for."""
+    return json.dumps({"reason": reason, "actor": actor, "by_parent": by_parent})
+
+
+def read_cancel_reason(text: str | None) -> tuple[str, str | None, bool]:
+    """Also as it is typed into Temporal's own tools. From workflow to workflow, Temporal puts words before it."""
+    try:
+        data = json.loads((text or "").rpartition(" with reason: ")[2])
+        return str(data["reason"]), data["actor"], bool(data["by_parent"])
+    except (ValueError, TypeError, KeyError):
+        return text or "", None, False
+
+
+def memo_of(seed: Seed) -> dict[str, Any]:
+    """What lists show of a run."""
+    return {"workflow": seed.workflow, "task": seed.task, "digest": seed.digest, "created": seed.created}

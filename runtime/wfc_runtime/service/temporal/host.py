@@ -1,0 +1,268 @@
+"""One run in the memory of a worker. Pure: whoever replays the same calls gets the same run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from math import inf
+from types import MappingProxyType
+from typing import Any
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RefusedError
+from wfc_runtime.machine.ask import unfit
+from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.plain import size_of, to_text
+from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.step import step
+from wfc_runtime.registry import Module
+from wfc_runtime.service.answers import (
+    ends_by_asking,
+    is_over_wait,
+    reply_to,
+    shown_digest,
+    told_again,
+    told_now,
+    with_way_on,
+)
+from wfc_runtime.service.children import machine_of
+from wfc_runtime.service.cover import Cover
+from wfc_runtime.service.history import event_data, event_kind
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.temporal.seed import Answer, Seed
+from wfc_runtime.store import HistoryRow, RunRow
+
+_NOTHING: Mapping[str, Json] = MappingProxyType({})
+_PENDING_SHOWN = 10
+MOST_BYTES = 1_500_000
+"""A run as a whole, when it is handed on: Temporal takes 2 MB, and nothing above."""
+
+
+@dataclass(slots=True)
+class Accepted:
+    """What a submit brings about."""
+
+    reply: Reply | None
+    refusal: RefusedError | None
+    outcomes: list[Outcome]
+
+
+class Host:
+    """A machine, where it stands, and what has happened to it since this execution began."""
+
+    def __init__(self, run_id: str, seed: Seed, module: Module, at: float) -> None:
+        self.seed = seed
+        self.limits = deterministic(seed.run_limits)
+        self.module = module
+        self.row = RunRow(
+            id=run_id,
+            workflow=seed.workflow,
+            digest=module.digest,
+            depth=seed.depth,
+            visit=seed.visit,
+            position=seed.position,
+            task=seed.task,
+            agent=seed.agent,
+            version=seed.version,
+            created=seed.created or at,
+            updated=seed.updated or at,
+        )
+        self.machine: type[Machine[Any, Any]] = machine_of(module, seed.task, seed.agent)
+        self.snapshot = None if seed.snapshot is None else Snapshot.from_json(seed.snapshot)
+        self.secrets: tuple[str, ...] = tuple(self.snapshot.secrets) if self.snapshot else ()
+        """What the run knew to be secrets when it last moved; one that has ended forgets them."""
+        self.first = seed.version
+        """The number of events that earlier executions have."""
+        self.entries: list[HistoryRow] = []
+        self.answers: dict[str, HistoryRow] = {}
+
+    @property
+    def now(self) -> Snapshot:
+        assert self.snapshot is not None
+        return self.snapshot
+
+    @property
+    def next_event_id(self) -> str:
+        return f"{self.row.id}/{self.row.version + 1}"
+
+    @property
+    def is_over(self) -> bool:
+        return self.now.status != "running"
+
+    @property
+    def pending_names(self) -> list[str]:
+        return list(self.now.pending)[:_PENDING_SHOWN]
+
+    # -- events ----------------------------------------------------------------
+
+    def begin(self, at: float) -> Outcome | None:
+        """Start a new run; one that was handed on is where it was."""
+        if self.snapshot is None:
+            more = {"version": self.module.workflow.version, "module": self.module.digest}
+            event = Start(
+                at=at,
+                id=self.next_event_id,
+                inputs=self.seed.inputs,
+                scope=self.seed.scope,
+                secrets=tuple(self.seed.secrets),
+            )
+            return self.apply(event, more=_NOTHING if self.row.visit else more, actor=self.seed.actor)
+        if self.seed.moved is not None:
+            self._enter(at, "moved", to_text(self.seed.moved), None, self.seed.actor)
+        return None
+
+    def apply(
+        self,
+        event: Event,
+        visit: str | None = None,
+        more: Mapping[str, Json] = _NOTHING,
+        actor: str | None = None,
+    ) -> Outcome:
+        outcome = step(self.machine, self.snapshot, event, self.limits)
+        cover = Cover(self.machine, self.snapshot, outcome)
+        self.snapshot, self.secrets = outcome.snapshot, outcome.secrets
+        said = None if isinstance(event, Clock) else actor
+        data = event_data(event, outcome, more, cover)
+        self._enter(event.at, event_kind(event, outcome), data, visit, said)
+        return outcome
+
+    def clock(self, at: float) -> Outcome | None:
+        """Work through what is due."""
+        due = self.now.due
+        if self.is_over or due is None or due > at:
+            return None
+        return self.apply(Clock(at=at, id=self.next_event_id))
+
+    def cancel(self, reason: str, actor: str | None, at: float) -> Outcome:
+        return self.apply(Cancel(at=at, id=self.next_event_id, reason=reason), actor=actor)
+
+    def child_ended(
+        self, child: str, result: dict[str, Json], secrets: Iterable[str], at: float
+    ) -> Outcome | None:
+        """A child of some visit has ended. None: nobody waits for it."""
+        place = self.place_of(child)
+        if self.is_over or place is None:
+            return None
+        visit, index = place
+        event = ChildEnded(
+            at=at,
+            id=self.next_event_id,
+            visit=visit,
+            index=index,
+            result=result,
+            secrets=tuple(secrets),
+        )
+        return self.apply(event, visit)
+
+    def place_of(self, child: str) -> tuple[str, int] | None:
+        """The visit and the index that a child at work belongs to."""
+        for visit, pending in self.now.pending.items():
+            for index, one in enumerate(pending.children):
+                if one == {"run": child}:
+                    return visit, index
+        return None
+
+    @property
+    def at_work(self) -> list[str]:
+        """The children that the run waits for."""
+        found = [one for pending in self.now.pending.values() for one in pending.children]
+        return [str(one["run"]) for one in found if one is not None and "run" in one]
+
+    def move(self, module: Module, actor: str | None, at: float) -> None:
+        """Go on with another version."""
+        data = {"from": self.row.digest, "to": module.digest, "version": module.workflow.version}
+        self.module = module
+        self.machine = machine_of(module, self.row.task, self.row.agent)
+        self.row.digest = module.digest
+        self._enter(at, "migrated", to_text(data), None, actor)
+
+    # -- answers ---------------------------------------------------------------
+
+    def submit(self, answer: Answer, at: float) -> Accepted:
+        """Take an answer. Whoever gets a `RefusedError` has to forget this copy of the run."""
+        step_id = answer.step_id
+        known = self.answers.get(step_id)
+        try:
+            if known is not None and step_id not in self.now.pending and not answer.unfit:
+                return Accepted(told_again(self, known, answer.result) or reply_to(self, at), None, [])
+            return self._take(answer, at)
+        except RefusedError as refused:
+            if refused.code == "not_pending" and is_over_wait(self, step_id):
+                return Accepted(reply_to(self, at), None, [])
+            raise with_way_on(self, refused, reply_to(self, at)) from None
+
+    def _take(self, answer: Answer, at: float) -> Accepted:
+        step_id, outcomes = answer.step_id, []
+        if not ends_by_asking(self.now.pending.get(step_id), at):
+            due = self.clock(at)
+            outcomes += [due] if due is not None else []
+        event = Submit(at=at, id=self.next_event_id, visit=step_id, result=answer.result)
+        outcome = self.apply(event, step_id, shown_digest(self, step_id), answer.actor)
+        if answer.unfit:
+            raise unfit(answer.unfit)
+        if outcome.refusal is not None:
+            return Accepted(
+                None, with_way_on(self, outcome.refusal, reply_to(self, at)), [*outcomes, outcome]
+            )
+        self._check_weight()
+        return Accepted(None, None, [*outcomes, outcome])
+
+    @property
+    def weight(self) -> int:
+        """About how many bytes the run is."""
+        return self.now.size + sum(size_of(one.to_data()) for one in self.now.pending.values())
+
+    def _check_weight(self) -> None:
+        if self.weight > MOST_BYTES:
+            raise RefusedError(
+                "run_size",
+                f"the run would hold {self.weight:,} bytes; on Temporal the limit is {MOST_BYTES:,}",
+                "Pass large texts by reference: the path of a file instead of its content.",
+            )
+
+    def told(self, entry: HistoryRow) -> None:
+        """Remember what is pending now as the reply to an answer."""
+        entry.told = told_now(self)
+
+    def trial(self) -> Host:
+        """A copy to try something on."""
+        other = object.__new__(Host)
+        other.__dict__.update(self.__dict__)
+        other.row = replace(self.row)
+        other.entries, other.answers = [], dict(self.answers)
+        return other
+
+    # -- handing on ------------------------------------------------------------
+
+    def to_seed(self) -> Seed:
+        """The run as it stands, for whoever goes on with it."""
+        return replace(
+            self.seed,
+            digest=self.row.digest,
+            inputs={},
+            scope={},
+            secrets=[],
+            at=self.row.updated,
+            snapshot=self.now.to_json(),
+            version=self.row.version,
+            created=self.row.created,
+            updated=self.row.updated,
+            moved=None,
+        )
+
+    def _enter(self, at: float, kind: str, data: str, visit: str | None, actor: str | None) -> None:
+        row, now = self.row, self.now
+        row.version += 1
+        row.status, row.due, row.updated = now.status, now.due, at
+        row.pending = " ".join(self.pending_names)
+        entry = HistoryRow(row.version, at, kind, data, visit, actor)
+        self.entries.append(entry)
+        if kind == "submitted" and visit is not None:
+            self.answers[visit] = entry
+
+
+def deterministic(limits: Limits) -> Limits:
+    """Without the one limit that is measured by a clock: a replay on a slower machine must not end elsewhere."""
+    return replace(limits, expressions=replace(limits.expressions, seconds=inf))

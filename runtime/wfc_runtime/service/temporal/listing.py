@@ -1,0 +1,108 @@
+"""Runs as lists show them. Temporal's lists lag behind by a moment: what this process has just done is put in."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from datetime import datetime
+from threading import Lock
+from typing import Any
+
+from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
+
+from wfc_runtime.service.history import timestamp
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.temporal import attributes
+from wfc_runtime.service.temporal.family import NAME
+
+_FRESH = 10.0
+"""Seconds for which what we know counts more than what the list says."""
+_MOST = 1_000
+_STATUSES = {
+    "running": "ExecutionStatus = 'Running'",
+    "completed": "ExecutionStatus = 'Completed'",
+    "failed": "ExecutionStatus IN ('Failed', 'TimedOut')",
+    "cancelled": "ExecutionStatus IN ('Canceled', 'Terminated')",
+}
+_ENDED = {
+    WorkflowExecutionStatus.COMPLETED: "completed",
+    WorkflowExecutionStatus.FAILED: "failed",
+    WorkflowExecutionStatus.TIMED_OUT: "failed",
+    WorkflowExecutionStatus.CANCELED: "cancelled",
+    WorkflowExecutionStatus.TERMINATED: "cancelled",
+}
+
+
+def listing_query(task_queue: str, statuses: tuple[str, ...], workflow: str | None = None) -> str:
+    """Of the project's own runs, those with one of these statuses. Without a name: those nobody started."""
+    parts = [f"WorkflowType = '{NAME}'", f"TaskQueue = '{task_queue}'"]
+    parts.append("(" + " OR ".join(_STATUSES[status] for status in statuses) + ")")
+    parts.append(
+        f"{attributes.CHILD.name} = false"
+        if workflow is None
+        else f"{attributes.WORKFLOW.name} = '{workflow}'"
+    )
+    return " AND ".join(parts)
+
+
+async def listed(execution: WorkflowExecution) -> dict[str, Any]:
+    memo = await execution.memo()
+    found = execution.typed_search_attributes
+    status = _ENDED.get(execution.status or WorkflowExecutionStatus.RUNNING, "pending_action")
+    row = {
+        "workflow_id": execution.id,
+        "workflow": memo.get("workflow", ""),
+        "status": status,
+        "started": timestamp(memo.get("created") or _seconds(execution.start_time)),
+        "updated": timestamp(_seconds(execution.close_time or execution.start_time)),
+    }
+    pending = found.get(attributes.PENDING)
+    return {**row, "pending": list(pending)} if pending and status == "pending_action" else row
+
+
+def _seconds(at: datetime) -> float:
+    return at.timestamp()
+
+
+class Recent:
+    """Runs that this process has started or moved a moment ago."""
+
+    def __init__(self) -> None:
+        self._rows: OrderedDict[str, tuple[float, dict[str, Any]]] = OrderedDict()
+        self._lock = Lock()
+
+    def note(self, reply: Reply, workflow: str | None, at: float, is_start: bool = False) -> None:
+        """A reply about a run that is nobody's child."""
+        run = reply["workflow_id"]
+        with self._lock:
+            known = self._rows.get(run)
+            row = dict(known[1]) if known else {"workflow_id": run, "workflow": workflow}
+            if known is None and not is_start:
+                # Only what is known whole can be shown.
+                return
+            row.update(status=reply["status"], updated=timestamp(at))
+            row.setdefault("started", timestamp(at))
+            row.pop("pending", None)
+            actions = reply.get("actions") or ([reply["action"]] if "action" in reply else [])
+            if actions:
+                row["pending"] = [action["step_id"] for action in actions]
+            order = ("workflow_id", "workflow", "status", "started", "updated", "pending")
+            self._rows[run] = (time.monotonic(), {key: row[key] for key in order if key in row})
+            while len(self._rows) > _MOST:
+                self._rows.popitem(last=False)
+
+    def merged(self, rows: list[dict[str, Any]], statuses: tuple[str, ...]) -> list[dict[str, Any]]:
+        """A list with what is newer than it, the newest first."""
+        with self._lock:
+            oldest = time.monotonic() - _FRESH
+            fresh = {run: row for run, (at, row) in self._rows.items() if at >= oldest}
+        order = {run: place for place, run in enumerate(fresh)}
+        found = {row["workflow_id"]: row for row in rows} | fresh
+        wanted = [row for row in found.values() if _status_of(row) in statuses]
+        return sorted(
+            wanted, key=lambda row: (row["started"], order.get(row["workflow_id"], -1)), reverse=True
+        )
+
+
+def _status_of(row: dict[str, Any]) -> str:
+    return "running" if row["status"] == "pending_action" else str(row["status"])

@@ -1,0 +1,95 @@
+"""The modules that a worker has: those of the project's folder, and every earlier version that it has seen.
+
+Code is never taken from the server, only from files whose digest holds. A version is kept in a folder when it is
+first used, so that a run goes on with its own after `wfc compile` has changed it.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from threading import Lock
+
+from wfc_runtime.errors import DefinitionError, WfcError
+from wfc_runtime.registry import Module, Registry
+
+log = logging.getLogger("wfc.worker")
+
+
+class Modules:
+    """Modules by name, as they are now, and by digest."""
+
+    def __init__(self, registry: Registry, kept: Path, more: Sequence[Path] = ()) -> None:
+        self.registry = registry
+        self._kept = kept
+        self._more = [Registry(folder) for folder in more]
+        self._known: set[str] = set()
+        self._missed: set[str] = set()
+        self._lock = Lock()
+
+    def find(self, name: str) -> Module:
+        """The current version of a workflow."""
+        return self.keep(self.registry.find(name))
+
+    def keep(self, module: Module) -> Module:
+        """See to it that this version can be had later."""
+        with self._lock:
+            path = self._kept / f"{module.digest}.py"
+            if module.digest not in self._known and not path.exists():
+                self._kept.mkdir(parents=True, exist_ok=True)
+                # Never a file that is half there.
+                made = path.with_suffix(f".{os.getpid()}.new")
+                made.write_bytes(module.text.encode())
+                made.replace(path)
+            self._known.add(module.digest)
+            return module
+
+    def keep_all(self) -> list[Module]:
+        return [self.keep(module) for module in self.registry.modules()]
+
+    def of_digest(self, digest: str, workflow: str) -> Module:
+        """The version that a run is pinned to."""
+        known = self.registry.of_digest(digest) or self._read_kept(digest) or self._look(digest)
+        if known is None:
+            if digest not in self._missed:
+                log.warning("runs of `%s` wait: no worker here has its version %s", workflow, digest[:12])
+                self._missed.add(digest)
+            raise DefinitionError(
+                "definition_missing",
+                f"the worker has no version {digest[:12]} of `{workflow}`",
+                "Give it the module: in its generated folder, or in a folder named with --modules.",
+            )
+        if digest in self._missed:
+            log.warning("version %s of `%s` is here: its runs go on", digest[:12], workflow)
+            self._missed.discard(digest)
+        return self.keep(known)
+
+    def _read_kept(self, digest: str) -> Module | None:
+        try:
+            return self.registry.pin(digest, (self._kept / f"{digest}.py").read_bytes().decode())
+        except (OSError, UnicodeDecodeError):
+            return None
+        except WfcError as error:
+            log.warning("%s", error)
+            return None
+
+    def _look(self, digest: str) -> Module | None:
+        for registry in (self.registry, *self._more):
+            for module in registry.modules():
+                if module.digest == digest:
+                    return module
+        return None
+
+
+_HOMES: dict[str, Modules] = {}
+
+
+def settle_in(task_queue: str, modules: Modules) -> None:
+    """Say which modules the runs of a task queue are to be worked with in this process."""
+    _HOMES[task_queue] = modules
+
+
+def modules_of(task_queue: str) -> Modules:
+    return _HOMES[task_queue]

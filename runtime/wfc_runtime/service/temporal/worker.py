@@ -1,0 +1,97 @@
+"""Workers: they take runs from a task queue and work them with the modules that they have."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from threading import Thread
+from typing import Any
+
+from temporalio import activity
+from temporalio.client import Client
+from temporalio.worker import UnsandboxedWorkflowRunner, Worker
+
+from wfc_runtime.errors import StepError, WfcError
+from wfc_runtime.service.temporal.connection import connect
+from wfc_runtime.service.temporal.family import FIND
+from wfc_runtime.service.temporal.modules import Modules, settle_in
+from wfc_runtime.service.temporal.settings import TemporalSettings
+from wfc_runtime.service.temporal.workflow import RunWorkflow
+
+_STICKY = timedelta(seconds=5)
+"""How long the runs of a worker that has died wait for it before another takes them."""
+
+
+def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -> Worker:
+    @activity.defn(name=FIND)
+    def find(workflow: str) -> dict[str, Any]:
+        """The current version of a workflow that another one calls."""
+        try:
+            return {"digest": modules.find(workflow).digest}
+        except WfcError as error:
+            record = StepError(error.code, error.message, error.hint).record("")
+            return {"error": record}
+
+    settle_in(settings.task_queue, modules)
+    return Worker(
+        client,
+        task_queue=settings.task_queue,
+        workflows=[RunWorkflow],
+        activities=[find],
+        activity_executor=ThreadPoolExecutor(4, thread_name_prefix="wfc-find"),
+        workflow_runner=UnsandboxedWorkflowRunner(),
+        sticky_queue_schedule_to_start_timeout=_STICKY,
+        # Expressions are metered by the work they do. Two seconds of a busy machine are no sign of a deadlock.
+        debug_mode=True,
+    )
+
+
+async def work(
+    settings: TemporalSettings,
+    modules: Modules,
+    stop: asyncio.Event,
+    ready: Callable[[], None],
+) -> None:
+    """Serve the task queue until told to stop."""
+    client = await connect(settings)
+    modules.keep_all()
+    worker = build_worker(client, settings, modules)
+    async with worker:
+        ready()
+        await stop.wait()
+
+
+class WorkerThread:
+    """A worker beside something else in one process."""
+
+    def __init__(self, settings: TemporalSettings, modules: Modules) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._failure: BaseException | None = None
+        self._ready: Any = None
+        self._settings, self._modules = settings, modules
+        from threading import Event
+
+        self._ready = Event()
+        self._thread = Thread(target=self._work, name="wfc-worker", daemon=True)
+        self._thread.start()
+        self._ready.wait()
+        if self._failure is not None:
+            raise self._failure
+
+    def _work(self) -> None:
+        try:
+            self._loop.run_until_complete(work(self._settings, self._modules, self._stop, self._ready.set))
+        except BaseException as error:
+            self._failure = error
+            logging.getLogger("wfc.worker").error("the worker has stopped: %s", error)
+        finally:
+            self._ready.set()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join()
+        self._loop.close()

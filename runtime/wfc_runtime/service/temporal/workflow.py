@@ -1,0 +1,274 @@
+"""The one workflow that hosts every machine.
+
+A run is a workflow execution (and, after many steps, a chain of them). The machine inside is pure and is told of
+everything as an event: answers come as updates, which a validator looks at first, so that a refused one leaves no
+trace; time comes from durable timers; children are child workflows; cancelling is Temporal's own.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from temporalio import workflow
+from temporalio.exceptions import ApplicationError
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RefusedError, WfcError
+from wfc_runtime.machine.plain import size_of
+from wfc_runtime.service.answers import reply_to
+from wfc_runtime.service.history import shown_event
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.moving import definition_changed, steps_gone
+from wfc_runtime.service.reading import state_reply, with_progress
+from wfc_runtime.service.temporal import attributes
+from wfc_runtime.service.temporal.family import NAME, Family, read_cancel_reason
+from wfc_runtime.service.temporal.host import MOST_BYTES, Host
+from wfc_runtime.service.temporal.modules import modules_of
+from wfc_runtime.service.temporal.seed import Answer, Ended, Move, Said, Seed
+from wfc_runtime.service.temporal.wire import AGAIN, error_of, to_failure
+
+MOST_REPLY = 1_000_000
+_SHORTEST = 0.001
+
+
+# Not in the sandbox: what it would keep out, the machine does not do, and each run would pay for it.
+@workflow.defn(name=NAME, sandboxed=False)
+class RunWorkflow:
+    @workflow.init
+    def __init__(self, seed: Seed) -> None:
+        info = workflow.info()
+        self._modules = modules_of(info.task_queue)
+        self._told_at = seed.at or 0.0
+        self._simulated = seed.simulated
+        self._tells = seed.tells
+        self._wants_renewal = False
+        self._stopped_by_parent = False
+        self._published: tuple[str, list[str]] | None = None
+        module = self._modules.of_digest(seed.digest, seed.workflow)
+        at = self._now() if seed.at is None else seed.at
+        self._host = Host(info.workflow_id, seed, module, at)
+        self._family = Family(self._host, self._modules, self._now, self._publish)
+        self._family.follow(self._host.begin(at))
+
+    # -- from beginning to end -------------------------------------------------
+
+    @workflow.run
+    async def run(self, seed: Seed) -> Json:
+        helpers = [asyncio.create_task(self._family.tend()), asyncio.create_task(self._keep_time())]
+        try:
+            await workflow.wait_condition(lambda: self._host.is_over or self._may_renew())
+            while not (self._host.is_over or (self._family.is_handed_over and self._is_idle())):
+                await self._family.hand_over()
+                await workflow.wait_condition(lambda: self._host.is_over or self._is_idle())
+        except asyncio.CancelledError:
+            self._cancel()
+        if not self._host.is_over:
+            workflow.continue_as_new(self._host.to_seed())
+        try:
+            await workflow.wait_condition(self._is_idle)
+        except asyncio.CancelledError:
+            # It has ended already, and is only waiting for its children to stop.
+            await workflow.wait_condition(self._is_idle)
+        for helper in helpers:
+            helper.cancel()
+        return await self._end()
+
+    def _is_idle(self) -> bool:
+        return self._family.is_quiet and workflow.all_handlers_finished()
+
+    def _may_renew(self) -> bool:
+        """Before Temporal's limits: in time for what may still come, and only while nothing is half done."""
+        info = workflow.info()
+        wanted = (
+            self._wants_renewal
+            or info.is_continue_as_new_suggested()
+            or info.get_current_history_length() >= self._host.seed.renew_after
+        )
+        return wanted and self._is_idle() and self._host.weight <= MOST_BYTES
+
+    def _cancel(self) -> None:
+        if not self._host.is_over:
+            reason, actor, self._stopped_by_parent = read_cancel_reason(workflow.cancellation_reason())
+            self._family.follow(self._host.cancel(reason, actor, self._now()))
+
+    async def _end(self) -> Json:
+        host, now, parent = self._host, self._host.now, self._host.seed.parent
+        result = {"value": now.result} if now.status == "completed" else {"error": now.error}
+        ended = Ended(host.row.id, result, list(host.secrets))
+        if self._tells and parent is not None:
+            await self._tell(parent, ended)
+        if now.status == "completed":
+            return now.result if parent is None else ended
+        # An execution that Temporal counts as cancelled has no room for a reason. A parent that waits wants it.
+        if now.status == "cancelled" and (parent is None or self._tells or self._stopped_by_parent):
+            raise asyncio.CancelledError
+        error = now.error or {}
+        message, code = str(error.get("message")), str(error.get("code"))
+        raise ApplicationError(message, ended, type=code, non_retryable=True)
+
+    async def _tell(self, parent: str, ended: Ended) -> None:
+        try:
+            await workflow.get_external_workflow_handle(parent).signal("child_ended", ended)
+        except ApplicationError as error:
+            workflow.logger.info("%s has nobody left to tell: %s", ended.child, error)
+
+    # -- time ------------------------------------------------------------------
+
+    def _now(self) -> float:
+        return self._told_at if self._simulated else workflow.time()
+
+    def _at(self, told: float | None) -> float:
+        """The moment of a call. A simulated clock goes by what callers say."""
+        if self._simulated and told is not None:
+            self._told_at = max(self._told_at, told)
+        return self._now()
+
+    async def _keep_time(self) -> None:
+        """One timer for whatever is due first. It is not set anew for what is due later: that costs two events."""
+        host = self._host
+        while True:
+            await workflow.wait_condition(lambda: host.now.due is not None)
+            due = host.now.due
+            assert due is not None
+            left = max(due - self._now(), _SHORTEST)
+            try:
+                await workflow.wait_condition(_earlier(host, due), timeout=left)
+            except TimeoutError:
+                self._at(due)
+                self._family.follow(host.clock(self._now()))
+
+    # -- what Temporal's lists show ----------------------------------------------
+
+    def _publish(self) -> None:
+        shown = (self._host.now.status, self._host.pending_names)
+        if shown != self._published:
+            self._published = shown
+            workflow.upsert_search_attributes(attributes.since(*shown))
+
+    # -- calls that move the run -------------------------------------------------
+
+    @workflow.update
+    async def submit(self, answer: Answer) -> Said:
+        at = self._at(answer.at)
+        accepted = self._host.submit(answer, at)
+        for outcome in accepted.outcomes:
+            self._family.follow(outcome)
+        if accepted.refusal is not None:
+            return Said(error=error_of(accepted.refusal))
+        entry = self._host.answers[answer.step_id]
+        self._host.told(entry)
+        reply = reply_to(self._host, at)
+        if not self._family.is_quiet:
+            await workflow.wait_condition(lambda: self._family.is_quiet)
+        return self._said(reply)
+
+    @submit.validator
+    def check_submit(self, answer: Answer) -> None:
+        try:
+            accepted = self._host.trial().submit(answer, self._at(answer.at))
+        except RefusedError as refused:
+            raise to_failure(refused) from None
+        if accepted.reply is not None:
+            raise ApplicationError("answered in the same way before", type=AGAIN)
+
+    @workflow.update
+    async def wake(self, at: float | None) -> None:
+        """Look at the clock now."""
+        self._family.follow(self._host.clock(self._at(at)))
+        await workflow.wait_condition(lambda: self._family.is_quiet)
+
+    @workflow.update
+    async def move(self, to: Move) -> None:
+        module = self._modules.of_digest(to.digest, self._host.row.workflow)
+        self._host.move(module, to.actor, self._at(to.at))
+        # What was before then needs the old module no more.
+        self._wants_renewal = True
+
+    @move.validator
+    def check_move(self, to: Move) -> None:
+        host = self._host
+        try:
+            module = self._modules.of_digest(to.digest, host.row.workflow)
+            gone = steps_gone(module, host.row, host.now, host.module)
+            if gone:
+                raise definition_changed(host.row, gone)
+        except WfcError as error:
+            raise to_failure(error) from None
+
+    @workflow.signal
+    def child_ended(self, ended: Ended) -> None:
+        self._family.hear(ended.child, ended.result, ended.secrets)
+
+    @workflow.signal
+    def tell_parent(self) -> None:
+        self._tells = True
+
+    # -- calls that only read ------------------------------------------------------
+
+    @workflow.query
+    def look(self, at: float, progress: bool = False, masked: bool = False) -> Said:
+        reply = reply_to(self._host, at)
+        if progress:
+            reply = with_progress(reply, self._host.row, self._host.now)
+        return self._said(self._host.now.mask.value(reply) if masked else reply)
+
+    @workflow.query
+    def judge(self, answer: Answer) -> Said:
+        """What a submit that can't be taken is told: for runs that have ended, and for answers sent again."""
+        at = answer.at if answer.at is not None else workflow.time()
+        try:
+            accepted = self._host.trial().submit(answer, at)
+        except RefusedError as refused:
+            return Said(error=error_of(refused))
+        return self._said(accepted.reply or {})
+
+    @workflow.query
+    def state(self, fields: Sequence[str] | None = None) -> Said:
+        try:
+            return Said(reply=state_reply(self._host.row, self._host.now, fields))
+        except WfcError as error:
+            return Said(error=error_of(error))
+
+    @workflow.query
+    def history(self, after: int, limit: int) -> dict[str, Any]:
+        host = self._host
+        found = [entry for entry in host.entries if entry.seq > after][:limit]
+        return {
+            "workflow": host.row.workflow,
+            "events": [shown_event(entry) for entry in found],
+            "first": host.first,
+            "version": host.row.version,
+            "previous": workflow.info().continued_run_id if host.seed.moved is None else None,
+        }
+
+    @workflow.query
+    def whole(self) -> dict[str, Any]:
+        host = self._host
+        return {"seed": host.to_seed(), "children": host.at_work}
+
+    @workflow.query
+    def waits_for(self, child: str) -> bool:
+        return self._host.place_of(child) is not None or not self._family.is_quiet
+
+    def _said(self, reply: Reply) -> Said:
+        host = self._host
+        is_large = size_of(reply) > MOST_REPLY
+        return Said(
+            reply={} if is_large else reply,
+            parent=host.seed.parent if host.is_over else None,
+            unsettled=sorted(self._family.unsettled),
+            is_quiet=self._family.is_quiet,
+            due=host.now.due,
+            version=host.row.version,
+            large=is_large,
+        )
+
+
+def _earlier(host: Host, due: float) -> Callable[[], bool]:
+    def is_earlier() -> bool:
+        found = host.now.due
+        return found is not None and found < due
+
+    return is_earlier
