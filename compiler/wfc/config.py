@@ -45,6 +45,10 @@ class Config:
     """What a run may ask for, where it differs from the defaults."""
     exec: ExecSettings = field(default_factory=ExecSettings)
     """What `wfc serve` may do by itself."""
+    engine: str = "sqlite"
+    """What keeps the runs."""
+    temporal: dict[str, Any] = field(default_factory=dict)
+    """Where the Temporal server is, as far as the project says."""
     configured: bool = False
     """Whether a [tool.wfc] table was found."""
 
@@ -87,7 +91,7 @@ def load_config(start: Path) -> Config:
 
 _TEXTS = ("workflows", "generated")
 _LISTS = ("ignore", "exclude", "tools")
-_OTHERS = ("limits", "run_limits", "elicit", "exec")
+_OTHERS = ("limits", "run_limits", "elicit", "exec", "engine", "temporal")
 _CODE = re.compile(r"WF[0-9]{3}")
 
 
@@ -104,6 +108,10 @@ def _config(root: Path, table: Any, where: str) -> Config:
             values[key] = _limits(where, value)
         elif key == "run_limits":
             values[key] = _run_limits(where, value)
+        elif key == "engine":
+            values[key] = _engine(where, value)
+        elif key == "temporal":
+            values[key] = _temporal(where, value)
         elif key == "elicit":
             values[key] = _flag(where, key, value)
         elif key == "exec":
@@ -132,6 +140,34 @@ def _texts(where: str, key: str, value: Any) -> tuple[str, ...]:
 def _flag(where: str, key: str, value: Any) -> bool:
     if not isinstance(value, bool):
         raise ConfigError(f"{where}: [tool.wfc] {key} must be true or false")
+    return value
+
+
+def _engine(where: str, value: Any) -> str:
+    if value not in ("sqlite", "temporal"):
+        raise ConfigError(f'{where}: [tool.wfc] engine must be "sqlite" or "temporal"')
+    return str(value)
+
+
+def _temporal(where: str, value: Any) -> dict[str, Any]:
+    # Not at the top: only a project that has this table pays for it.
+    from wfc_runtime.service.temporal.settings import SETTABLE
+
+    if not isinstance(value, dict):
+        raise ConfigError(f"{where}: [tool.wfc.temporal] must be a table")
+    for key, one in value.items():
+        if key == "api_key":
+            raise ConfigError(
+                f"{where}: [tool.wfc.temporal] must not hold the API key; set WFC_TEMPORAL_API_KEY"
+            )
+        if key not in SETTABLE:
+            raise ConfigError(
+                f"{where}: [tool.wfc.temporal] has no setting `{key}`; {did_you_mean(key, SETTABLE)}"
+            )
+        if key == "tls" and not isinstance(one, bool):
+            raise ConfigError(f"{where}: [tool.wfc.temporal] tls must be true or false")
+        if key != "tls" and not (isinstance(one, str) and one):
+            raise ConfigError(f"{where}: [tool.wfc.temporal] {key} must be text")
     return value
 
 

@@ -106,7 +106,7 @@ class TemporalBox(Box):
         from wfc_runtime.service.temporal.settings import TemporalSettings
 
         super().__init__(root)
-        self.clock = Clock(self._go_off)
+        self.clock: Any = Clock(self._go_off)
         self.settings = TemporalSettings(address=address, task_queue=f"box-{secrets.token_hex(6)}")
         self._worker: WorkerThread | None = None
         self._started: list[str] = []

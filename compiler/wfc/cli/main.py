@@ -24,6 +24,7 @@ _COMMANDS = {
     "plan": "Say what a run of a workflow can ask for, and what it needs.",
     "run": "Work a run of a workflow in the terminal.",
     "serve": "Serve the compiled workflows to agents over MCP.",
+    "worker": "Work runs on a Temporal server.",
     "runs": "List, show, resume, cancel, migrate, prune and move runs.",
     "lsp": "Serve editors: findings, fixes, completion, hover, rename.",
     "schema": "Print the language as JSON Schema, for editors.",

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from wfc.cli.engine import engine_of, engine_option
 from wfc.config import Config, load_config
 from wfc.exec_settings import ANY
 from wfc_runtime.errors import WfcError
@@ -26,6 +27,10 @@ _DEFAULT_PORT = 8722
     "--generated",
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder of the compiled workflows; by default the project's generated folder.",
+)
+@engine_option
+@click.option(
+    "--with-worker", is_flag=True, help="With the engine temporal: be a worker too, in this process."
 )
 @click.option(
     "--toolsets",
@@ -68,6 +73,8 @@ _DEFAULT_PORT = 8722
 def command(
     state: Path | None,
     generated: Path | None,
+    engine: str | None,
+    with_worker: bool,
     toolsets: str,
     typed_tools: bool,
     elicit: bool | None,
@@ -88,14 +95,25 @@ def command(
     if port is not None and not http:
         raise click.UsageError("--port goes with --http")
     config = load_config(Path("."))
+    chosen = engine_of(config, engine, state, generated)
+    if with_worker and chosen.name != "temporal":
+        raise click.UsageError("--with-worker goes with --engine temporal")
+    allowed = _allowed(config, allow_exec, exec_root, exec_env)
+    if allowed is not None and chosen.name == "temporal":
+        raise click.UsageError(
+            "on Temporal the agent does every step: --allow-exec goes with --engine sqlite"
+        )
     options = Options(
-        state=state or config.root / ".wfc" / "state.db",
-        generated=generated or config.generated_dir,
+        state=chosen.state,
+        generated=chosen.generated,
+        engine=chosen.name,
+        temporal=chosen.temporal,
+        with_worker=with_worker,
         toolsets=_chosen(toolsets),
         typed_tools=typed_tools,
         elicit=config.elicit if elicit is None else elicit,
         limits=config.run_limits,
-        allowed=_allowed(config, allow_exec, exec_root, exec_env),
+        allowed=allowed,
     )
     # What importing the SDK makes is there to stay. Looking through it for garbage takes a sixth of the start.
     gc.disable()

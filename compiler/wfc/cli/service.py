@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 import click
 
@@ -13,8 +13,9 @@ from wfc_runtime.errors import WfcError
 
 if TYPE_CHECKING:
     from wfc.config import Config
-    from wfc_runtime.service.sqlite import SqliteService
+    from wfc_runtime.service import Service
 
+ServiceT = TypeVar("ServiceT", bound="Service")
 NO_DEADLINE = 10 * 365 * 24 * 3600.0
 """Seconds of grace where a person works a run: they may take a night over an answer."""
 
@@ -31,7 +32,7 @@ def store_path(state: Path | None, config: Config) -> Path:
 
 
 @contextmanager
-def opened(make: Callable[[], SqliteService]) -> Iterator[SqliteService]:
+def opened(make: Callable[[], ServiceT]) -> Iterator[ServiceT]:
     """A service, closed again. What it refuses is a clear error here too."""
     try:
         service = make()

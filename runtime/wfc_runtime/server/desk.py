@@ -6,16 +6,19 @@ answer, so nothing is imported before somebody asks.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
-from threading import RLock
+from threading import RLock, Thread
 from typing import TYPE_CHECKING
 
+from wfc_runtime.errors import WfcError
 from wfc_runtime.server.options import Allowed, Options
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.limits import Limits
     from wfc_runtime.registry import Registry
     from wfc_runtime.service import Service
+    from wfc_runtime.service.temporal.worker import WorkerThread
     from wfc_runtime.store import Store
 
 
@@ -28,6 +31,7 @@ class Desk:
         self._registry: Registry | None = None
         self._service: Service | None = None
         self._at_work: Callable[[], list[str]] | None = None
+        self._worker: WorkerThread | None = None
 
     @property
     def registry(self) -> Registry:
@@ -43,6 +47,8 @@ class Desk:
     def service(self) -> Service:
         """Raises `StoreError` where the store can't be opened; the next call tries again."""
         with self._lock:
+            if self._service is None and self.options.engine != "sqlite":
+                self._service = self._open_elsewhere()
             if self._service is None:
                 from wfc_runtime.machine.limits import Limits
                 from wfc_runtime.service.sqlite import SqliteService
@@ -76,8 +82,38 @@ class Desk:
         """What the server is doing by itself, for whoever waits for a reply."""
         return self._at_work() if self._at_work else []
 
+    def _open_elsewhere(self) -> Service:
+        """The runs are on a server; with a worker here, so is the work on them."""
+        from wfc_runtime.service.engines import Engine
+
+        told = self.options
+        engine = Engine(told.state, told.generated, told.engine, told.limits, told.temporal)
+        service = engine.open(self.registry)
+        try:
+            if told.with_worker and self._worker is None:
+                self._worker = engine.start_worker()
+        except BaseException:
+            service.close()
+            raise
+        return service
+
+    def start_working(self) -> None:
+        """A worker is wanted before the first call is: other people's runs wait for it."""
+        if self.options.with_worker:
+            Thread(target=self._try_to_work, name="wfc-start", daemon=True).start()
+
+    def _try_to_work(self) -> None:
+        try:
+            _ = self.service
+        except WfcError as error:
+            # Whoever calls first is told too, and it is tried again then.
+            print(f"wfc serve: {error}", file=sys.stderr, flush=True)
+
     def close(self) -> None:
         with self._lock:
+            if self._worker is not None:
+                self._worker.close()
+                self._worker = None
             if self._service is not None:
                 self._service.close()
                 self._service = None

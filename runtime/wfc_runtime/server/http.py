@@ -56,6 +56,7 @@ def serve_http(options: Options, port: int) -> None:
     with _bound(port) as listener:
         actual = listener.getsockname()[1]
         desk = Desk(options)
+        desk.start_working()
         app = BearerToken(_app(desk, options, actual), token)
         config = uvicorn.Config(
             app,

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from wfc_runtime.service.temporal.settings import TemporalSettings
+
 TOOLSETS = ("core", "author", "debug")
 
 
@@ -28,6 +30,10 @@ class Options:
     """The store's file. Keys and tokens stand beside it."""
     generated: Path
     """The folder of the compiled workflows."""
+    engine: str = "sqlite"
+    temporal: TemporalSettings = field(default_factory=TemporalSettings)
+    with_worker: bool = False
+    """Work runs of the task queue in this process too."""
     toolsets: tuple[str, ...] = ("core",)
     typed_tools: bool = False
     """Each workflow as a tool of its own, with its inputs as arguments."""

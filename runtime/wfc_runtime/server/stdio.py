@@ -18,6 +18,7 @@ def serve_stdio(options: Options) -> None:
     # can't be asked to stop.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     desk = Desk(options)
+    desk.start_working()
     try:
         anyio.run(_serve, desk, options)
     finally:

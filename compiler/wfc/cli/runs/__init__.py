@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from wfc.cli.engine import ENGINE, engine_option
 from wfc.cli.runs.changing import cancel, migrate, resume
 from wfc.cli.runs.keeping import export, import_, prune
 from wfc.cli.runs.reading import history, list_, show, state
@@ -14,10 +15,12 @@ from wfc.cli.service import state_option
 
 @click.group("runs", short_help="List, show, resume, cancel, migrate, prune and move runs.")
 @state_option
+@engine_option
 @click.pass_context
-def command(ctx: click.Context, state: Path | None) -> None:
+def command(ctx: click.Context, state: Path | None, engine: str | None) -> None:
     """Look into the runs of this project's workflows, go on with them, and clear them away."""
     ctx.obj = state
+    ctx.meta[ENGINE] = engine
 
 
 for one in (list_, show, history, state, resume, cancel, migrate, prune, export, import_):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.cli.running.options import Manner, manner_options
-from wfc.cli.runs.store import ACTOR, json_option, print_reply, service_of
+from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, service_of
 
 if TYPE_CHECKING:
     from wfc.answers import Answers
@@ -60,7 +60,7 @@ def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None
 @click.pass_obj
 def cancel(state: Path | None, run: str, reason: str, as_json: bool) -> None:
     """End a run and everything that works for it."""
-    with service_of(state) as service:
+    with any_service_of(state) as service:
         reply = service.cancel(run, reason, actor=ACTOR)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} is {found['status']}")
 
@@ -71,6 +71,6 @@ def cancel(state: Path | None, run: str, reason: str, as_json: bool) -> None:
 @click.pass_obj
 def migrate(state: Path | None, run: str, as_json: bool) -> None:
     """Let a run go on with the current version of its workflow, if the steps it waits in are still there."""
-    with service_of(state) as service:
+    with any_service_of(state) as service:
         reply = service.migrate(run, actor=ACTOR)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} goes on with the current version")

@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from wfc.cli.runs.store import json_option, print_reply, service_of
+from wfc.cli.runs.store import any_service_of, json_option, print_reply
 from wfc.driver import actions_of
 
 _SHOWN = 160
@@ -22,7 +22,7 @@ _SHOWN = 160
 @click.pass_obj
 def list_(state: Path | None, status: str | None, limit: int, before: str | None, as_json: bool) -> None:
     """Show runs, the newest first."""
-    with service_of(state) as service:
+    with any_service_of(state) as service:
         reply = service.runs(status, limit=limit, before=before)
     print_reply(reply, as_json, _listed)
 
@@ -43,7 +43,7 @@ def _listed(reply: dict[str, Any]) -> str:
 @click.pass_obj
 def show(state: Path | None, run: str, as_json: bool) -> None:
     """Show a run: its status, what it waits for or what came of it."""
-    with service_of(state) as service:
+    with any_service_of(state) as service:
         reply = service.status(run, masked=True)
     print_reply(reply, as_json, _shown)
 
@@ -79,7 +79,7 @@ def history(state: Path | None, run: str, children: bool, as_json: bool) -> None
     from wfc.cli.running.trail import StepNames
     from wfc.cli.runs.timeline import render_timeline
 
-    with service_of(state) as service:
+    with any_service_of(state) as service:
         family = list(family_of(service, run)) if children else [(run, list(events_of(service, run)))]
         if as_json:
             reply = service.history(run, limit=1)
@@ -100,7 +100,7 @@ def history(state: Path | None, run: str, children: bool, as_json: bool) -> None
 @click.pass_obj
 def state(state: Path | None, run: str, fields: tuple[str, ...], as_json: bool) -> None:
     """Show the state of a run: every field in short, or the FIELDS named, whole."""
-    with service_of(state) as service:
+    with any_service_of(state) as service:
         names = list(fields) or list(service.state(run)["fields"])
         reply = service.state(run, names) if names else {**service.state(run), "state": {}}
     reply.pop("fields", None)

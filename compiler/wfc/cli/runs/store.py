@@ -10,12 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from wfc.cli.engine import ENGINE, engine_of
 from wfc.cli.service import NO_DEADLINE, opened, store_path
 from wfc.config import load_config
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from wfc_runtime.service import Service
+    from wfc_runtime.service.engines import Engine
     from wfc_runtime.service.sqlite import SqliteService
 
 ACTOR = "wfc runs"
@@ -23,11 +26,27 @@ ACTOR = "wfc runs"
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
+def any_service_of(state: Path | None) -> AbstractContextManager[Service]:
+    """The project's runs, whichever engine keeps them."""
+    engine = chosen_engine(state)
+    if engine.name == "sqlite":
+        return service_of(state)
+    return opened(engine.open)
+
+
+def chosen_engine(state: Path | None) -> Engine:
+    return engine_of(load_config(Path(".")), click.get_current_context().meta.get(ENGINE), state)
+
+
 def service_of(
     state: Path | None, *, create: bool = False, clock: Callable[[], float] | None = None
 ) -> AbstractContextManager[SqliteService]:
     """The project's runs. `clock`: for whoever works one, who then has no deadlines."""
     config = load_config(Path("."))
+    if chosen_engine(state).name != "sqlite":
+        raise click.ClickException(
+            "that works on runs in a file; the engine here is temporal. With --engine sqlite the file is meant"
+        )
     path = store_path(state, config)
     if not create and not path.exists():
         raise click.ClickException(f"there are no runs: `{path}` does not exist")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from wfc_runtime.errors import RequestError
@@ -41,6 +41,9 @@ class TemporalSettings:
                 "temporal_settings", "tls_cert and tls_key go together", "Name both files, or neither."
             )
         return found
+
+    def on_queue(self, task_queue: str | None) -> Self:
+        return replace(self, task_queue=task_queue) if task_queue else self
 
     @property
     def uses_tls(self) -> bool:

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-import logging
-from collections.abc import Callable
+import signal
+from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from threading import Thread
+from threading import Event, Thread
 from typing import Any
 
 from temporalio import activity
@@ -17,7 +17,7 @@ from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 from wfc_runtime.errors import StepError, WfcError
 from wfc_runtime.service.temporal.connection import connect
 from wfc_runtime.service.temporal.family import FIND
-from wfc_runtime.service.temporal.modules import Modules, settle_in
+from wfc_runtime.service.temporal.modules import Modules, log, settle_in
 from wfc_runtime.service.temporal.settings import TemporalSettings
 from wfc_runtime.service.temporal.workflow import RunWorkflow
 
@@ -49,18 +49,29 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
     )
 
 
-async def work(
+async def serve(
+    settings: TemporalSettings,
+    modules: Modules,
+    ready: Callable[[list[str]], None],
+    stop_on: Sequence[signal.Signals],
+) -> None:
+    """Serve the task queue until a signal comes."""
+    stop = asyncio.Event()
+    for one in stop_on:
+        asyncio.get_running_loop().add_signal_handler(one, stop.set)
+    await _work(settings, modules, stop, ready)
+
+
+async def _work(
     settings: TemporalSettings,
     modules: Modules,
     stop: asyncio.Event,
-    ready: Callable[[], None],
+    ready: Callable[[list[str]], None],
 ) -> None:
-    """Serve the task queue until told to stop."""
     client = await connect(settings)
-    modules.keep_all()
-    worker = build_worker(client, settings, modules)
-    async with worker:
-        ready()
+    kept = modules.keep_all()
+    async with build_worker(client, settings, modules):
+        ready([module.workflow.name for module in kept])
         await stop.wait()
 
 
@@ -68,28 +79,26 @@ class WorkerThread:
     """A worker beside something else in one process."""
 
     def __init__(self, settings: TemporalSettings, modules: Modules) -> None:
+        """Returns when it is at work; raises why it can't be."""
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
+        self._started = Event()
         self._failure: BaseException | None = None
-        self._ready: Any = None
-        self._settings, self._modules = settings, modules
-        from threading import Event
-
-        self._ready = Event()
-        self._thread = Thread(target=self._work, name="wfc-worker", daemon=True)
+        work = _work(settings, modules, self._stop, lambda _: self._started.set())
+        self._thread = Thread(target=self._work, args=[work], name="wfc-worker", daemon=True)
         self._thread.start()
-        self._ready.wait()
+        self._started.wait()
         if self._failure is not None:
             raise self._failure
 
-    def _work(self) -> None:
+    def _work(self, work: Coroutine[Any, Any, None]) -> None:
         try:
-            self._loop.run_until_complete(work(self._settings, self._modules, self._stop, self._ready.set))
+            self._loop.run_until_complete(work)
         except BaseException as error:
             self._failure = error
-            logging.getLogger("wfc.worker").error("the worker has stopped: %s", error)
+            log.error("the worker has stopped: %s", error)
         finally:
-            self._ready.set()
+            self._started.set()
 
     def close(self) -> None:
         self._loop.call_soon_threadsafe(self._stop.set)

@@ -1,0 +1,79 @@
+"""Which engine keeps the runs. Its modules are imported when it is opened, and not before."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from wfc_runtime.errors import StoreError
+from wfc_runtime.service.temporal.settings import TemporalSettings
+
+if TYPE_CHECKING:
+    from wfc_runtime.machine.limits import Limits
+    from wfc_runtime.registry import Registry
+    from wfc_runtime.service.interface import Service
+    from wfc_runtime.service.temporal.modules import Modules
+    from wfc_runtime.service.temporal.worker import WorkerThread
+
+SQLITE, TEMPORAL = "sqlite", "temporal"
+ENGINES = (SQLITE, TEMPORAL)
+
+
+@dataclass(frozen=True)
+class Engine:
+    """All that it takes to open one."""
+
+    state: Path
+    """The file of the default engine; other things that are kept stand beside it."""
+    generated: Path
+    name: str = SQLITE
+    limits: Mapping[str, int] = field(default_factory=dict)
+    temporal: TemporalSettings = field(default_factory=TemporalSettings)
+    more_modules: Sequence[Path] = ()
+    """Further folders in which a worker may find versions that runs are pinned to."""
+
+    @property
+    def run_limits(self) -> Limits:
+        from wfc_runtime.machine.limits import Limits
+
+        return Limits.of(self.limits)
+
+    def open(self, registry: Registry | None = None) -> Service:
+        """Raises `StoreError` where it can't be had."""
+        if self.name == TEMPORAL:
+            require_temporal()
+            from wfc_runtime.service.temporal.engine import TemporalService
+
+            return TemporalService(self.temporal, self.modules(registry), self.run_limits)
+        from wfc_runtime.registry import Registry
+        from wfc_runtime.service.sqlite import SqliteService
+        from wfc_runtime.store import Store
+
+        return SqliteService(Store(self.state), registry or Registry(self.generated), self.run_limits)
+
+    def modules(self, registry: Registry | None = None) -> Modules:
+        """The compiled workflows, and the folder beside the store in which every version is kept."""
+        from wfc_runtime.registry import Registry
+        from wfc_runtime.service.temporal.modules import Modules
+
+        kept = self.state.parent / "modules"
+        return Modules(registry or Registry(self.generated), kept, self.more_modules)
+
+    def start_worker(self) -> WorkerThread:
+        """A worker in this process, for as long as it lives."""
+        require_temporal()
+        from wfc_runtime.service.temporal.worker import WorkerThread
+
+        return WorkerThread(self.temporal, self.modules())
+
+
+def require_temporal() -> None:
+    if find_spec("temporalio") is None:
+        raise StoreError(
+            "temporal_missing",
+            "the engine `temporal` needs the package temporalio, which is not installed",
+            "Run: pip install 'wfc[temporal]'",
+        )
