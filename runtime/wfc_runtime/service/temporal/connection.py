@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from datetime import timedelta
 from pathlib import Path
 
@@ -122,9 +123,18 @@ def translated(error: RPCError, settings: TemporalSettings) -> StoreError:
 
 
 def _unreachable(settings: TemporalSettings, why: str) -> StoreError:
+    if "InvalidContentType" in why:
+        return StoreError(
+            "temporal_unreachable",
+            f"the server at {settings.address} speaks no TLS, and the settings ask for it",
+            "Unset WFC_TEMPORAL_TLS and the like; an API key asks for TLS too.",
+        )
+    # The library quotes its own internals around the one sentence that says it.
+    plain = re.search(r'message: "([^"]+)"', why)
+    said = plain.group(1) if plain else why.splitlines()[0][:300]
     return StoreError(
         "temporal_unreachable",
-        f"there is no Temporal server at {settings.address}: {why.splitlines()[0][:300]}",
+        f"there is no Temporal server at {settings.address}: {said}",
         "Start one (temporal server start-dev), or set WFC_TEMPORAL_ADDRESS.",
     )
 
