@@ -101,3 +101,21 @@ def test_an_unknown_run_is_answered_with_where_to_look(temporal_box: TemporalBox
     for call in (service.status, service.next_step, service.state, service.history, service.cancel):
         with pytest.raises(NotFoundError, match="there is no run `nobody`"):
             call("nobody")
+
+
+def test_a_child_that_needs_nobody_has_no_workflow_and_is_not_named_as_one(temporal_box: TemporalBox) -> None:
+    text = (
+        steps("{id: each, type: foreach, items: [1, 2, 3], task: sq, output_to: out}")
+        + """
+tasks:
+  sq:
+    inputs: {n: {type: number, required: true}}
+    steps: [{id: r, type: return, value: "{{ inputs.n * inputs.n }}"}]
+"""
+    )
+    service = temporal_box.compile(text).service
+    reply = service.start("w")
+    assert reply["result"]["out"] == [1, 4, 9]
+    events = service.history(reply["workflow_id"])["events"]
+    assert [event["event"] for event in events] == ["started", *["child_ended"] * 3]
+    assert "children" not in events[0]

@@ -128,6 +128,7 @@ class Family:
                 self._end_unborn(child, {"error": first.snapshot.error}, first.secrets)
 
     def _end_unborn(self, child: Child, result: dict[str, Json], secrets: Iterable[str] = ()) -> None:
+        self._host.unborn.add(child.id)
         outcome = self._host.child_ended(child.id, result, secrets, self._now())
         if outcome is not None:
             # Not `follow`: a foreach over thousands of items must not go ever deeper.

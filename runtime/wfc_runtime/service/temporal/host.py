@@ -29,7 +29,7 @@ from wfc_runtime.service.answers import (
 )
 from wfc_runtime.service.children import machine_of
 from wfc_runtime.service.cover import Cover
-from wfc_runtime.service.history import event_data, event_kind
+from wfc_runtime.service.history import event_data, event_kind, shown_event
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.temporal.seed import Answer, Seed
 from wfc_runtime.store import HistoryRow, RunRow
@@ -75,6 +75,8 @@ class Host:
         """What the run knew to be secrets when it last moved; one that has ended forgets them."""
         self.first = seed.version
         """The number of events that earlier executions have."""
+        self.unborn: set[str] = set()
+        """Children that needed nobody and so have no workflow that could be asked."""
         self.entries: list[HistoryRow] = []
         self.answers: dict[str, HistoryRow] = {}
 
@@ -233,6 +235,15 @@ class Host:
         other.row = replace(self.row)
         other.entries, other.answers = [], dict(self.answers)
         return other
+
+    def shown_entries(self, after: int, limit: int) -> list[dict[str, Any]]:
+        """The history as it is read, with such children only as there are."""
+        found = [shown_event(entry) for entry in self.entries if entry.seq > after][:limit]
+        for event in found:
+            children = [child for child in event.pop("children", []) if child not in self.unborn]
+            if children:
+                event["children"] = children
+        return found
 
     # -- handing on ------------------------------------------------------------
 

@@ -18,7 +18,6 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.machine.plain import size_of
 from wfc_runtime.service.answers import reply_to
-from wfc_runtime.service.history import shown_event
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.moving import definition_changed, steps_gone
 from wfc_runtime.service.reading import state_reply, with_progress
@@ -234,10 +233,9 @@ class RunWorkflow:
     @workflow.query
     def history(self, after: int, limit: int) -> dict[str, Any]:
         host = self._host
-        found = [entry for entry in host.entries if entry.seq > after][:limit]
         return {
             "workflow": host.row.workflow,
-            "events": [shown_event(entry) for entry in found],
+            "events": host.shown_entries(after, limit),
             "first": host.first,
             "version": host.row.version,
             "previous": workflow.info().continued_run_id if host.seed.moved is None else None,
