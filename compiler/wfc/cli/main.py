@@ -21,6 +21,7 @@ _COMMANDS = {
     "compile": "Compile workflows into typed Python statecharts.",
     "graph": "Draw a workflow.",
     "diff": "Show what changed between two versions, and whether runs under way bear it.",
+    "explore": "Drive every branch with made-up results and find what can go wrong.",
     "plan": "Say what a run of a workflow can ask for, and what it needs.",
     "run": "Work a run of a workflow in the terminal.",
     "serve": "Serve the compiled workflows to agents over MCP.",

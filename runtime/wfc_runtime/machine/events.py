@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.snapshot import Snapshot
+
+if TYPE_CHECKING:
+    from wfc_runtime.machine.structure import Edge
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -78,6 +82,8 @@ class Outcome:
     snapshot: Snapshot
     entered: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
+    taken: list[Edge] = field(default_factory=list)
+    """The edges that were gone, for whoever measures what runs cover."""
     written: dict[str, Json] = field(default_factory=dict)
     started: list[Child] = field(default_factory=list)
     """Children to start now."""

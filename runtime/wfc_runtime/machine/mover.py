@@ -103,6 +103,7 @@ class Mover:
     # -- moving ----------------------------------------------------------------
 
     def _take(self, edges: list[Edge]) -> None:
+        self._run.outcome.taken += edges
         leaving = {name for edge in edges for name in self._left_by(edge)}
         for node in sorted((self._active[name] for name in leaving), key=lambda node: -node.order):
             if node.is_step:

@@ -1,0 +1,111 @@
+"""`wfc explore`."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from wfc.cli.workflow import compile_in_memory, find_workflow, print_errors, with_called
+
+if TYPE_CHECKING:
+    from wfc.explore import Problem, Report
+
+
+@click.command("explore", short_help="Drive every branch with made-up results and find what can go wrong.")
+@click.argument("workflow")
+@click.option("--runs", type=click.IntRange(1), default=1000, show_default=True, help="How many runs to try.")
+@click.option(
+    "--seconds",
+    type=click.FloatRange(0, min_open=True),
+    default=60.0,
+    show_default=True,
+    help="When to stop.",
+)
+@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same runs.")
+@click.option(
+    "--out",
+    type=click.Path(file_okay=False, path_type=Path),
+    metavar="DIR",
+    help="Write an answers file for each problem here; the folder must be empty or not there yet.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def command(workflow: str, runs: int, seconds: float, seed: int, out: Path | None, as_json: bool) -> int:
+    """Drive a workflow through every branch by itself and find what can go wrong.
+
+    WORKFLOW is the name of a workflow of the project, or a file. Results are made up from the result schemas: such
+    as take a branch, then those at the edges of what fits, then random ones. Nothing is executed, asked or stored,
+    and time is simulated. Found are expressions that can fail, runs that do not end, items that do not fit their task,
+    result schemas that nothing fits, and branches that nothing can lead to; what the workflow takes care of itself
+    (on_error) is none of these. For each the smallest answers that show it are printed: `wfc run --answers` plays
+    them. Exits with 1 if there is a problem.
+    """
+    unit = find_workflow(workflow)
+    units = with_called(unit)
+    if print_errors(units) or unit.name is None or unit.workflow is None:
+        return 1
+    if out is not None and out.is_dir() and any(out.iterdir()):
+        raise click.UsageError(f"`{out}` is not empty; name a new folder")
+    from wfc.explore import Budget, explore
+    from wfc_runtime.machine.limits import Limits
+
+    limits = Limits.of(unit.config.run_limits)
+    with _Progress(runs) as progress:
+        budget = Budget(runs, seconds, seed, limits, progress.show)
+        report = explore(compile_in_memory(units), unit.name, unit.workflow.declared_inputs, budget)
+    if out is not None:
+        _write(report.problems, out)
+    _print(report, out, as_json)
+    return 1 if report.problems else 0
+
+
+def _print(report: Report, out: Path | None, as_json: bool) -> None:
+    if as_json:
+        click.echo(json.dumps(report.to_data(), indent=2, ensure_ascii=False))
+        return
+    from wfc.render.explore import render_report
+    from wfc.render.style import style_for
+
+    click.echo(render_report(report, style_for(sys.stdout), with_answers=out is None), nl=False)
+    if out is not None and any(problem.case for problem in report.problems):
+        click.echo(f"answers are in {out}")
+
+
+def _write(problems: list[Problem], folder: Path) -> None:
+    cases = [(problem.name, problem.case) for problem in problems if problem.case is not None]
+    try:
+        if cases:
+            folder.mkdir(parents=True, exist_ok=True)
+        for name, case in cases:
+            (folder / f"{name}.yaml").write_text(case.text(), encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"can't write `{error.filename or folder}`: {error.strerror}") from error
+
+
+class _Progress:
+    """One line on a terminal, for whoever waits longer than a second."""
+
+    def __init__(self, runs: int) -> None:
+        self._runs = runs
+        self._next = time.monotonic() + 1
+        self._shown = False
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def show(self, done: int, reached: int, problems: int) -> None:
+        now = time.monotonic()
+        if now < self._next or not sys.stderr.isatty():
+            return
+        self._next = now + 0.2
+        self._shown = True
+        words = f"{done} of {self._runs} runs, {reached} branches reached, {problems} suspicious"
+        click.echo(f"\r\x1b[K{words}", nl=False, err=True)
+
+    def __exit__(self, *error: object) -> None:
+        if self._shown:
+            click.echo("\r\x1b[K", nl=False, err=True)
