@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 
 @click.command("explore", short_help="Drive every branch with made-up results and find what can go wrong.")
 @click.argument("workflow")
+@click.option(
+    "--input", "-i", "pairs", multiple=True, metavar="NAME=VALUE", help="An input that stays as it is."
+)
 @click.option("--runs", type=click.IntRange(1), default=1000, show_default=True, help="How many runs to try.")
 @click.option(
     "--seconds",
@@ -34,7 +37,15 @@ if TYPE_CHECKING:
     help="Write an answers file for each problem here; the folder must be empty or not there yet.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-def command(workflow: str, runs: int, seconds: float, seed: int, out: Path | None, as_json: bool) -> int:
+def command(
+    workflow: str,
+    pairs: tuple[str, ...],
+    runs: int,
+    seconds: float,
+    seed: int,
+    out: Path | None,
+    as_json: bool,
+) -> int:
     """Drive a workflow through every branch by itself and find what can go wrong.
 
     WORKFLOW is the name of a workflow of the project, or a file. Results are made up from the result schemas: such
@@ -50,13 +61,19 @@ def command(workflow: str, runs: int, seconds: float, seed: int, out: Path | Non
         return 1
     if out is not None and out.is_dir() and any(out.iterdir()):
         raise click.UsageError(f"`{out}` is not empty; name a new folder")
-    from wfc.explore import Budget, explore
+    from wfc.cli.running.inputs import given_inputs
+    from wfc.explore import Budget, NoInputsError, explore
     from wfc_runtime.machine.limits import Limits
 
     limits = Limits.of(unit.config.run_limits)
-    with _Progress(runs) as progress:
-        budget = Budget(runs, seconds, seed, limits, progress.show)
-        report = explore(compile_in_memory(units), unit.name, unit.workflow.declared_inputs, budget)
+    modules = compile_in_memory(units)
+    given = given_inputs(modules[unit.name].workflow, pairs, None, {})
+    try:
+        with _Progress(runs) as progress:
+            budget = Budget(runs, seconds, seed, limits, progress.show)
+            report = explore(modules, unit.name, unit.workflow.declared_inputs, budget, given)
+    except NoInputsError as error:
+        raise click.UsageError(f"no run can be started: {error}; say what fits with --input") from error
     if out is not None:
         _write(report.problems, out)
     _print(report, out, as_json)

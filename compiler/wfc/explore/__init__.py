@@ -2,5 +2,6 @@
 
 from wfc.explore.explorer import Budget, explore
 from wfc.explore.report import Case, Problem, Report, Unreached
+from wfc.explore.search import NoInputsError
 
-__all__ = ["Budget", "Case", "Problem", "Report", "Unreached", "explore"]
+__all__ = ["Budget", "Case", "NoInputsError", "Problem", "Report", "Unreached", "explore"]

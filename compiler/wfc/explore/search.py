@@ -16,6 +16,7 @@ from wfc.explore.scopes import Aim, Scope, World
 from wfc.explore.trial import Question, Trace, Trial
 from wfc_runtime.errors import RequestError
 from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.structure import Edge
@@ -29,6 +30,10 @@ _LEFT_TO_CHANCE = 0.3
 
 class _OutOfRunsError(Exception):
     """No more trials."""
+
+
+class NoInputsError(Exception):
+    """No inputs were found that a run can be started with."""
 
 
 @dataclass
@@ -57,12 +62,25 @@ class Search:
 
     def go(self) -> None:
         try:
-            self._try(Attempt(self.inputs.plain()))
+            self._start()
             self._aim()
             self._edges(int(self.runs * (1 - _LEFT_TO_CHANCE)))
             self._chance()
         except _OutOfRunsError:
             pass
+
+    def _start(self) -> None:
+        """The plainest trial of all; where its inputs do not fit, others."""
+        why = ""
+        for inputs in (self.inputs.plain(), *self.inputs.edges()):
+            try:
+                check_inputs(self.world.scopes[self.world.name].machine, inputs, self.limits)
+            except RequestError as error:
+                why = why or error.message
+                continue
+            self._try(Attempt(inputs))
+            return
+        raise NoInputsError(why)
 
     def trace_of(self, attempt: Attempt, random: Random | None = None) -> Trace | None:
         """A trial. None: its inputs do not fit."""

@@ -178,7 +178,7 @@ def test_an_on_error_that_leads_back_for_ever_is_found_and_told_in_one_answer() 
     report = explored(
         f"{HEAD}steps:\n  - {{id: a, type: shell, command: x}}\n"
         "  - {id: b, type: shell, command: y, on_error: {goto: a}}\n",
-        runs=60,
+        runs=25,
     )
     [problem] = report.problems
     assert problem.kind == "endless"

@@ -1,0 +1,111 @@
+"""`wfc explore`: what is printed and written, exit codes, bounds, and the same seed twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from tests.support import ROOT
+from tests.unit.explore.support import HEAD, search_of
+from tests.unit.explore.test_problems import COUNT, HIDDEN
+from wfc.answers import read_answers
+from wfc.cli.main import cli
+from wfc_runtime.plan import explain_plan
+
+SHIPPED = sorted(path.stem for path in (ROOT / "workflows").glob("*.yaml") if not path.stem.endswith(".test"))
+
+
+def run(*arguments: str | Path) -> tuple[int, str]:
+    done = CliRunner().invoke(cli, ["explore", *map(str, arguments)], standalone_mode=False)
+    if done.exception:
+        raise done.exception
+    return done.return_value, done.stdout
+
+
+@pytest.fixture
+def file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    path = tmp_path / "w.yaml"
+    path.write_text(f"{HEAD}steps:\n{COUNT}{HIDDEN}", encoding="utf-8")
+    return path
+
+
+def test_a_problem_is_printed_with_its_place_its_reason_and_its_answers(file: Path) -> None:
+    status, out = run("w.yaml", "--runs", "200")
+    assert status == 1
+    lines = out.splitlines()
+    assert lines[0] == "w.yaml:26: an expression fails: step boom of w"
+    assert lines[1].startswith("  state.count.parts has no item 3")
+    assert lines[2:5] == ["  answers that show it:", "    answers:", "      count:"]
+    assert lines[-1] == "w: 1 problem, 4 of 4 branches reached, 200 runs with seed 0"
+    assert "\x1b" not in out
+
+
+def test_the_same_seed_gives_the_same_output_and_another_one_other_runs(file: Path) -> None:
+    first = run("w.yaml", "--runs", "150", "--json", "--seed", "7")
+    assert first == run("w.yaml", "--runs", "150", "--json", "--seed", "7")
+    assert json.loads(first[1])["seed"] == 7
+
+
+def test_answers_are_written_to_a_folder_that_is_new(file: Path) -> None:
+    status, out = run("w.yaml", "--runs", "150", "--out", "found/here")
+    assert status == 1
+    assert "answers are in found/here\n" in out
+    [path] = Path("found/here").iterdir()
+    assert path.name == "01-expression-boom.yaml"
+    read = read_answers(path.name, path.read_bytes())
+    assert (read.problems, list(read.scripts)) == ((), ["count"])
+    with pytest.raises(click.UsageError, match="is not empty"):
+        run("w.yaml", "--out", "found/here")
+
+
+def test_it_says_when_the_time_was_up(file: Path) -> None:
+    _, out = run("w.yaml", "--seconds", "0.000001")
+    assert "the time was up after 0 of 1000 runs" in out
+    found: dict[str, Any] = json.loads(run("w.yaml", "--seconds", "0.000001", "--json")[1])
+    assert found["cut_by_time"] is True
+
+
+def test_inputs_can_be_held_and_those_that_do_not_fit_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(
+        f"{HEAD}inputs:\n  n: {{type: number, required: true, validation: {{min: 0}}}}\nsteps:\n"
+        '  - {id: d, type: return, value: "{{ 1 / inputs.n }}"}\n',
+        encoding="utf-8",
+    )
+    assert run(path, "--runs", "20")[0] == 1
+    assert run(path, "--runs", "20", "--input", "n=3")[0] == 0
+    with pytest.raises(click.UsageError, match="no run can be started: `n` must be at least 0"):
+        run(path, "--input", "n=-1")
+
+
+def test_a_workflow_with_an_error_is_not_explored(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(f"{HEAD}steps:\n  - {{id: a, type: shel}}\n", encoding="utf-8")
+    assert run(path) == (1, "")
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_shipped_workflow_has_a_problem_and_every_run_keeps_to_its_plan(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(ROOT)
+    names = [name, *(other for other in SHIPPED if other != name)]
+    texts = [(ROOT / "workflows" / f"{one}.yaml").read_text(encoding="utf-8") for one in names]
+    search = search_of(*texts, runs=50)
+    workflows = {key: module.workflow for key, module in search.world.modules.items()}
+    plan = explain_plan(workflows[name], workflows.get)["actions"]
+    asked: list[tuple[str, int]] = []
+    add = search.findings.add
+    monkeypatch.setattr(
+        search.findings, "add", lambda trace: (asked.append((trace.status, len(trace.asked))), add(trace))
+    )
+    search.go()
+    assert search.findings.problems() == {}
+    assert max(number for _, number in asked) <= plan["most"]
+    assert min(number for status, number in asked if status == "completed") >= plan["least"]
