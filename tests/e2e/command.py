@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.e2e.forks import run_forked
+
 
 @dataclass(frozen=True)
 class Result:
@@ -25,10 +27,14 @@ def wfc(
 ) -> Result:
     """Run `wfc` in a folder. Colour variables of the outer shell do not reach it."""
     outer = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
+    words, variables = [str(part) for part in arguments], {**outer, **(env or {})}
+    if not any(key.startswith("PYTHON") for key in env or ()):
+        return Result(*run_forked(words, cwd, variables, stdin or ""))
+    # What Python itself looks at when it starts asks for a process from scratch.
     done = subprocess.run(
-        [sys.executable, "-m", "wfc", *map(str, arguments)],
+        [sys.executable, "-m", "wfc", *words],
         cwd=cwd,
-        env={**outer, **(env or {})},
+        env=variables,
         input=stdin,
         capture_output=True,
         text=True,
