@@ -115,7 +115,7 @@ def test_a_stale_module_fails_until_it_is_compiled_and_staged(repository: Reposi
     repository.git("add", "-A")
     passed, said = repository.commit()
     assert not passed
-    assert "stale" in said
+    assert "is not what its source says" in said
     repository.compile()
     passed, said = repository.commit()
     assert not passed, "compiled, but not staged"
@@ -148,7 +148,7 @@ def test_a_new_workflow_without_its_module_fails_even_if_the_module_lies_beside_
     repository.git("add", "workflows")
     passed, said = repository.commit()
     assert not passed
-    assert "missing" in said
+    assert "has not been generated" in said
 
 
 def test_a_workflow_with_an_error_fails_at_its_place(repository: Repository) -> None:
