@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.rules import RULES
+from wfc.spread import spread
 from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit
 
@@ -14,9 +15,11 @@ _ON_FORM = tuple(rule for rule in RULES if rule.code.startswith("WF0"))
 
 def check_project(project: Project) -> list[Diagnostic]:
     """All findings, sorted by place. None of the rules stops another."""
-    return sorted(
-        (found for unit in project.units for found in check_unit(unit)), key=lambda found: found.sort_key
-    )
+    return in_order(spread(check_unit, project.units, project.processes))
+
+
+def in_order(findings: Iterable[list[Diagnostic]]) -> list[Diagnostic]:
+    return sorted((found for some in findings for found in some), key=lambda found: found.sort_key)
 
 
 def check_unit(unit: Unit) -> list[Diagnostic]:

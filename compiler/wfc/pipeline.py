@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wfc.check import check_project
+from wfc.check import check_unit, has_errors, in_order
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.emit.header import digest, with_header
 from wfc.emit.module import emit_body
 from wfc.infer.unit_types import typed_module
 from wfc.lower.names import module_name
+from wfc.spread import spread
 from wfc.unit import Project, Unit
 
 
@@ -30,13 +31,16 @@ class Compilation:
 
 def compile_project(project: Project, recorded_paths: dict[Unit, str]) -> Compilation:
     """Every workflow without an error as a module. `recorded_paths`: what each header says it was made from."""
-    findings = check_project(project)
+
+    def work(unit: Unit) -> tuple[list[Diagnostic], Compiled | None]:
+        found = check_unit(unit)
+        sound = unit.module is not None and not has_errors(found)
+        return found, compile_unit(unit, recorded_paths[unit]) if sound else None
+
+    done = spread(work, project.units, project.processes)
+    findings = in_order(found for found, _ in done)
     broken = {found.span.source for found in findings if found.severity is Severity.ERROR}
-    modules = [
-        compile_unit(unit, recorded_paths[unit])
-        for unit in project.units
-        if unit.source not in broken and unit.module is not None
-    ]
+    modules = [module for _, module in done if module is not None and module.unit.source not in broken]
     return Compilation(modules, findings)
 
 

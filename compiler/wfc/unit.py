@@ -80,6 +80,8 @@ class Project:
     units: list[Unit] = field(default_factory=list)
     runs: Callable[[], Iterable[Waiting]] = tuple
     """Runs under way in the project's store, read only where a rule asks for them."""
+    processes: int = 1
+    """How many may work on it side by side."""
 
     def waiting(self, workflow: str) -> list[Waiting]:
         """The runs of a workflow that are under way."""

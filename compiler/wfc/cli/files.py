@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import sys
 from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
@@ -24,9 +26,14 @@ def load_project(
         return ((str(as_typed(path)), read_bytes(path, selection.config)) for path in other_files(selection))
 
     runs = partial(stored_runs, selection.config) if with_runs else tuple
-    project = Project(others=others, runs=runs, config=selection.config)
+    project = Project(others=others, runs=runs, config=selection.config, processes=_processors())
     units: dict[Path, Unit] = {}
     for path in selection.files:
         data = texts[path].encode() if texts and path in texts else read_bytes(path, selection.config)
         units[path] = load_unit(str(path), data, selection.config, project)
     return project, units
+
+
+def _processors() -> int:
+    """How many this process may use, where the system says."""
+    return len(os.sched_getaffinity(0)) if sys.platform == "linux" else 1
