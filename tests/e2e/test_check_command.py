@@ -268,7 +268,7 @@ def test_bad_settings_exit_with_2_in_one_line(folder: Path) -> None:
         (b"name: a\x00b\n", "WF001", "a NUL character"),
         (b"", "WF005", "the file is empty"),
         (b"- a\n- b\n", "WF005", "the file is a list"),
-        (b"#" * 1_100_000, "WF010", "at most 1,048,576 are read"),
+        (b"#" * 1_100_000, "WF010", "more than 1,048,576 bytes"),
         (b"[" * 100_000, "WF010", "nested more than 64 levels deep"),
     ],
     ids=["latin-1", "utf-16", "nul", "empty", "list", "too-large", "too-deep"],
