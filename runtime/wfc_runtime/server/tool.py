@@ -33,6 +33,11 @@ ARGUMENTS = {
     "input": "A value that the expression reads as `input`.",
     "context": 'What else it may read, by name: {"state": {...}, "inputs": {...}}.',
     "yaml": "The whole workflow as YAML text.",
+    "response_format": "minimal (default), or detailed: with the run's events and its whole state.",
+    "checkpoint_id": "A checkpoint's id, from list_checkpoints.",
+    "response": "The answer, word for word; yes or no where that is asked.",
+    "days": "How many days ago.",
+    "language": "steps (default), or another that workflows can be written in.",
 }
 """What an argument means is the same in every tool."""
 

@@ -1,5 +1,5 @@
 """Runs, as whoever drives them sees them: one interface, several engines."""
 
-from wfc_runtime.service.interface import Reply, Service
+from wfc_runtime.service.interface import Archive, Reply, Service
 
-__all__ = ["Reply", "Service"]
+__all__ = ["Archive", "Reply", "Service"]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from wfc_runtime.contract import Json
 
@@ -61,6 +61,7 @@ class Service(Protocol):
         """Let go of the store. No call may follow."""
 
 
+@runtime_checkable
 class Archive(Protocol):
     """What an engine with a store of its own offers beside: runs taken out, brought in and forgotten as a whole."""
 
@@ -76,3 +77,6 @@ class Archive(Protocol):
     def import_(self, data: Json) -> Reply:
         """Take an exported run in, under the ids that it has. SECURITY: its modules are code; they are run as they
         come, so an export is to be trusted like the workflows of the project."""
+
+    def mark(self, run: str, reason: str, *, actor: str | None = None) -> int:
+        """Note a reason in a run's history; the number of that event."""

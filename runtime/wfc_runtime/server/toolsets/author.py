@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError
+from wfc_runtime.server.details import check_format, with_format
 from wfc_runtime.server.tool import Call, Hints, Reply, Tool
 
 if TYPE_CHECKING:
@@ -32,9 +33,12 @@ def validate_workflow_yaml(call: Call, yaml: str) -> Reply:
     return {"valid": errors == 0, "findings": shown[:_SHOWN], "errors": errors, "next": following}
 
 
-def execute_inline_workflow(call: Call, yaml: str, inputs: dict[str, Json] | None = None) -> Reply:
+def execute_inline_workflow(
+    call: Call, yaml: str, inputs: dict[str, Json] | None = None, response_format: str = "minimal"
+) -> Reply:
     """Compile a workflow and start a run of it, without saving it. It goes on like any other run, in later
     sessions too."""
+    check_format(response_format)
     compilation = _compile(yaml)
     if not compilation.modules:
         from wfc.masking import Mask
@@ -52,7 +56,21 @@ def execute_inline_workflow(call: Call, yaml: str, inputs: dict[str, Json] | Non
     header = read_header(text)
     assert header is not None
     module = call.desk.registry.pin(header.body, text)
-    return call.desk.service.start_module(module, inputs, actor=call.actor)
+    service = call.desk.service
+    return with_format(service, service.start_module(module, inputs, actor=call.actor), response_format)
+
+
+def get_workflow_schema(call: Call, language: str = "steps") -> Reply:
+    """The JSON Schema of a language that workflows are written in, with a description and an example for each
+    field."""
+    from wfc.dialects import DIALECTS
+
+    schemas = {one.name: one.schema for one in DIALECTS}
+    if language not in schemas:
+        names = ", ".join(schemas)
+        raise RequestError("unknown_language", f"there is no language {language[:40]!r}", f"One of {names}.")
+    following = "validate_workflow_yaml(yaml=...)"
+    return {"language": language, "schema": schemas[language](), "next": following}
 
 
 def _compile(yaml: str) -> Compilation:
@@ -73,5 +91,6 @@ def _compile(yaml: str) -> Compilation:
 
 TOOLS = (
     Tool(validate_workflow_yaml, Hints(reads=True, idempotent=True)),
+    Tool(get_workflow_schema, Hints(reads=True, idempotent=True)),
     Tool(execute_inline_workflow, Hints(moves=True)),
 )

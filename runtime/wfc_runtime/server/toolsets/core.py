@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from wfc_runtime.contract import Json
+from wfc_runtime.server.details import check_format, with_format
 from wfc_runtime.server.submitting import submit
 from wfc_runtime.server.tool import Call, Hints, Reply, Tool
 from wfc_runtime.service.ids import check_name
 
 
-def start_workflow(call: Call, workflow: str, inputs: dict[str, Json] | None = None) -> Reply:
+def start_workflow(
+    call: Call, workflow: str, inputs: dict[str, Json] | None = None, response_format: str = "minimal"
+) -> Reply:
     """Start a run of a workflow. The reply has the run's workflow_id, the first action to do, and `next`: the
     call to make once it is done. Go on like that until status is completed, failed or cancelled."""
-    return call.desk.service.start(workflow, inputs, actor=call.actor)
+    check_format(response_format)
+    service = call.desk.service
+    return with_format(service, service.start(workflow, inputs, actor=call.actor), response_format)
 
 
 def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
@@ -20,10 +25,12 @@ def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> R
     return submit(call, workflow_id, step_id, result)
 
 
-def get_workflow_status(call: Call, workflow_id: str) -> Reply:
+def get_workflow_status(call: Call, workflow_id: str, response_format: str = "minimal") -> Reply:
     """Where a run is and what it waits for. Call this after a lost connection, when a wait is over, and when
     the sub-agents of a foreach have ended."""
-    return call.desk.service.status(workflow_id)
+    check_format(response_format)
+    service = call.desk.service
+    return with_format(service, service.status(workflow_id), response_format)
 
 
 def get_next_step(call: Call, workflow_id: str) -> Reply:

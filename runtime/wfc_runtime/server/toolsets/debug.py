@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wfc_runtime.contract import Json
 from wfc_runtime.server.tool import Call, Hints, Reply, Tool
+from wfc_runtime.server.toolsets.checkpoints import TOOLS as CHECKPOINTS
 from wfc_runtime.service.ids import check_name
 
 
@@ -90,7 +91,7 @@ def explain_plan(call: Call, workflow: str) -> Reply:
     return {**plan, "source": module.source, "next": f'start_workflow(workflow="{workflow}", inputs={{...}})'}
 
 
-TOOLS = tuple(
+TOOLS = CHECKPOINTS + tuple(
     Tool(work, Hints(reads=True, idempotent=True))
     for work in (
         get_workflow_state,

@@ -114,6 +114,17 @@ class SqliteService(Service, Archive):
                 return self.status(run)
         raise StoreError("store_busy", f"run {run} keeps moving", "Try again.")
 
+    def mark(self, run: str, reason: str, *, actor: str | None = None) -> int:
+        run = check_run_id(run)
+        said = "".join(char if char.isprintable() else " " for char in str(reason))[:500]
+
+        def job(work: Work) -> Reply:
+            active = self._load(work, run)
+            shown = active.now.mask.message(said)
+            return {"seq": work.ledger.note(active, "checkpoint", {"reason": shown}).seq}
+
+        return int(self._work(job, actor)["seq"])
+
     # -- calls that only read --------------------------------------------------
 
     def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:

@@ -110,6 +110,12 @@ class Ledger:
         actor = None if isinstance(event, (Clock, Interrupted)) else self.actor
         return self._enter(active.row, active.now, HistoryRow(0, self.at, kind, data, visit, actor))
 
+    def note(self, active: Active, kind: str, data: dict[str, Json]) -> HistoryRow:
+        """Something that has happened to a run without moving it."""
+        return self._enter(
+            active.row, active.now, HistoryRow(0, self.at, kind, to_text(data), None, self.actor)
+        )
+
     # -- what servers do by themselves -----------------------------------------
 
     def claims(self, row: RunRow) -> list[ClaimRow]:

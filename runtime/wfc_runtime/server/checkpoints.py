@@ -1,0 +1,184 @@
+"""Checkpoints, as other systems name them. Here every event of a run is durable, so each is one, and nothing has to be
+saved for a run to go on: `<workflow_id>:<event>` names where a run stood after an event."""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Iterator
+from typing import Any
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
+from wfc_runtime.server.submitting import actions_of
+from wfc_runtime.server.tool import Reply
+from wfc_runtime.service import Archive, Service
+from wfc_runtime.service.ids import check_run_id
+
+_ID = re.compile(r"(.+):([0-9]{1,12})")
+_PAGE = 500
+_ANSWERED = ("submitted", "interrupted", "child_ended")
+_YES, _NO = ("yes", "y", "true", "1", "ok", "confirm"), ("no", "n", "false", "0", "cancel")
+
+
+def read_id(checkpoint_id: str) -> tuple[str, int]:
+    found = _ID.fullmatch(checkpoint_id)
+    if found is None:
+        raise RequestError(
+            "invalid_id",
+            f"`checkpoint_id` is not an id: {checkpoint_id[:60]!r}",
+            "list_checkpoints() has them.",
+        )
+    return check_run_id(found[1]), int(found[2])
+
+
+def listed(service: Service, workflow: str, run: str, limit: int) -> list[Reply]:
+    """Where the open runs stand; with a run, each of its checkpoints."""
+    if run:
+        events = service.history(run, limit=limit)["events"]
+        return [_event(run, event) for event in events]
+    runs = [
+        one
+        for one in service.runs("open", limit=_PAGE)["runs"]
+        if not workflow or one["workflow"] == workflow
+    ]
+    return [_latest(service, one) for one in runs[:limit]]
+
+
+def _event(run: str, event: dict[str, Any]) -> Reply:
+    kept = {key: value for key, value in event.items() if key in ("at", "event", "step_id", "reason")}
+    return {"checkpoint_id": f"{run}:{event['seq']}", **kept}
+
+
+def _latest(service: Service, run: dict[str, Json]) -> Reply:
+    # Masked: whoever only looks gets no secrets, and nothing is set going.
+    now = service.status(run["workflow_id"], masked=True)
+    prompts = [action["parameters"]["message"] for action in actions_of(now) if action["type"] == "prompt"]
+    return {
+        "checkpoint_id": f"{run['workflow_id']}:{now['progress']['events']}",
+        "workflow_id": run["workflow_id"],
+        "workflow": run["workflow"],
+        "at": run["updated"],
+        "paused": now["status"] == "pending_action",
+        "waits_in": run.get("pending", []),
+        **({"prompt": prompts[0]} if prompts else {}),
+    }
+
+
+def about(service: Service, checkpoint_id: str) -> Reply:
+    run, seq = read_id(checkpoint_id)
+    now = service.status(run, masked=True)
+    latest = now["progress"]["events"]
+    events = list(_events(service, run, seq))
+    if not events or events[-1]["seq"] != seq:
+        raise NotFoundError(
+            "unknown_checkpoint", f"run {run} has no event {seq}", f"Its latest is `{run}:{latest}`."
+        )
+    done = [event["step_id"] for event in events if event["event"] in _ANSWERED and "step_id" in event]
+    fields = list(dict.fromkeys(name for event in events for name in event.get("written", {})))
+    return {
+        **_event(run, events[-1]),
+        "workflow_id": run,
+        "workflow": now["workflow"],
+        "inputs": events[0].get("inputs", {}),
+        "completed_steps": done,
+        "fields": fields,
+        "is_latest": seq == latest,
+        **(
+            {"status": now["status"], "waits_in": [one["step_id"] for one in actions_of(now)]}
+            if seq == latest
+            else {}
+        ),
+    }
+
+
+def _events(service: Service, run: str, until: int) -> Iterator[dict[str, Any]]:
+    after = 0
+    while after < until:
+        page = service.history(run, after=after, limit=min(_PAGE, until - after))["events"]
+        if not page:
+            return
+        yield from page
+        after = page[-1]["seq"]
+
+
+# -- going on ------------------------------------------------------------------------
+
+
+def resume(service: Service, checkpoint_id: str, response: str, actor: str | None) -> Reply:
+    """Go on from where a run stands; with the answer to what it asks, if one is given."""
+    run, seq = read_id(checkpoint_id)
+    latest = service.status(run, masked=True)["progress"]["events"]
+    if seq != latest:
+        raise RefusedError(
+            "checkpoint_passed",
+            f"run {run} has gone on since {checkpoint_id}",
+            f'Next: resume_workflow(checkpoint_id="{run}:{latest}", response=...)',
+        )
+    reply = service.next_step(run)
+    if not response:
+        return reply
+    asked = _question(service, reply)
+    if asked is None:
+        raise RefusedError(
+            "no_question", f"run {run} asks nothing that a text answers", f"Next: {reply['next']}"
+        )
+    holder, action = asked
+    answered = service.submit(holder, action["step_id"], _answer(action, response), actor=actor)
+    return answered if holder == run else service.next_step(run)
+
+
+def _question(service: Service, reply: Reply) -> tuple[str, dict[str, Any]] | None:
+    """The first action that waits for an answer, in the run or in those that it called."""
+    for action in actions_of(reply):
+        if action["type"] == "prompt":
+            return reply["workflow_id"], action
+        for child in action["parameters"].get("children", ()):
+            found = _question(service, service.next_step(child["workflow_id"]))
+            if found is not None:
+                return found
+    return None
+
+
+def _answer(action: dict[str, Any], response: str) -> Json:
+    """A text as the result that an action wants."""
+    schema = action.get("result_schema") or {}
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if len(required) != 1:
+        try:
+            return json.loads(response)
+        except ValueError:
+            return response
+    [name] = required
+    if properties.get(name, {}).get("type") != "boolean":
+        return {name: response}
+    said = response.strip().lower().rstrip(".!")
+    if said not in (*_YES, *_NO):
+        raise RequestError("invalid_response", f"`response` must be yes or no, not {response[:60]!r}")
+    return {name: said in _YES}
+
+
+# -- letting go ----------------------------------------------------------------------
+
+
+def keeper(service: Service) -> Archive:
+    if not isinstance(service, Archive):
+        raise RequestError("not_supported", "the engine of this server does not erase runs")
+    return service
+
+
+def delete(service: Service, checkpoint_id: str, actor: str | None) -> int:
+    """Without its checkpoint a run can't go on: it is cancelled, and everything of it is erased."""
+    run, _ = read_id(checkpoint_id)
+    keep = keeper(service)
+    if service.status(run, masked=True)["status"] in ("pending_action", "running"):
+        service.cancel(run, "its checkpoint was deleted", actor=actor)
+    return keep.erase(run)
+
+
+def clean_up(service: Service, days: int) -> int:
+    """Erase runs that ended so many days ago."""
+    keep = keeper(service)
+    old = keep.ended_before(time.time() - days * 86_400, ("completed", "failed", "cancelled"))["runs"]
+    return sum(keep.erase(run["workflow_id"]) for run in old)
