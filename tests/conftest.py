@@ -33,6 +33,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 SLOW = (
     "tests/property/",
+    "tests/mutation/test_every_place",
     "tests/robustness/",
     "tests/server/test_durability",
     "tests/runtime/test_durability",

@@ -27,12 +27,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core.blocks import name_of
+from wfc.core.values import Tree
 from wfc.diagnostics import Fix, Severity
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import remove_entry, rename
 from wfc.rules.nearest import Nearest
 from wfc.rules.scope_use import ScopeUse, scope_uses
-from wfc.source import Mapping, Scalar
+from wfc.source import Entry, Mapping, Scalar
 from wfc.steps.base import Step
 from wfc.steps.set_state import SetState
 from wfc.unit import Unit
@@ -44,11 +45,12 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 def check(unit: Unit) -> Iterator[Finding]:
     for use in scope_uses(unit):
         if use.is_clear and use.is_whole and not use.gives_state:
-            read = Nearest(name for name in (*use.reads, *use.as_a_whole))
+            read, unknown = Nearest((*use.reads, *use.as_a_whole)), Nearest(use.meant)
             for step in use.scope.walk():
                 for written in _written(use, step):
-                    if not use.is_read(written.text) and step.name not in use.meant:
-                        yield _finding(use, step, written, read)
+                    if use.is_read(written.text) or step.name in use.meant or unknown.to(written.text):
+                        continue
+                    yield _finding(use, step, written, read)
 
 
 def _written(use: ScopeUse, step: Step) -> list[Scalar]:
@@ -90,6 +92,11 @@ def _removal(use: ScopeUse, step: Step, name: str) -> Fix | None:
     if isinstance(step, SetState) and isinstance(updates, Mapping):
         key, mapping, entry = f"the update of {name}", updates, updates.entry(name)
     # A step that lists the field needs it to be written: its list is to be mended first (WF302).
-    if entry is None or name in use.listed:
+    if entry is None or name in use.listed or (mapping is updates and _reads_anything(entry)):
         return None
     return remove_entry(mapping, entry, f"remove {key}")
+
+
+def _reads_anything(entry: Entry) -> bool:
+    """Whether nobody might read a field or an input any more if it were gone."""
+    return any(text.template.reads for text in Tree(entry.value).texts)

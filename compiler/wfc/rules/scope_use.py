@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
 
-from wfc.core.ast import Scope
+from wfc.core.ast import Scope, walk
 from wfc.core.blocks import Targets, jumps
 from wfc.core.state_use import state_use
 from wfc.core.values import Text, Tree
@@ -59,6 +59,17 @@ class ScopeUse:
         reads = [read for text in step.texts() for read in text.template.reads if read.path]
         names = {(read.root, read.path[0].name) for read in reads}
         return all(len(self._readers.get(name, ())) > 1 for name in names if name[0] in ("state", "inputs"))
+
+    def can_do_without(self, steps: list[Step]) -> bool:
+        """Whether others read all that these and the steps in them read, run their tasks, and need nothing of them."""
+        gone = {*steps, *walk([inner for step in steps for block in step.blocks() for inner in block])}
+        others = [step for step in self.scope.walk() if step not in gone]
+        kept = {*self.scope.initial, *(name for step in others for name in step.writes())}
+        written = {name for step in gone for name in step.writes()} - kept
+        needed = {word.text for step in others for word in step.declared}
+        tasks = {step.values["task"].text for step in gone if step.values.get("task")}
+        tasks -= {step.values["task"].text for step in others if step.values.get("task")}
+        return not (written & needed or tasks or any(readers <= gone for readers in self._readers.values()))
 
     @cached_property
     def _readers(self) -> dict[tuple[str, str | int | None], set[Step]]:

@@ -29,9 +29,9 @@ from itertools import pairwise
 from wfc.core.ast import Scope
 from wfc.core.blocks import jumps
 from wfc.diagnostics import Fix, Note, Severity
-from wfc.flow import flows_of
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import remove_run
+from wfc.rules.scope_use import ScopeUse, scope_uses
 from wfc.rules.wording import call
 from wfc.steps.base import Step
 from wfc.unit import Unit
@@ -39,11 +39,12 @@ from wfc.unit import Unit
 
 @rule("WF401", "unreachable-step", Severity.WARNING, fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
-    for scope, flow in flows_of(unit):
+    for use in scope_uses(unit):
+        scope, flow = use.scope, use.flow
         if not flow.reachable.issuperset(flow.states) and _jumps_are_known(scope):
             reached = {flow.step(node) for node in flow.reachable}
             for run, before in _runs(scope.block, reached):
-                yield _finding(run, before)
+                yield _finding(use, run, before)
 
 
 def _jumps_are_known(scope: Scope) -> bool:
@@ -69,7 +70,7 @@ def _runs(block: list[Step], reached: set[Step | None]) -> Iterator[tuple[list[S
         yield run, before
 
 
-def _finding(run: list[Step], before: Step | None) -> Finding:
+def _finding(use: ScopeUse, run: list[Step], before: Step | None) -> Finding:
     others = len(run) - 1
     and_others = f" and the {f'{others} steps' if others > 1 else 'step'} after it" if others else ""
     notes = (Note(f"nothing gets past {call(before)}", before.span),) if before else ()
@@ -78,7 +79,7 @@ def _finding(run: list[Step], before: Step | None) -> Finding:
         f"{call(run[0])}{and_others} can never run",
         help=_help(before) if before else "take it out",
         notes=notes,
-        fix=_fix(run, before) if before else None,
+        fix=_fix(run, before) if before and use.can_do_without(run) else None,
         step=run[0].name,
     )
 

@@ -1,0 +1,124 @@
+"""Whether wfc notices: a mutant is checked as its user would check the project."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from functools import cache
+
+from tests.mutation import in_commands, in_control, in_expressions, in_form, in_references, in_state
+from tests.mutation.misses import LISTED
+from tests.mutation.seeding import MISTAKES, Mutant, Where, mutants
+from tests.support import ROOT
+from wfc.check import check_unit
+from wfc.config import load_config
+from wfc.core.values import plain
+from wfc.diagnostics import Diagnostic, Severity
+from wfc.source import Source, YamlLimits, parse_document
+from wfc.steps.call import Call
+from wfc.unit import Project, Unit, load_unit
+
+TABLE = (in_form, in_references, in_expressions, in_state, in_control, in_commands)
+"""Where the mistakes are: importing a module adds its own."""
+
+
+@cache
+def originals() -> dict[str, Unit]:
+    """Our workflows, by file name."""
+    config = load_config(ROOT)
+    project = Project(config)
+    for path in sorted((ROOT / "workflows").glob("*.yaml")):
+        load_unit(path.name, path.read_bytes(), config, project)
+    return {unit.source.path: unit for unit in project.units}
+
+
+@cache
+def all_mutants() -> list[Mutant]:
+    found: dict[object, Mutant] = {}
+    for mistake in MISTAKES.values():
+        for file, unit in originals().items():
+            for mutant in mutants(mistake, file, unit):
+                found.setdefault((mistake, mutant.seed.what) if mistake.once else mutant, mutant)
+    return list(found.values())
+
+
+@cache
+def _called(unit: Unit) -> list[str]:
+    return [step.workflow.text for step in unit.steps if isinstance(step, Call) and step.workflow]
+
+
+@cache
+def _beside(file: str) -> tuple[list[str], list[str]]:
+    """The workflows that call this one, and all others that it or they call."""
+    units = originals()
+    callers = [other for other, unit in units.items() if units[file].name in _called(unit)]
+    names = {name for one in (file, *callers) for name in _called(units[one])}
+    return callers, [
+        other for other, unit in units.items() if unit.name in names and other not in (file, *callers)
+    ]
+
+
+def clean_findings() -> list[str]:
+    """What is found in the originals themselves."""
+    found = [item for unit in originals().values() for item in check_unit(unit)]
+    return [f"{item.path}: {item.message}" for item in found if item.severity is not Severity.INFO]
+
+
+def meaning(text: str) -> str | None:
+    """What a text says, order included, whatever its layout; none where it can't be read."""
+    root = parse_document(Source("w.yaml", text), YamlLimits()).root
+    return json.dumps(plain(root)) if root is not None else None
+
+
+def is_caught(mutant: Mutant) -> bool:
+    """Whether a finding points where the mistake is. The originals are clean, so every finding is new."""
+    own = findings(mutant)
+    match mutant.mistake.where:
+        case Where.ANYWHERE:
+            return bool(own) or bool(findings(mutant, callers=True))
+        case Where.STEP:
+            return any(item.step == mutant.seed.owner for item in own) or _is_pointed_at(mutant, own)
+        case Where.HERE:
+            return _is_pointed_at(mutant, own)
+
+
+def findings(mutant: Mutant, *, callers: bool = False) -> list[Diagnostic]:
+    """What is found in the mutant, or in the workflows that call it; information left out."""
+    text = mutant.text(originals()[mutant.file].source.text)
+    found = [item for unit in _project(mutant.file, text, callers).units for item in check_unit(unit)]
+    return [item for item in found if item.severity is not Severity.INFO]
+
+
+def findings_in(file: str) -> tuple[str, Callable[[str], list[Diagnostic]]]:
+    """A workflow's text, and what is found in another text in its place."""
+    return originals()[file].source.text, lambda text: check_unit(_project(file, text, False).units[0])
+
+
+def one_of_each() -> list[Mutant]:
+    """A mutant of each kind: the middle one of those that are not listed."""
+    found: dict[str, list[Mutant]] = {}
+    for mutant in all_mutants():
+        if str(mutant) not in LISTED:
+            found.setdefault(mutant.mistake.name, []).append(mutant)
+    return [mutants[len(mutants) // 2] for mutants in found.values()]
+
+
+def _project(file: str, text: str, callers: bool) -> Project:
+    config = load_config(ROOT)
+    calling, called = _beside(file)
+    project = Project(config, others=lambda: [_file(name) for name in called])
+    for name, data in [(file, text.encode()), *map(_file, calling if callers else ())]:
+        load_unit(name, data, config, project)
+    return project
+
+
+def _file(name: str) -> tuple[str, bytes]:
+    return name, originals()[name].source.text.encode()
+
+
+def _is_pointed_at(mutant: Mutant, found: list[Diagnostic]) -> bool:
+    return any(
+        item.path == mutant.file and item.span.start <= end and start <= item.span.end
+        for item in found
+        for start, end in mutant.places()
+    )

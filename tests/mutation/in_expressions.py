@@ -1,0 +1,237 @@
+"""Mistakes inside `{{ }}`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+
+from jinja2 import nodes
+
+from tests.mutation.seeding import Change, Seed, Where, misspell, mistake, put, replace
+from wfc.core.values import Text
+from wfc.source import Scalar, Span
+from wfc.steps.base import Step
+from wfc.steps.foreach import Foreach
+from wfc.steps.while_ import While
+from wfc.unit import Unit
+from wfc_runtime.expr import TESTS
+
+_HOLE = re.compile(r"\{\{.*?\}\}", re.S)
+
+
+def texts(unit: Unit) -> Iterator[tuple[Step, Text]]:
+    """Every template that has holes."""
+    for step in unit.steps:
+        for text in step.texts():
+            if not text.template.is_literal:
+                yield step, text
+
+
+def each(unit: Unit, *kinds: type[nodes.Node]) -> Iterator[tuple[Step, Text, nodes.Node]]:
+    """Every node of those kinds in every template."""
+    for step, text in texts(unit):
+        if text.template.ast is not None:
+            for node in text.template.ast.find_all(kinds):
+                yield step, text, node
+
+
+def _names(unit: Unit, fits: Callable[[nodes.Getattr], bool]) -> Iterator[Seed]:
+    """The name behind a dot, misspelt."""
+    for step, text, node in each(unit, nodes.Getattr):
+        if isinstance(node, nodes.Getattr) and fits(node):
+            yield replace(step, text.at(*text.template.token_span(node)), misspell(node.attr))
+
+
+def _is_of(node: nodes.Getattr, root: str) -> bool:
+    return isinstance(node.node, nodes.Name) and node.node.name == root
+
+
+@mistake(Where.HERE)
+def misspell_a_state_field(unit: Unit) -> Iterator[Seed]:
+    yield from _names(unit, lambda node: _is_of(node, "state"))
+
+
+@mistake(Where.HERE)
+def misspell_an_input(unit: Unit) -> Iterator[Seed]:
+    yield from _names(unit, lambda node: _is_of(node, "inputs"))
+
+
+@mistake(Where.HERE)
+def misspell_a_property(unit: Unit) -> Iterator[Seed]:
+    yield from _names(unit, lambda node: not _is_of(node, "state") and not _is_of(node, "inputs"))
+
+
+@mistake(Where.HERE)
+def misspell_an_attribute_of_a_list(unit: Unit) -> Iterator[Seed]:
+    """The text in `map(attribute='name')` and `selectattr('name', ...)`."""
+    for step, text, node in each(unit, nodes.Filter):
+        assert isinstance(node, nodes.Filter)
+        found = [pair.value for pair in node.kwargs if pair.key == "attribute"]
+        found += node.args[:1] if node.name.endswith("attr") else []
+        for name in found:
+            if isinstance(name, nodes.Const):
+                start, end = text.template.token_span(name)
+                yield replace(step, text.at(start + 1, end - 1), misspell(name.value))
+
+
+@mistake(Where.HERE)
+def misspell_a_filter(unit: Unit) -> Iterator[Seed]:
+    for step, text in texts(unit):
+        for use in text.template.filters:
+            yield replace(step, text.at(use.start, use.end), misspell(use.name))
+
+
+@mistake(Where.HERE)
+def misspell_a_test(unit: Unit) -> Iterator[Seed]:
+    for step, text in texts(unit):
+        for use in text.template.tests:
+            if misspell(use.name) not in TESTS:
+                yield replace(step, text.at(use.start, use.end), misspell(use.name))
+
+
+@mistake(Where.HERE)
+def misspell_a_function(unit: Unit) -> Iterator[Seed]:
+    for step, text in texts(unit):
+        for use in text.template.functions:
+            yield replace(step, text.at(use.start, use.end), misspell(use.name))
+
+
+@mistake(Where.HERE)
+def misspell_a_bare_name(unit: Unit) -> Iterator[Seed]:
+    """A loop's variable, an earlier key of the same updates, `item`, a function."""
+    seen: set[tuple[Step, str]] = set()
+    for step, text, node in each(unit, nodes.Name):
+        if not isinstance(node, nodes.Name) or node.ctx != "load" or node.name in ("state", "inputs"):
+            continue
+        if (step, node.name) not in seen:
+            seen.add((step, node.name))
+            yield replace(step, text.at(*text.template.token_span(node)), misspell(node.name))
+
+
+@mistake(Where.HERE)
+def forget_the_state_or_inputs_before_a_name(unit: Unit) -> Iterator[Seed]:
+    seen: set[tuple[Step, str]] = set()
+    for step, text in texts(unit):
+        for read in text.template.reads:
+            if read.root in ("state", "inputs") and read.path and (step, read.root) not in seen:
+                seen.add((step, read.root))
+                span = text.at(read.start, read.path[0].end)
+                yield replace(step, span, str(read.path[0].name))
+
+
+@mistake(Where.HERE)
+def compare_with_another_type(unit: Unit) -> Iterator[Seed]:
+    """A number is compared with text, text with a number."""
+    for step, text, node in each(unit, nodes.Compare):
+        if not isinstance(node, nodes.Compare):
+            continue
+        const = node.ops[0].expr
+        if isinstance(const, nodes.Const) and isinstance(const.value, int | str):
+            span = text.at(*text.template.token_span(const))
+            yield replace(step, span, "17" if isinstance(const.value, str) else "'ok'")
+
+
+@mistake(Where.HERE)
+def compare_with_what_it_never_is(unit: Unit) -> Iterator[Seed]:
+    """A choice, an enum or a status that no one can have answered, misspelt."""
+    for step, text, node in each(unit, nodes.Compare):
+        const = node.ops[0].expr if isinstance(node, nodes.Compare) else None
+        if isinstance(const, nodes.Const) and isinstance(const.value, str) and const.value:
+            start, end = text.template.token_span(const)
+            yield replace(step, text.at(start + 1, end - 1), misspell(const.value))
+
+
+@mistake(Where.HERE)
+def add_text_to_a_number(unit: Unit) -> Iterator[Seed]:
+    for step, text, node in each(unit, nodes.Add, nodes.Sub):
+        if isinstance(node, nodes.Add | nodes.Sub) and isinstance(node.right, nodes.Const):
+            yield replace(step, text.at(*text.template.token_span(node.right)), "'1'")
+
+
+@mistake(Where.HERE)
+def go_through_what_is_no_list(unit: Unit) -> Iterator[Seed]:
+    for step in unit.steps:
+        node = step.node.get("items") if isinstance(step, Foreach) else None
+        if isinstance(node, Scalar):
+            for wrong in ("{{ 12 }}", "{{ now().isoformat() }}", "{{ index == 1 }}", "one, two"):
+                yield replace(step, node.span, f'"{wrong}"')
+    for step, text, loop in each(unit, nodes.For):
+        if isinstance(loop, nodes.For):
+            end = text.template.span(loop.iter)[1]
+            yield Seed(
+                step.name,
+                f"for ... | length ({_said(text, loop.iter)})",
+                (put(text.at(end, end), " | length"),),
+            )
+
+
+def _said(text: Text, node: nodes.Node) -> str:
+    start, end = text.template.span(node)
+    return text.template.text[start:end]
+
+
+def _conditions(unit: Unit) -> Iterator[tuple[Step, Scalar]]:
+    for step in unit.steps:
+        for key in ("if", "when"):
+            node = step.node.get(key)
+            if isinstance(node, Scalar):
+                yield step, node
+
+
+@mistake(Where.HERE)
+def forget_the_braces_of_a_condition(unit: Unit) -> Iterator[Seed]:
+    for step, node in _conditions(unit):
+        yield replace(step, node.span, node.span.text.replace("{{ ", "").replace(" }}", ""))
+
+
+@mistake(Where.HERE)
+def close_the_braces_within_a_condition(unit: Unit) -> Iterator[Seed]:
+    """`{{ a }} and {{ b }}` is text, and so always true."""
+    for step, node in _conditions(unit):
+        for word in (" and ", " or "):
+            if word in node.text:
+                yield replace(step, node.span, node.span.text.replace(word, f" }}}}{word}{{{{ "))
+
+
+@mistake(Where.HERE)
+def leave_a_condition_constant(unit: Unit) -> Iterator[Seed]:
+    for step, node in _conditions(unit):
+        if not isinstance(step, While):
+            yield replace(step, node.span, '"{{ true }}"')
+
+
+def _holes(unit: Unit) -> Iterator[tuple[Step, Span]]:
+    """The last hole of each step."""
+    for step, text in dict(texts(unit)).items():
+        *_, last = _HOLE.finditer(text.template.text)
+        yield step, text.at(*last.span())
+
+
+@mistake(Where.STEP)
+def leave_braces_open(unit: Unit) -> Iterator[Seed]:
+    for step, span in _holes(unit):
+        yield Seed(step.name, f"{_short(span)} without its end", (Change(span.end - 2, span.end, ""),))
+
+
+@mistake(Where.STEP)
+def leave_a_bracket_or_quote_open(unit: Unit) -> Iterator[Seed]:
+    for step, span in _holes(unit):
+        last = max(span.text.rfind(")"), span.text.rfind("'"), span.text.rfind("]"))
+        if last > 0:
+            at = span.start + last
+            yield Seed(
+                step.name, f"{_short(span)} without its last {span.text[last]}", (Change(at, at + 1, ""),)
+            )
+
+
+@mistake(Where.STEP)
+def leave_a_block_open(unit: Unit) -> Iterator[Seed]:
+    """No `{% endfor %}` or `{% endif %}`."""
+    for step, text in texts(unit):
+        for end in re.finditer(r"\{%-? *end\w+ *-?%\}", text.template.text):
+            span = text.at(*end.span())
+            yield Seed(step.name, f"no {end[0]}", (put(span, ""),))
+
+
+def _short(span: Span) -> str:
+    return " ".join(span.text.split())[:60]

@@ -1,0 +1,220 @@
+"""Mistakes in what is declared, written and read."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from tests.mutation.seeding import (
+    Change,
+    Seed,
+    Where,
+    add_line,
+    cut,
+    drop,
+    misspell,
+    mistake,
+    put,
+    replace,
+    step_lines,
+)
+from wfc.core.ast import Scope
+from wfc.core.state_use import state_use
+from wfc.source import Mapping, Sequence
+from wfc.steps.base import Step
+from wfc.steps.set_state import SetState
+from wfc.unit import Unit
+
+
+def reads(step: Step) -> set[str]:
+    """The fields that a step's own expressions read."""
+    return {name for text in step.texts() for name in state_use(text.template).fields}
+
+
+def readers(scope: Scope, name: str) -> list[Step]:
+    return [step for step in scope.walk() if name in reads(step)]
+
+
+def _lists(unit: Unit) -> Iterator[tuple[Step, Sequence]]:
+    for step in unit.steps:
+        node = step.node.get("needs_state")
+        if isinstance(node, Sequence):
+            yield step, node
+
+
+@mistake(Where.STEP)
+def drop_a_needs_state_entry(unit: Unit) -> Iterator[Seed]:
+    for step, node in _lists(unit):
+        for name in step.declared:
+            left = ", ".join(word.text for word in step.declared if word is not name)
+            yield Seed(step.name, f"no {name.text} in needs_state", (put(node.span, f"[{left}]"),))
+
+
+@mistake(Where.STEP)
+def drop_needs_state(unit: Unit) -> Iterator[Seed]:
+    for step, _ in _lists(unit):
+        entry = step.node.entry("needs_state")
+        assert entry
+        yield drop(step, step.node, entry)
+
+
+@mistake(Where.HERE)
+def misspell_a_needs_state_entry(unit: Unit) -> Iterator[Seed]:
+    for step in unit.steps:
+        for word in step.declared:
+            yield replace(step, word.span, misspell(word.text))
+
+
+@mistake(Where.HERE)
+def list_a_field_that_is_not_read(unit: Unit) -> Iterator[Seed]:
+    for scope in unit.scopes:
+        fields = {name for step in scope.walk() for name in step.writes()}
+        for step in scope.walk():
+            other = next((name for name in sorted(fields) if name not in reads(step)), None)
+            node = step.node.get("needs_state")
+            if other and isinstance(node, Sequence):
+                yield Seed(
+                    step.name,
+                    f"{other} listed too",
+                    (Change(node.span.end - 1, node.span.end - 1, f", {other}"),),
+                )
+
+
+@mistake(Where.ANYWHERE)
+def delete_an_initial_field(unit: Unit) -> Iterator[Seed]:
+    for scope in unit.scopes:
+        node = scope.node.get("initial_state")
+        for entry in node.entries if isinstance(node, Mapping) else ():
+            yield drop(f"initial state of {scope.name_in_messages}", node, entry)  # type: ignore[arg-type]
+
+
+@mistake(Where.HERE)
+def declare_an_initial_field_for_nothing(unit: Unit) -> Iterator[Seed]:
+    for scope in unit.scopes:
+        node = scope.node.get("initial_state")
+        if isinstance(node, Mapping):
+            first = node.entries[0].key.span
+            text = f"leftover: 0\n{' ' * (first.column - 1)}"
+            yield Seed(
+                scope.name_in_messages, "one more initial field", (Change(first.start, first.start, text),)
+            )
+
+
+@mistake(Where.ANYWHERE)
+def delete_an_input(unit: Unit) -> Iterator[Seed]:
+    for scope in unit.scopes:
+        node = scope.node.get("inputs")
+        for entry in node.entries if isinstance(node, Mapping) else ():
+            yield drop(f"inputs of {scope.name_in_messages}", node, entry)  # type: ignore[arg-type]
+
+
+@mistake(Where.HERE)
+def declare_an_input_for_nothing(unit: Unit) -> Iterator[Seed]:
+    for scope in unit.scopes:
+        node = scope.node.get("inputs")
+        if isinstance(node, Mapping):
+            first = node.entries[0].key.span
+            text = f"leftover: {{type: string}}\n{' ' * (first.column - 1)}"
+            yield Seed(scope.name_in_messages, "one more input", (Change(first.start, first.start, text),))
+
+
+def _outputs(unit: Unit) -> Iterator[tuple[Scope, Step]]:
+    """Steps that keep a result which someone reads."""
+    for scope in unit.scopes:
+        for step in scope.walk():
+            word = step.values.get("output_to")
+            if word is not None and readers(scope, word.text):
+                yield scope, step
+
+
+@mistake(Where.ANYWHERE)
+def drop_output_to(unit: Unit) -> Iterator[Seed]:
+    for _, step in _outputs(unit):
+        entry = step.node.entry("output_to")
+        assert entry
+        yield drop(step, step.node, entry)
+
+
+@mistake(Where.ANYWHERE)
+def misspell_output_to(unit: Unit) -> Iterator[Seed]:
+    for _, step in _outputs(unit):
+        span = step.value_span("output_to")
+        yield replace(step, span, misspell(span.text))
+
+
+@mistake(Where.ANYWHERE)
+def misspell_an_update(unit: Unit) -> Iterator[Seed]:
+    """The new value goes to a field that nobody reads."""
+    for step in unit.steps:
+        node = step.node.get("updates") if isinstance(step, SetState) else None
+        for entry in node.entries if isinstance(node, Mapping) else ():
+            yield replace(step, entry.key.span, misspell(entry.key.text))
+
+
+@mistake(Where.ANYWHERE)
+def drop_an_update(unit: Unit) -> Iterator[Seed]:
+    for scope in unit.scopes:
+        for step in scope.walk():
+            node = step.node.get("updates") if isinstance(step, SetState) else None
+            if isinstance(node, Mapping) and len(node.entries) > 1:
+                for entry in node.entries:
+                    if entry.key.text not in scope.initial:
+                        yield drop(step, node, entry)
+
+
+@mistake(Where.ANYWHERE)
+def read_an_update_too_early(unit: Unit) -> Iterator[Seed]:
+    """Two updates change places, and the first reads the second."""
+    for step in unit.steps:
+        node = step.node.get("updates") if isinstance(step, SetState) else None
+        entries = node.entries if isinstance(node, Mapping) else []
+        for one, other in itertools.pairwise(entries):
+            roots = {
+                read.root for text in step.texts() if text.node is other.value for read in text.template.reads
+            }
+            if one.key.text in roots and isinstance(node, Mapping):
+                first, second = cut(node, one), cut(node, other)
+                source = step.node.span.source.text
+                swapped = source[second.start : second.end] + source[first.start : first.end]
+                yield Seed(
+                    step.name,
+                    f"{other.key.text} before {one.key.text}",
+                    (Change(first.start, second.end, swapped),),
+                )
+
+
+@mistake(Where.ANYWHERE)
+def delete_the_step_that_writes(unit: Unit) -> Iterator[Seed]:
+    for scope, step in _outputs(unit):
+        initial = scope.initial
+        block = next(block for block in _blocks(scope) if step in block)
+        if len(block) > 1 and not set(step.writes()) & initial.keys():
+            yield Seed(step.name, "no such step", (Change(*step_lines(step), ""),))
+
+
+@mistake(Where.ANYWHERE)
+def read_before_it_is_written(unit: Unit) -> Iterator[Seed]:
+    """Two neighbouring steps change places, and the first needs what the second writes."""
+    for scope in unit.scopes:
+        for block in _blocks(scope):
+            for one, other in itertools.pairwise(block):
+                if set(one.writes()) & reads(other) - scope.initial.keys():
+                    source = one.node.span.source.text
+                    first, second = step_lines(one), step_lines(other)
+                    swapped = source[slice(*second)] + source[first[1] : second[0]] + source[slice(*first)]
+                    yield Seed(one.name, f"{other.name} comes first", (Change(first[0], second[1], swapped),))
+
+
+@mistake(Where.ANYWHERE)
+def skip_a_step_whose_result_is_needed(unit: Unit) -> Iterator[Seed]:
+    for scope, step in _outputs(unit):
+        word = step.values["output_to"].text
+        if word not in scope.initial and "when" not in step.values:
+            change = add_line(step, """when: "{{ now().isoformat() < '2030' }}" """.rstrip())
+            yield Seed(step.name, "only under a condition", (change,))
+
+
+def _blocks(scope: Scope) -> Iterator[list[Step]]:
+    yield scope.block
+    for step in scope.walk():
+        yield from step.blocks()
