@@ -298,3 +298,20 @@ def test_many_callers_wait_for_one_run(site: Site) -> None:
     for one in (first, *others):
         one.join(20)
     assert [reply["result"] for reply in replies] == ["went\n"] * 5
+
+
+def test_a_reply_never_shows_as_the_agents_what_the_server_is_about_to_do(site: Site) -> None:
+    branches = ", ".join(f"b{n}: [{sh(f's{n}', 'sleep 0.3')}]" for n in range(4))
+    ask = "c: [{id: ask, type: prompt, prompt_type: confirm, message: 'Sure?'}]"
+    site.compile(steps(f"{{id: all, type: parallel, branches: {{{branches}, {ask}}}}}"))
+    reply = site.server(Grant(site.place, commands=None, parallel=1)).start("w")
+    assert reply["action"]["step_id"] == "ask"
+    assert {one["step_id"] for one in reply["running"]} <= {"s0", "s1", "s2", "s3"}
+    assert 'step_id="ask"' in reply["next"]
+
+
+def test_a_chain_of_quick_steps_is_never_handed_back_half_way(site: Site) -> None:
+    site.compile(steps(*(sh(f"s{n}", "true") for n in range(12))))
+    service = site.server()
+    for _ in range(4):
+        assert service.start("w")["status"] == "completed"

@@ -146,7 +146,9 @@ class Crew:
             soon = wait is not None and wait < _LONGEST_WAIT
             if self._closed:
                 return False
-            if not (mine or waiting or soon or lead.asked != asked):
+            # What ended after the look may have made new work.
+            stale = lead.asked != asked or ticks != self._ticks
+            if not (mine or waiting or soon or stale):
                 lead.over = True
                 del self._leads[root]
                 return False

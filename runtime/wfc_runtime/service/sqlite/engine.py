@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from wfc_runtime.contract import Json
@@ -23,7 +23,7 @@ from wfc_runtime.service.sqlite.definitions import AnyMachine, pinned_machine, p
 from wfc_runtime.service.sqlite.ledger import Active, Ledger
 from wfc_runtime.service.sqlite.migration import migrate_run, stranded_runs
 from wfc_runtime.service.sqlite.submitting import reply_to, submit
-from wfc_runtime.service.sqlite.work import Work
+from wfc_runtime.service.sqlite.work import Work, nothing_served
 from wfc_runtime.store import Changes, ConflictError, Queries, RunRow, Store
 from wfc_runtime.store.records import ENDED
 
@@ -210,7 +210,12 @@ class SqliteService(Service, Archive):
         return _answered(self.store.exclusively(lambda queries: self._alone(queries, job, at, who)))
 
     def _begin(self, queries: Queries, cache: SnapshotCache, at: float, who: str | None) -> Work:
-        return Work(Ledger(queries, self.registry, cache, self.owners, at, who), self.limits)
+        ledger = Ledger(queries, self.registry, cache, self.owners, at, who)
+        return Work(ledger, self.limits, self._served)
+
+    def _served(self, active: Active) -> Iterable[str]:
+        """What this service is about to do by itself: nothing."""
+        return nothing_served(active)
 
     def _alone(
         self, queries: Queries, job: Job, at: float, who: str | None

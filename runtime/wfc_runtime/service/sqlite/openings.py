@@ -62,6 +62,12 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
     return view
 
 
+def shown(effect: Ask, pending: Pending) -> dict[str, Json]:
+    """An action as executors take it."""
+    action = effect.action(pending)
+    return {"type": action.type, "parameters": action.parameters}
+
+
 def _add_retry(view: View, active: Active, delay: Delay, pending: Pending, may_do: MayDo) -> None:
     effect, at = active.machine.steps[delay.step], pending.resume_at
     if isinstance(effect, Ask) and may_do(effect) and at is not None:
@@ -72,9 +78,8 @@ def _add(view: View, active: Active, visit: str, owner: str | None, may_do: MayD
     pending = active.now.pending[visit]
     effect = active.machine.steps[pending.state]
     assert isinstance(effect, Ask)
-    action = effect.action(pending)
-    shown: dict[str, Json] = {"type": action.type, "parameters": action.parameters}
-    if owner is not None or (may_do(effect) and can_do(shown)):
-        view.openings.append(Opening(active.row.id, visit, shown, owner))
+    action = shown(effect, pending)
+    if owner is not None or (may_do(effect) and can_do(action)):
+        view.openings.append(Opening(active.row.id, visit, action, owner))
     else:
         view.needs_agent = True

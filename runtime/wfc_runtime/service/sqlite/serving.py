@@ -20,7 +20,8 @@ from wfc_runtime.service.ids import new_id
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.sqlite.crew import Crew, Lead
 from wfc_runtime.service.sqlite.engine import SqliteService
-from wfc_runtime.service.sqlite.openings import Opening, View, look_at
+from wfc_runtime.service.sqlite.ledger import Active
+from wfc_runtime.service.sqlite.openings import Opening, View, look_at, shown
 from wfc_runtime.service.sqlite.submitting import submit
 from wfc_runtime.service.sqlite.work import Work
 from wfc_runtime.store import Store
@@ -88,6 +89,12 @@ class ServingService(SqliteService):
         lead = self.crew.lead(row.root, self._reply_seconds)
         return _shown(look(run), lead)
 
+    def _served(self, active: Active) -> list[str]:
+        pending = active.now.pending.items()
+        effects = {visit: active.machine.steps[one.state] for visit, one in pending if one.resume_at is None}
+        asked = {visit: one for visit, one in effects.items() if isinstance(one, Ask) and self._may_do(one)}
+        return [visit for visit, one in asked.items() if self._can_do(shown(one, active.now.pending[visit]))]
+
     # -- what the crew works on ------------------------------------------------
 
     def look(self, root: int) -> View:
@@ -95,11 +102,17 @@ class ServingService(SqliteService):
 
         def job(work: Work) -> Reply:
             nonlocal found
-            found = look_at(work, root, self._may_do, lambda action: can_execute(action, self._grant))
+            found = self._openings(work, root)
             return {}
 
         self._work(job, None)
         return found
+
+    def _openings(self, work: Work, root: int) -> View:
+        return look_at(work, root, self._may_do, self._can_do)
+
+    def _can_do(self, action: dict[str, Json]) -> bool:
+        return can_execute(action, self._grant)
 
     def _may_do(self, effect: Ask) -> bool:
         return effect.runner == "server" or (self._every_kind and effect.kind in EXECUTORS)
@@ -167,10 +180,9 @@ def _within(grant: Grant, limits: Limits) -> Grant:
 def _shown(reply: Reply, lead: Lead) -> Reply:
     """Children that the server works are nothing for the agent to do."""
     actions = reply.get("actions") or [action for action in (reply.get("action"),) if action]
-    works_alone = not lead.over and not lead.needs_agent
-    if not works_alone or not all("children" in action["parameters"] for action in actions):
+    if lead.over or lead.needs_agent or not all("children" in action["parameters"] for action in actions):
         return reply
     kept = {key: value for key, value in reply.items() if key not in ("action", "actions", "next")}
     under = [{"step_id": action["step_id"], "type": action["type"]} for action in actions]
-    tool = f'get_workflow_status(workflow_id="{reply["workflow_id"]}")'
-    return {**kept, "status": "running", "running": [*reply.get("running", []), *under], "next": tool}
+    following = f'get_workflow_status(workflow_id="{reply["workflow_id"]}")'
+    return {**kept, "status": "running", "running": [*reply.get("running", []), *under], "next": following}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import partial
 from types import MappingProxyType
 
@@ -21,6 +21,14 @@ from wfc_runtime.store import HistoryRow, RunRow
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 
+Served = Callable[[Active], Iterable[str]]
+"""The pending visits of a run that the server itself is about to do."""
+
+
+def nothing_served(active: Active) -> Iterable[str]:
+    return ()
+
+
 INTERRUPTED: dict[str, Json] = {
     "error": {
         "code": "interrupted",
@@ -33,8 +41,9 @@ INTERRUPTED: dict[str, Json] = {
 class Work:
     """Drives machines in memory. What is done is in the ledger, to be committed as a whole."""
 
-    def __init__(self, ledger: Ledger, limits: Limits) -> None:
+    def __init__(self, ledger: Ledger, limits: Limits, served: Served = nothing_served) -> None:
         self.ledger = ledger
+        self.served = served
         self.queries = ledger.queries
         self.at = ledger.at
         self._limits = limits
@@ -131,7 +140,7 @@ class Work:
         """The same work with nothing in it but what time alone has changed."""
         ledger = self.ledger
         anew = Ledger(ledger.queries, ledger.registry, ledger.cache, ledger.owners, ledger.at, None)
-        fresh = Work(anew, self._limits)
+        fresh = Work(anew, self._limits, self.served)
         row = self.queries.run(self._asked)
         if row is not None:
             fresh.catch_up(fresh.ledger.load(row))
