@@ -20,7 +20,7 @@ from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.moving import definition_changed, steps_gone
 from wfc_runtime.service.replies import Subject, cancelled_reply
 from wfc_runtime.service.temporal.connection import translated
-from wfc_runtime.service.temporal.family import cancel_reason, read_cancel_reason
+from wfc_runtime.service.temporal.family import NAME, cancel_reason, read_cancel_reason
 from wfc_runtime.service.temporal.line import ClosedError, Line, SentAgainError, unknown_run
 from wfc_runtime.service.temporal.modules import Modules
 from wfc_runtime.service.temporal.seed import Answer, Move, Said, Seed
@@ -29,7 +29,8 @@ from wfc_runtime.store import RunRow
 
 _SETTLE = 5.0
 """Seconds that a reply waits for what follows from it elsewhere in the family."""
-_CANCEL = 15.0
+_CANCEL = (3.0, 4.0, 8.0)
+"""Seconds to wait for the end of a run, with a look for what is in the way in between."""
 
 
 class Calls:
@@ -204,35 +205,47 @@ class Calls:
         return True
 
     async def cancel(self, run: str, reason: str, actor: str | None) -> Reply:
-        handle = self.line.client.get_workflow_handle(run)
         found = await self.line.describe(run)
-        if found.workflow_type != "wfc":
+        if found.workflow_type != NAME:
             raise unknown_run(run)
         if found.status != WorkflowExecutionStatus.RUNNING:
             return await self._cancelled_already(run)
+        await self.line.check_worker()
         said = cancel_reason(reason, actor)
         try:
-            await self.line.check_worker()
-            stuck = await self.line.diagnose(run)
-            if isinstance(stuck, DefinitionError):
-                # Nobody has the module: Temporal itself has to end it.
-                await self._terminate(run, said)
-                return cancelled_reply(Subject(run), reason)
-            await handle.cancel(reason=said)
+            await self.line.client.get_workflow_handle(run).cancel(reason=said)
+            await self._ended(run)
+        except DefinitionError:
+            # Nobody has the module that could end it: Temporal itself has to.
+            await self._terminate(run, said)
+            return cancelled_reply(Subject(run), reason)
         except RPCError as error:
             raise translated(error, self.line.settings) from error
+        ended = await self._look(run)
+        await self._follow(run, ended)
+        return await self._reply(run, ended)
+
+    async def _ended(self, run: str) -> None:
+        """Wait for the end of a run, and of all that works for it."""
+        end = asyncio.ensure_future(self.line.client.get_workflow_handle(run).result())
         try:
-            await asyncio.wait_for(handle.result(), _CANCEL)
-        except WorkflowFailureError:
-            pass
-        except TimeoutError:
-            raise await self.line.diagnose(run) or StoreError(
-                "temporal_slow", f"run {run} has not ended within {_CANCEL:.0f} s", "Ask for its status."
-            ) from None
-        reply = await self.look(run)
-        said_of = await self.line.query(run, "look", [self._time(), False], Said)
-        await self._follow(run, said_of)
-        return reply
+            for seconds in _CANCEL:
+                done, _ = await asyncio.wait([end], timeout=seconds)
+                if done:
+                    break
+                why = await self.line.diagnose(run)
+                if why is not None:
+                    raise why
+            else:
+                raise StoreError(
+                    "temporal_slow",
+                    f"run {run} has not ended within {sum(_CANCEL):.0f} s",
+                    "It will: ask for its status.",
+                )
+            with suppress(WorkflowFailureError):
+                await end
+        finally:
+            end.cancel()
 
     async def _cancelled_already(self, run: str) -> Reply:
         reply = await self.look(run)

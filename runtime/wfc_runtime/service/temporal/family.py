@@ -6,6 +6,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -66,6 +67,7 @@ class Family:
         self._busy = 0
         self._watched: dict[str, asyncio.Task[None]] = {}
         self._handed_over: set[str] = set()
+        self._heard: set[str] = set()
         self.unsettled: set[str] = set()
         """Children that may yet end without anybody's help."""
 
@@ -89,6 +91,7 @@ class Family:
     def hear(self, child: str, result: dict[str, Json], secrets: Iterable[str] = ()) -> None:
         """A child has ended."""
         self._watched.pop(child, None)
+        self._heard.add(child)
         self.unsettled.discard(child)
         self.follow(self._host.child_ended(child, result, secrets, self._now()))
 
@@ -230,13 +233,11 @@ class Family:
         self.hear(child, ended.result, ended.secrets)
 
     async def _stop(self, child: str, why: str) -> None:
-        await _if_still_there(
-            workflow.get_external_workflow_handle(child).cancel(reason=cancel_reason(why, None, True))
-        )
-        watcher = self._watched.get(child)
-        if watcher is not None:
-            # Whoever is told that the run has gone on should find the child stopped.
-            await asyncio.wait([watcher], timeout=_STOP_SECONDS)
+        """Whoever is then told that the run has gone on should find the child stopped."""
+        reason = cancel_reason(why, None, True)
+        if await _if_still_there(workflow.get_external_workflow_handle(child).cancel(reason=reason)):
+            with suppress(asyncio.TimeoutError):
+                await workflow.wait_condition(lambda: child in self._heard, timeout=_STOP_SECONDS)
 
     # -- over to the next execution --------------------------------------------
 

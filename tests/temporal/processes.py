@@ -1,0 +1,67 @@
+"""Real worker processes on a project."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from tests.runtime.support import TemporalBox
+
+WFC = (sys.executable, "-m", "wfc")
+
+
+def environment(box: TemporalBox) -> dict[str, str]:
+    return {
+        **os.environ,
+        "WFC_ENGINE": "temporal",
+        "WFC_TEMPORAL_ADDRESS": box.settings.address,
+        "WFC_TEMPORAL_TASK_QUEUE": box.settings.task_queue,
+    }
+
+
+class WorkerProcess:
+    """`wfc worker`, at work when this returns."""
+
+    def __init__(self, box: TemporalBox, folder: Path, *options: str) -> None:
+        self.said = folder / f"worker-{time.monotonic_ns()}.log"
+        folder.mkdir(exist_ok=True)
+        with self.said.open("wb") as out:
+            self.process = subprocess.Popen(
+                [*WFC, "worker", *options],
+                cwd=folder,
+                env=environment(box),
+                stdin=subprocess.DEVNULL,
+                stderr=out,
+            )
+        self.wait_for("task queue")
+
+    def wait_for(self, text: str, seconds: float = 30) -> str:
+        end = time.monotonic() + seconds
+        while text not in (said := self.said.read_text(encoding="utf-8")):
+            assert self.process.poll() is None, said
+            assert time.monotonic() < end, f"the worker did not say {text!r}: {said}"
+            time.sleep(0.05)
+        return said
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.wait()
+
+    def stop(self) -> int:
+        self.process.send_signal(signal.SIGTERM)
+        return self.process.wait(30)
+
+
+@contextmanager
+def worker(box: TemporalBox, folder: Path, *options: str) -> Iterator[WorkerProcess]:
+    made = WorkerProcess(box, folder, *options)
+    try:
+        yield made
+    finally:
+        made.kill()

@@ -1,0 +1,153 @@
+"""Workers come and go, by SIGKILL too: runs go on, each with its own version."""
+
+from __future__ import annotations
+
+import shutil
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.runtime.support import OK, TWO, TemporalBox, compile_to, step_ids, steps
+from tests.temporal.processes import WorkerProcess, worker
+from wfc_runtime.errors import DefinitionError
+from wfc_runtime.service.temporal.engine import TemporalService
+
+CHANGED = TWO.replace("command: make", "command: make all").replace("id: test", "id: verify")
+MANY = steps(
+    *[f"{{id: s{number}, type: shell, command: 'do {number}', output_to: o{number}}}" for number in range(8)],
+    "{id: end, type: return, needs_state: [o0, o7], value: ['{{ state.o0.stdout }}', '{{ state.o7.stdout }}']}",
+)
+
+
+@pytest.fixture
+def service(temporal_box: TemporalBox) -> Any:
+    """A service with no worker in this process, on the time of the server."""
+    made = TemporalService(temporal_box.settings, temporal_box.modules())
+    yield made
+    made.close()
+
+
+def go_on(service: TemporalService, run: str) -> dict[str, Any]:
+    """Work a run from wherever it is, sending each answer until it is acknowledged."""
+    while True:
+        reply = service.status(run)
+        if reply["status"] != "pending_action":
+            return reply
+        [visit] = step_ids(reply)
+        service.submit(run, visit, {**OK, "stdout": visit})
+
+
+def test_a_run_goes_on_after_its_worker_was_killed(
+    temporal_box: TemporalBox, service: TemporalService
+) -> None:
+    temporal_box.compile(MANY)
+    first = WorkerProcess(temporal_box, temporal_box.root)
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "s0", {**OK, "stdout": "s0"})
+    first.kill()
+    with worker(temporal_box, temporal_box.root):
+        again = service.submit(run, "s0", {**OK, "stdout": "s0"})
+        assert step_ids(again) == ["s1"]
+        assert go_on(service, run)["result"] == ["s0", "s7"]
+
+
+def test_workers_killed_in_the_middle_lose_and_double_nothing(
+    temporal_box: TemporalBox, service: TemporalService
+) -> None:
+    temporal_box.compile(MANY)
+    with worker(temporal_box, temporal_box.root) as steady, ThreadPoolExecutor(6) as pool:
+        runs = [service.start("w")["workflow_id"] for _ in range(6)]
+        work = [pool.submit(go_on, service, run) for run in runs]
+        for _ in range(2):
+            shaky = WorkerProcess(temporal_box, temporal_box.root)
+            time.sleep(0.3)
+            shaky.kill()
+        replies = [one.result(120) for one in work]
+        assert [reply["result"] for reply in replies] == [["s0", "s7"]] * 6
+        for run in runs:
+            events = service.history(run)["events"]
+            assert [event.get("step_id") for event in events] == [
+                None,
+                *[f"s{number}" for number in range(8)],
+            ]
+        assert steady.stop() == 0
+
+
+def test_a_run_whose_version_no_worker_has_waits_says_so_and_goes_on_when_one_has(
+    temporal_box: TemporalBox, service: TemporalService, tmp_path: Path
+) -> None:
+    temporal_box.compile(TWO)
+    first = WorkerProcess(temporal_box, temporal_box.root)
+    run = service.start("w")["workflow_id"]
+    first.kill()
+    elsewhere = tmp_path / "elsewhere"
+    compile_to(_folder(elsewhere), CHANGED)
+    with worker(temporal_box, elsewhere) as lacking:
+        with pytest.raises(DefinitionError) as caught:
+            service.submit(run, "build", OK)
+        assert caught.value.code == "definition_missing"
+        assert "no worker that was asked has version" in caught.value.message
+        assert "of `w`; the run waits until one has" in caught.value.message
+        assert "--modules" in caught.value.hint
+        lacking.wait_for("runs of `w` wait: no worker here has its version")
+        # The module comes to where the worker looks: no restart is needed.
+        shutil.copytree(temporal_box.generated, elsewhere / "old")
+        for module in (elsewhere / "old").glob("*.py"):
+            module.rename(elsewhere / "generated" / "w_old.py")
+        lacking.wait_for("its runs go on", 60)
+        end = time.monotonic() + 60
+        while step_ids(service.status(run)) == ["build"] and time.monotonic() < end:
+            service.submit(run, "build", OK)
+        assert step_ids(service.status(run)) == ["test"]
+
+
+def test_a_worker_finds_older_versions_in_a_further_folder(
+    temporal_box: TemporalBox, service: TemporalService, tmp_path: Path
+) -> None:
+    temporal_box.compile(TWO)
+    first = WorkerProcess(temporal_box, temporal_box.root)
+    run = service.start("w")["workflow_id"]
+    first.kill()
+    elsewhere = tmp_path / "elsewhere"
+    compile_to(_folder(elsewhere), CHANGED)
+    with worker(temporal_box, elsewhere, "--modules", str(temporal_box.generated)):
+        assert step_ids(service.submit(run, "build", OK)) == ["test"]
+
+
+def test_one_worker_works_two_versions_side_by_side(
+    temporal_box: TemporalBox, service: TemporalService
+) -> None:
+    temporal_box.compile(TWO)
+    with worker(temporal_box, temporal_box.root):
+        old = service.start("w")["workflow_id"]
+        temporal_box.compile(CHANGED)
+        new = service.start("w")["workflow_id"]
+        assert step_ids(service.submit(old, "build", OK)) == ["test"]
+        assert step_ids(service.submit(new, "build", OK)) == ["verify"]
+    # A new process knows the old version from the folder where it was kept.
+    with worker(temporal_box, temporal_box.root):
+        assert service.submit(old, "test", OK)["status"] == "completed"
+        assert service.submit(new, "verify", OK)["status"] == "completed"
+
+
+def test_a_run_without_its_version_can_still_be_cancelled(
+    temporal_box: TemporalBox, service: TemporalService, tmp_path: Path
+) -> None:
+    temporal_box.compile(TWO)
+    first = WorkerProcess(temporal_box, temporal_box.root)
+    run = service.start("w")["workflow_id"]
+    first.kill()
+    compile_to(_folder(tmp_path / "elsewhere"), CHANGED)
+    with worker(temporal_box, tmp_path / "elsewhere"):
+        with pytest.raises(DefinitionError):
+            service.status(run)
+        assert service.cancel(run, "lost")["status"] == "cancelled"
+        assert service.status(run)["reason"] == "lost"
+
+
+def _folder(root: Path) -> Path:
+    root.mkdir()
+    return root / "generated"
