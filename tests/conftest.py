@@ -40,6 +40,11 @@ SLOW = (
     "tests/e2e/test_pre_commit",
     "tests/e2e/test_ci.py",
     "tests/e2e/test_release",
+    "tests/temporal/test_load",
+    "tests/temporal/test_moving",
+    "tests/temporal/test_renewal",
+    "tests/temporal/test_served",
+    "tests/temporal/test_workers",
     "mypy",
 )
 """What takes most of the time. `make test` leaves it to `make test-slow`; CI runs both."""

@@ -15,7 +15,7 @@ from temporalio import workflow
 from temporalio.exceptions import ApplicationError
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import RefusedError, WfcError
+from wfc_runtime.errors import DefinitionError, RefusedError, WfcError
 from wfc_runtime.machine.plain import size_of
 from wfc_runtime.service.answers import reply_to
 from wfc_runtime.service.interface import Reply
@@ -45,7 +45,12 @@ class RunWorkflow:
         self._wants_renewal = False
         self._stopped_by_parent = False
         self._published: tuple[str, list[str]] | None = None
-        module = self._modules.of_digest(seed.digest, seed.workflow)
+        self._missing: DefinitionError | None = None
+        try:
+            module = self._modules.of_digest(seed.digest, seed.workflow)
+        except DefinitionError as error:
+            self._missing = error
+            return
         at = self._now() if seed.at is None else seed.at
         self._host = Host(info.workflow_id, seed, module, at)
         self._family = Family(self._host, self._modules, self._now, self._publish)
@@ -55,6 +60,9 @@ class RunWorkflow:
 
     @workflow.run
     async def run(self, seed: Seed) -> Json:
+        if self._missing is not None:
+            # Not an end: Temporal tries again, here or on a worker that has the module.
+            raise self._missing
         helpers = [asyncio.create_task(self._family.tend()), asyncio.create_task(self._keep_time())]
         try:
             await workflow.wait_condition(lambda: self._host.is_over or self._may_renew())
@@ -118,11 +126,14 @@ class RunWorkflow:
     def _now(self) -> float:
         return self._told_at if self._simulated else workflow.time()
 
-    def _at(self, told: float | None) -> float:
+    def _moment(self, told: float | None) -> float:
         """The moment of a call. A simulated clock goes by what callers say."""
-        if self._simulated and told is not None:
-            self._told_at = max(self._told_at, told)
-        return self._now()
+        return self._now() if told is None or not self._simulated else max(self._told_at, told)
+
+    def _at(self, told: float | None) -> float:
+        """The moment of a call that is taken."""
+        self._told_at = self._moment(told)
+        return self._told_at
 
     async def _keep_time(self) -> None:
         """One timer for whatever is due first. It is not set anew for what is due later: that costs two events."""
@@ -166,7 +177,8 @@ class RunWorkflow:
     @submit.validator
     def check_submit(self, answer: Answer) -> None:
         try:
-            accepted = self._host.trial().submit(answer, self._at(answer.at))
+            # Nothing may change here: a replay does not come this way.
+            accepted = self._host.trial().submit(answer, self._moment(answer.at))
         except RefusedError as refused:
             raise to_failure(refused) from None
         if accepted.reply is not None:
@@ -216,9 +228,8 @@ class RunWorkflow:
     @workflow.query
     def judge(self, answer: Answer) -> Said:
         """What a submit that can't be taken is told: for runs that have ended, and for answers sent again."""
-        at = answer.at if answer.at is not None else workflow.time()
         try:
-            accepted = self._host.trial().submit(answer, at)
+            accepted = self._host.trial().submit(answer, self._moment(answer.at))
         except RefusedError as refused:
             return Said(error=error_of(refused))
         return self._said(accepted.reply or {})
