@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from tests.support import load
 from wfc.diagnostics import Severity
 from wfc.pipeline import compile_project
-from wfc_runtime.execute import Grant, execute
-from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.execute import Grant
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.sqlite.serving import ServingService
+from wfc_runtime.store import Store
 
 Reply = dict[str, Any]
-Answer = Callable[[dict[str, Any]], Any]
 
 
 def compiled(folder: Path, *texts: str) -> Path:
@@ -36,31 +36,20 @@ def run(
     unit = load(texts[0]).units[0]
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    grant = Grant.all_commands(work)
-    service = SqliteService.open(folder / "state.db", generated)
-
-    def answer(action: dict[str, Any]) -> Any:
-        if action["type"] == "prompt":
-            return {"input": (answers or {})[action["step_id"]]}
-        return execute(action, grant, run="test")
-
+    service = ServingService(
+        Store(folder / "state.db"), Registry(generated), Grant.all_commands(work), every_kind=True
+    )
     try:
         reply = service.start(unit.name or "", inputs or {})
-        return drive(service, str(reply["workflow_id"]), answer)
+        run_id = str(reply["workflow_id"])
+        while reply["status"] in ("pending_action", "running"):
+            for action in reply.get("actions") or ([reply["action"]] if "action" in reply else []):
+                if action["type"] == "prompt":
+                    service.submit(run_id, action["step_id"], {"input": (answers or {})[action["step_id"]]})
+            reply = service.next_step(run_id)
+        return reply
     finally:
         service.close()
-
-
-def drive(service: SqliteService, run_id: str, answer: Answer) -> Reply:
-    """Answer whatever a run and its children ask for, until it has ended."""
-    while (reply := service.next_step(run_id))["status"] in ("pending_action", "running"):
-        for action in reply.get("actions") or [reply["action"]]:
-            if action["type"] == "call":
-                for child in action["parameters"]["children"]:
-                    drive(service, child["workflow_id"], answer)
-            else:
-                service.submit(run_id, action["step_id"], answer(action))
-    return reply
 
 
 def result(folder: Path, *texts: str, **more: Any) -> Any:

@@ -1,6 +1,7 @@
 """Workflows that call each other in a circle, or calls that nest too deep.
 
-A run of such a circle would start children without end. Calls may nest at most five deep (`call_depth` under
+A run of such a circle would start children without end. Only a workflow that calls itself may do so, where the
+call has a `when` and says with `max_depth` how deep that may go. Calls may nest at most five deep (`call_depth` under
 [tool.wfc.limits] in pyproject.toml).
 
 Bad:
@@ -42,9 +43,16 @@ def check(unit: Unit) -> Iterator[Finding]:
     graph = call_graph(unit.project)
     for call in graph.calls(unit):
         if graph.is_circular(call):
-            yield _circle(graph, call)
+            if not _is_bounded(call):
+                yield _circle(graph, call)
         elif graph.depth(call) > unit.limits.call_depth:
             yield _too_deep(graph, call, unit.limits.call_depth)
+
+
+def _is_bounded(call: CallSite) -> bool:
+    """Whether a workflow that calls itself can end: the call is conditional, and says how deep it may go."""
+    step = call.step
+    return call.caller is call.callee and step.max_depth is not None and step.when is not None
 
 
 def _circle(graph: CallGraph, call: CallSite) -> Finding:

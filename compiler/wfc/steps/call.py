@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wfc.core.fields import BINDINGS, WORD
+from wfc.core.fields import BINDINGS, COUNT, WORD
 from wfc.core.shape import Field
 from wfc.steps.base import Keeping, Retried
 
@@ -14,7 +14,7 @@ class Call(Keeping, Retried):
     """Run another workflow as a child and take its return value.
 
     It sees only the inputs that `with` gives it. Workflows may not call each other in a circle, and calls nest at
-    most five deep.
+    most five deep. A workflow that calls itself under some condition says with `max_depth` how deep that may go.
 
     ```yaml
     - id: deploy
@@ -32,9 +32,16 @@ class Call(Keeping, Retried):
 
     workflow = Field(WORD, "The name of the workflow to run.", required=True, example="deploy-service")
     with_ = Field(BINDINGS, "Its inputs.")
+    max_depth = Field(
+        COUNT, "How deep runs may nest, for a workflow that calls itself; deeper, the step fails.", example=10
+    )
 
     def lower(self, chart: Lowering, after: str) -> None:
         effect = chart.effect(
-            "Spawn", self, workflow=self.workflow.text if self.workflow else None, inputs=self.with_ or {}
+            "Spawn",
+            self,
+            workflow=self.workflow.text if self.workflow else None,
+            inputs=self.with_ or {},
+            max_depth=self.setting("max_depth"),
         )
         chart.suspend(self, effect, after, "joined")

@@ -75,6 +75,8 @@ class Child:
     inputs: dict[str, Json] | None
     """None: the item in the scope fills them, see `bind_item`."""
     scope: dict[str, Json]
+    max_depth: int | None = None
+    """How deep runs may nest here, where the workflow says so itself."""
 
 
 @dataclass(slots=True)

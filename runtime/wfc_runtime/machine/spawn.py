@@ -32,6 +32,8 @@ class Spawn(Effect):
     agent: str | None = None
     sequential: bool = False
     max_items: int | None = None
+    max_depth: int | None = None
+    """How deep runs may nest here: for a workflow that calls itself."""
 
     @property
     def is_call(self) -> bool:
@@ -108,6 +110,7 @@ class Spawn(Effect):
             agent=self.agent,
             inputs=inputs,
             scope=self._scope(pending, index),
+            max_depth=self.max_depth,
         )
         pending.children[index] = {"run": child.id}
         run.outcome.started.append(child)

@@ -18,6 +18,8 @@ from wfc.dialects.blocks.texts import Texts, concatenation
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 
 _TIMEOUT = 120
+_DEEPEST = 50
+"""How deep a workflow may call itself."""
 _FILE_TYPES = {
     "str": "string",
     "int": "integer",
@@ -82,8 +84,14 @@ class Steps:
             if name and entry.key.text in kind.inputs.FIELDS:
                 key = entry.key if name == entry.key.text else replace(entry.key, text=name, value=name)
                 yield Entry(key, _given(entry, kind, texts))
+        if kind.step == "call" and self._calls_itself(block):
+            yield Entry(made("max_depth", at), made(_DEEPEST, at))
         if block.outputs and kind.step == "shell":
             yield Entry(made("outputs", block.key_span("outputs")), _outputs(block, texts))
+
+    def _calls_itself(self, block: Block) -> bool:
+        called = _input(block, "workflow")
+        return called is not None and called.text == self._world.name
 
     def _texts(self, site: Site) -> Texts:
         return Texts(site, lambda error, scalar: self._reports.unresolved(error, scalar, site))

@@ -153,8 +153,9 @@ class Work:
             return
         try:
             module = parent.module if child.workflow is None else self.ledger.registry.find(child.workflow)
-            if parent.row.depth >= self._limits.depth:
-                raise StepError("depth", f"runs would be nested more than {self._limits.depth} deep")
+            deepest = child.max_depth or self._limits.depth
+            if parent.row.depth >= deepest:
+                raise StepError("depth", f"runs would be nested more than {deepest} deep")
             beginning = begin_child(module, child, self._limits)
         except (StepError, WfcError) as error:
             record = StepError(error.code, error.message, error.hint).record(child.visit)
