@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -59,6 +60,9 @@ class Worker(Protocol):
     def answer(self, asked: Asked) -> Any:
         """The result of an action."""
 
+    def ahead(self, pending: list[Asked]) -> None:
+        """All that will be asked for by and by: what can be begun without being asked may begin."""
+
     def refused(self, asked: Asked, error: RefusedError) -> None:
         """The result was refused. Returns if it makes sense to look again what the run asks for."""
 
@@ -93,10 +97,22 @@ class _Driver:
 
     def advance(self, reply: Reply) -> None:
         waits: list[Asked] = []
+        self._worker.ahead(list(self._pending(reply)))
         if self._work(reply, (), waits):
             return
         first = min(waits, key=_seconds_left, default=None)
         self._worker.wait(first, _LOOK_AGAIN if first is None else _seconds_left(first))
+
+    def _pending(self, reply: Reply) -> Iterator[Asked]:
+        """What a run and its children ask for, where that is more than one thing."""
+        scope = reply.get("task") or reply["workflow"]
+        for action in actions_of(reply):
+            asked = Asked(reply["workflow_id"], scope, action)
+            if "children" not in asked.parameters:
+                yield asked
+            elif len(actions_of(reply)) > 1:
+                for child in asked.parameters["children"]:
+                    yield from self._pending(self._service.status(child["workflow_id"]))
 
     def _work(self, reply: Reply, parents: tuple[str, ...], waits: list[Asked]) -> bool:
         """Do the first thing that can be done now, here or in a child. False: there is none."""

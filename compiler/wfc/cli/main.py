@@ -29,6 +29,7 @@ _COMMANDS = {
     "runs": "List, show, resume, cancel, migrate, prune and move runs.",
     "lsp": "Serve editors: findings, fixes, completion, hover, rename.",
     "schema": "Print the language as JSON Schema, for editors.",
+    "convert": "Write a workflow of another language as steps.",
     "explain": "Explain a check or a step type.",
     "completion": "Print a script that makes a shell complete wfc's commands.",
 }

@@ -100,8 +100,18 @@ def is_left_out(path: Path, folder: Path, config: Config) -> bool:
     )
 
 
+TEMPLATE_PATHS = "WORKFLOWS_TEMPLATE_PATHS"
+"""The environment variable that names further folders of workflows, with commas between them."""
+
+
+def template_folders() -> list[Path]:
+    """Folders of workflows for every project, the most important first: a later one overrides an earlier one."""
+    named = [Path(name.strip()).expanduser() for name in os.environ.get(TEMPLATE_PATHS, "").split(",")]
+    return [folder for folder in reversed(named) if folder.name and folder.is_dir()]
+
+
 def other_files(selection: Selection) -> Iterator[Path]:
-    """The workflows of the project beside those selected."""
+    """Workflows that those selected may call: of the folders that are there for every project, and of the project."""
     config = selection.config
     known = {path.resolve() for path in selection.folders}
     # The same folder spelled in another way need not be walked again.
@@ -111,8 +121,9 @@ def other_files(selection: Selection) -> Iterator[Path]:
         path for path in {path.parent for path in selection.files} - folders if path.resolve() not in known
     }
     seen = {path.resolve() for path in selection.files}
-    for folder in sorted(folders | beside):
-        for path in _in_folder(folder, config, deep=folder in folders):
+    templates = template_folders()
+    for folder in (*templates, *sorted(folders | beside)):
+        for path in _in_folder(folder, config, deep=folder in folders or folder in templates):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
                 yield path

@@ -13,6 +13,7 @@ import click
 from wfc.calls import call_graph
 from wfc.check import check_unit, has_errors
 from wfc.cli.files import load_project, select
+from wfc.cli.selection import template_folders
 from wfc.suggest import did_you_mean
 from wfc.unit import Unit
 
@@ -25,6 +26,11 @@ def find_workflow(workflow: str) -> Unit:
     path = Path(workflow)
     if os.path.exists(path) and not os.path.isdir(path):
         return load_project(select((workflow,)))[1][path]
+    for folder in template_folders():
+        _, units = load_project(select((str(folder),)))
+        named = {path: unit for path, unit in units.items() if unit.name == workflow}
+        if named:
+            return next(iter(named.values()))
     _, units = load_project(select(()))
     named = {path: unit for path, unit in units.items() if unit.name == workflow}
     if len(named) == 1:

@@ -20,6 +20,7 @@ class Executor:
     def __init__(self, root: Path) -> None:
         self._root = root
         self._made: Grant | None = None
+        self._tasks: dict[tuple[str, str], Task] = {}
 
     @property
     def _grant(self) -> Grant:
@@ -35,20 +36,50 @@ class Executor:
 
         return can_execute(asked.action, self._grant)
 
+    def begin(self, asked: Asked) -> Task:
+        """Begin with it, unless that has been done: what is pending at the same time runs at the same time."""
+        key = (asked.run, asked.step_id)
+        if key not in self._tasks:
+            self._tasks[key] = Task(asked, self._grant)
+        return self._tasks[key]
+
     def execute(self, asked: Asked) -> Any:
         """The result. Ctrl-C ends the command and all that it started before it is passed on."""
+        task = self.begin(asked)
+        try:
+            result = task.wait()
+        except KeyboardInterrupt:
+            self.close()
+            raise
+        del self._tasks[(asked.run, asked.step_id)]
+        return result
+
+    def close(self) -> None:
+        """End what is under way."""
+        for task in self._tasks.values():
+            task.stop()
+        self._tasks.clear()
+
+
+class Task:
+    """One action under way."""
+
+    def __init__(self, asked: Asked, grant: Grant) -> None:
         from wfc_runtime.execute import execute
 
-        stop, found = Event(), dict[str, Any]()
-        grant = self._grant
-        thread = Thread(target=lambda: found.update(execute(asked.action, grant, asked.run, stop)))
-        thread.start()
-        try:
-            while thread.is_alive():
-                # A join without a limit would not let Ctrl-C through on every platform.
-                thread.join(0.5)
-        except KeyboardInterrupt:
-            stop.set()
-            thread.join()
-            raise
-        return found
+        self._stop = Event()
+        self._found: dict[str, Any] = {}
+        self._thread = Thread(
+            target=lambda: self._found.update(execute(asked.action, grant, asked.run, self._stop))
+        )
+        self._thread.start()
+
+    def wait(self) -> dict[str, Any]:
+        while self._thread.is_alive():
+            # A join without a limit would not let Ctrl-C through on every platform.
+            self._thread.join(0.5)
+        return self._found
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()

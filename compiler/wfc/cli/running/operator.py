@@ -125,6 +125,16 @@ class Operator(Worker):
         self._actor = "person, wfc run"
         return self._person.answer(asked)
 
+    def ahead(self, pending: list[Asked]) -> None:
+        """Commands that may run without a question run side by side, as they would on a server."""
+        if not self._allow_exec or len(pending) < 2:
+            return
+        known = self._answers
+        for asked in pending:
+            scripted = known is not None and known.knows(asked.scope, asked.step_id)
+            if not scripted and self._executor.can(asked):
+                self._executor.begin(asked)
+
     def _scripted(self, answers: Answers, asked: Asked) -> Any:
         self._actor = "wfc run --answers"
         try:

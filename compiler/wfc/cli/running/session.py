@@ -61,10 +61,11 @@ def work(
 ) -> int:
     """Work a run in this terminal. The exit code says how it went."""
     console = console or Console()
+    executor = Executor(Path.cwd())
     operator = Operator(
         service,
         console,
-        Executor(Path.cwd()),
+        executor,
         answers=answers,
         allow_exec=manner.allow_exec,
         is_interactive=manner.answers is None and sys.stdin.isatty(),
@@ -81,6 +82,8 @@ def work(
         raise StuckError(
             f"{error.message}\nThe run waits as it is; go on with `wfc runs resume {run}`."
         ) from None
+    finally:
+        executor.close()
     return _ended(reply, operator, manner, console)
 
 

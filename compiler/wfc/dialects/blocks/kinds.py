@@ -135,6 +135,8 @@ class Output:
 
     path: str
     type: str
+    is_certain: bool = True
+    """Whether a block that has run always gives it."""
 
 
 @dataclass(frozen=True)
@@ -203,8 +205,8 @@ KINDS: dict[str, Kind] = {
         {
             **_outputs(content="str"),
             "rendered": Output("content", "str"),
-            "output_path": Output("output_path", "any"),
-            "size_bytes": Output("size_bytes", "any"),
+            "output_path": Output("output_path", "str", is_certain=False),
+            "size_bytes": Output("size_bytes", "int", is_certain=False),
         },
         modes={**_FLAGS, "variables": Mode.DATA},
     ),
@@ -236,7 +238,7 @@ KINDS: dict[str, Kind] = {
         {
             **_outputs(worktree_path="str", branch="str", created="bool"),
             "path": Output("worktree_path", "str"),
-            "base_branch": Output("base_branch", "any"),
+            "base_branch": Output("base_branch", "str", is_certain=False),
         },
     ),
 }

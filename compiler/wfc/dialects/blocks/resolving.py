@@ -133,7 +133,12 @@ class Site(Results):
         if output is not None:
             if part.name == "exit_code" and self.has_succeeded(node):
                 return literal(0, part.start, part.end)
-            return self._with_rest(node, at, output.path, part, rest, output.type)
+            found = self._with_rest(node, at, output.path, part, rest, output.type)
+            return (
+                found
+                if output.is_certain
+                else piped(found, f"default({_DEFAULTS[output.type]}, true)", output.type)
+            )
         if part.name == "execution_time_ms":
             return self.fact(node, at, part)
         if node.kind.is_open:

@@ -1,0 +1,53 @@
+"""`wfc convert`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from wfc.cli.workflow import find_workflow, print_errors
+
+
+@click.command("convert", short_help="Write a workflow of another language as steps.")
+@click.argument("workflow")
+@click.option(
+    "--to",
+    "language",
+    type=click.Choice(("steps",)),
+    default="steps",
+    show_default=True,
+    help="The language.",
+)
+@click.option(
+    "-o",
+    "--output",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="Write it to this file, which must be new.",
+)
+def command(workflow: str, language: str, output: Path | None) -> int:
+    """Write a workflow of another language, such as a graph of blocks, in the steps language.
+
+    WORKFLOW is a file or the name of a workflow of the project. What comes out compiles to an equivalent machine: the
+    same states, the same actions, the same results. Comments are lost. Exits with 1 if the workflow has errors.
+    """
+    unit = find_workflow(workflow)
+    if unit.workflow is not None and unit.workflow.surface is None:
+        raise click.UsageError(f"`{unit.source.path}` is written in the {language} language already")
+    if print_errors([unit]):
+        return 1
+    from wfc.convert import to_steps
+
+    text = to_steps(unit)
+    if output is None:
+        sys.stdout.write(text)
+        return 0
+    try:
+        with output.open("x", encoding="utf-8", newline="\n") as file:
+            file.write(text)
+    except FileExistsError:
+        raise click.UsageError(f"`{output}` is there already; name a new file") from None
+    except OSError as error:
+        raise click.ClickException(f"can't write `{output}`: {error.strerror}") from error
+    return 0

@@ -1,0 +1,47 @@
+"""A workflow of another language written anew in the steps language: text that compiles to the same machine."""
+
+from __future__ import annotations
+
+from wfc.check import check_unit
+from wfc.core.values import plain
+from wfc.diagnostics import Severity
+from wfc.rules.nodes import nodes_of
+from wfc.source import Scalar
+from wfc.source.writing import write_yaml
+from wfc.suppress import can_be_hidden
+from wfc.unit import Project, Unit, load_unit
+
+
+def to_steps(unit: Unit) -> str:
+    """The file as steps. What its own language lets pass and the steps language does not is marked as kept."""
+    assert unit.workflow is not None
+    data = plain(unit.workflow.node)
+    assert isinstance(data, dict)
+    text = write_yaml(data)
+    while (kept := _with_kept(text, unit)) != text:
+        text = kept
+    return text
+
+
+def _with_kept(text: str, original: Unit) -> str:
+    """The text with a comment before each line that has an error which is a matter of judgement."""
+    project = Project(original.config, others=original.project.others)
+    unit = load_unit(original.source.path, text.encode(), original.config, project)
+    marks: dict[int, set[str]] = {}
+    for found in check_unit(unit):
+        if found.severity is Severity.ERROR and can_be_hidden(found.code, found.severity):
+            marks.setdefault(_line_of(unit, found.span.start), set()).add(found.code)
+    lines = text.split("\n")
+    for number in sorted(marks, reverse=True):
+        line = lines[number - 1]
+        indent = line[: len(line) - len(line.lstrip(" -"))].replace("-", " ")
+        lines.insert(number - 1, f"{indent}# wfc: ignore[{', '.join(sorted(marks[number]))}] as it was")
+    return "\n".join(lines)
+
+
+def _line_of(unit: Unit, offset: int) -> int:
+    """The line on which the text begins that a place is in."""
+    for node in nodes_of(unit.document.root):
+        if isinstance(node, Scalar) and node.span.start <= offset < node.span.end:
+            return node.span.line
+    return unit.source.position(offset)[0]

@@ -1,0 +1,71 @@
+"""The same flow in two languages is the same machine: `cases/<what>.<language>.yaml`, and all that convert makes."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from pathlib import Path
+
+import pytest
+
+from tests.blocks.support import result
+from tests.support import ROOT, check, load, unit_of
+from wfc.convert import to_steps
+from wfc.diagnostics import Severity
+from wfc.dialects import DIALECTS
+from wfc.ir import Module, dump
+from wfc.unit import Unit
+
+HERE = Path(__file__).parent
+PAIRS: dict[str, dict[str, Path]] = defaultdict(dict)
+for path in sorted((HERE / "cases").glob("*.yaml")):
+    PAIRS[path.name.split(".")[0]][path.name.split(".")[1]] = path
+SHIPPED = [
+    path for path in sorted((ROOT / "workflows").glob("*.yaml")) if "\nblocks:" in path.read_text("utf-8")
+]
+RUNS = sorted((ROOT / "tests" / "blocks" / "cases").glob("*.yaml"))
+
+
+def module_of(unit: Unit) -> Module:
+    assert unit.module is not None
+    return unit.module
+
+
+def text_of(path: Path) -> str:
+    return path.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_the_same_flow_is_the_same_machine_in_every_language(name: str) -> None:
+    assert set(PAIRS[name]) == {dialect.name for dialect in DIALECTS}
+    dumps = {language: dump(module_of(unit_of(text_of(path)))) for language, path in PAIRS[name].items()}
+    assert dumps["blocks"] == dumps["steps"]
+
+
+@pytest.mark.parametrize("path", [*SHIPPED, *RUNS], ids=lambda path: path.stem)
+def test_what_convert_writes_is_the_same_machine(path: Path) -> None:
+    others = [text_of(other) for other in SHIPPED if other != path]
+    unit = load(text_of(path), *others).units[0]
+    steps = to_steps(unit)
+    assert "steps:" in steps
+    assert dump(module_of(unit_of(steps))) == dump(module_of(unit))
+    wrong = [
+        one.message
+        for one in check(steps, *others)
+        if one.severity is Severity.ERROR and one.path == "w1.yaml"
+    ]
+    assert wrong == []
+
+
+def test_we_ship_at_least_six_workflows_of_blocks() -> None:
+    assert len(SHIPPED) >= 6
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["files", "json_state", "templates", "conditions", "what_looks_like_a_template_of_the_core_is_text"],
+)
+def test_what_convert_writes_gives_the_same_result(name: str, tmp_path: Path) -> None:
+    case = ROOT / "tests" / "blocks" / "cases" / f"{name}.yaml"
+    expected = json.loads(case.with_suffix(".json").read_text(encoding="utf-8"))
+    assert result(tmp_path, to_steps(unit_of(text_of(case)))) == expected
