@@ -28,8 +28,9 @@ def main(wanted: list[str]) -> int:
 
 def _line(row: Row) -> str:
     digits = 1 if row.unit == "x" else 2
-    measured, goal = f"{row.measured:.{digits}f} {row.unit}", f"{row.goal:g} {row.unit}"
-    verdict = "ok" if row.is_met else "OVER"
+    goal = f"{row.goal:g} {row.unit}"
+    measured = "-" if row.measured is None else f"{row.measured:.{digits}f} {row.unit}"
+    verdict = "ok" if row.is_met else "OVER" if row.measured is not None else ""
     return f"{row.name:60} {measured:>9}  {goal:>8}  {verdict:4}  {row.detail}".rstrip()
 
 

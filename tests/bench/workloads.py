@@ -91,3 +91,49 @@ def write_project(folder: Path, workflows: int, steps: int) -> None:
     for number in range(workflows):
         text = workflow(f"flow-{number}", steps)
         (folder / "workflows" / f"flow-{number}.yaml").write_text(text, encoding="utf-8")
+
+
+_ACTIONS_HEAD = """\
+name: {name}
+on:
+  workflow_dispatch:
+    inputs:
+      service:
+        description: The service to build.
+        required: true
+        type: string
+permissions:
+  contents: read
+jobs:
+  build:
+    runs-on: ubuntu-latest
+    timeout-minutes: 30
+    steps:
+"""
+
+_ACTIONS_STEPS = """\
+      - id: build-{n}
+        name: Build
+        env:
+          SERVICE: ${{{{ inputs.service }}}}
+          ROUND: ${{{{ github.run_attempt }}}}
+        run: echo "result=$(make "$SERVICE" "$ROUND")" >> "$GITHUB_OUTPUT"
+      - name: Look
+        if: ${{{{ failure() && steps.build-{n}.outcome != 'success' }}}}
+        env:
+          RESULT: ${{{{ steps.build-{n}.outputs.result }}}}
+        run: |
+          echo "The build of round {n} failed:"
+          echo "$RESULT"
+"""
+"""Two steps."""
+
+
+def write_actions(folder: Path, workflows: int, steps: int) -> list[Path]:
+    """GitHub workflows, as many and as long as ours, with expressions in their steps."""
+    folder.mkdir(parents=True)
+    files = [folder / f"flow-{number}.yaml" for number in range(workflows)]
+    for number, file in enumerate(files):
+        parts = "".join(_ACTIONS_STEPS.format(n=f"{number}-{n}") for n in range(steps // 2))
+        file.write_text(_ACTIONS_HEAD.format(name=file.stem) + parts, encoding="utf-8")
+    return files
