@@ -10,7 +10,6 @@ from random import Random
 from typing import Any
 
 from tests.property.answers import answer
-from tests.runtime.support import NOON
 from tests.torture.servers import Died, Reply, Server
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
@@ -68,12 +67,6 @@ class Direct:
 
     def call(self, tool: str, **arguments: Any) -> Reply:
         return self._tools[tool](**arguments)
-
-
-def clock_of(folder: Path) -> Callable[[], float]:
-    """A clock that is as late as a file is long."""
-    clock = folder / "clock"
-    return lambda: NOON + (clock.stat().st_size if clock.exists() else 0)
 
 
 @dataclass

@@ -11,7 +11,8 @@ from random import Random
 from threading import Timer
 from typing import Any
 
-from tests.torture.agent import Agent, Direct, clock_of, story
+from tests.torture.agent import Agent, Direct, story
+from tests.torture.clock import clock_of
 from tests.torture.servers import Nursery, Server
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService

@@ -105,8 +105,8 @@ def _try(made: Store_, call: Any, *arguments: Any) -> None:
 
 
 def flip(made: Store_, random: Random) -> int:
-    """One byte, anywhere. Gives its place."""
-    at = random.randrange(len(made.data))
+    """One byte, anywhere that is in use. Gives its place."""
+    at = random.choice([place for place, byte in enumerate(made.data) if byte])
     data = bytearray(made.data)
     data[at] ^= random.choice([1, 2, 4, 8, 16, 32, 64, 128, 255])
     use(made, bytes(data), "flipped")

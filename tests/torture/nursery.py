@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import wfc_runtime.server.about  # noqa: F401
-from tests.torture.agent import clock_of
+from tests.torture.clock import clock_of
 from wfc_runtime.machine.validation import problems
 from wfc_runtime.registry import Registry
 from wfc_runtime.server import stdio

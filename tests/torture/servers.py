@@ -67,6 +67,13 @@ class Server:
     def ask(self, method: str, **params: Any) -> Reply:
         return self._answer(self.request(method, **params))
 
+    def next_answer(self) -> Reply:
+        """Whichever comes next; it must not be an error."""
+        answer = json.loads(self._line.readline())
+        assert not answer["result"].get("isError"), answer
+        result: Reply = answer["result"]
+        return result
+
     def _answer(self, number: int) -> Reply:
         while True:
             try:

