@@ -76,19 +76,19 @@ def test_the_agent_gets_what_it_needs_to_do_the_action(box: Box) -> None:
     assert used["action"]["parameters"]["parameters"] == {"auth": f"Bearer {TOKEN.upper()}", "code": CODE}
 
 
-def test_nothing_but_snapshots_and_fields_has_a_secret_in_clear(box: Box) -> None:
-    run, _ = work(box.compile(TEXT).service)
-    for name, text in stored(box).items():
+def test_nothing_but_snapshots_and_fields_has_a_secret_in_clear(file_box: Box) -> None:
+    run, _ = work(file_box.compile(TEXT).service)
+    for name, text in stored(file_box).items():
         for secret in (TOKEN, TOKEN.upper(), "correct", CODE):
             assert secret not in text, (name, secret)
-    assert HIDDEN in stored(box)["history"]
-    assert HIDDEN in stored(box)["told"]
+    assert HIDDEN in stored(file_box)["history"]
+    assert HIDDEN in stored(file_box)["told"]
     shown = json.dumps(
-        [box.service.history(run), box.service.state(run, ["out", "header", "copied", "code"])]
+        [file_box.service.history(run), file_box.service.state(run, ["out", "header", "copied", "code"])]
     )
     for secret in (TOKEN, TOKEN.upper(), "correct", CODE):
         assert secret not in shown
-    started, submitted, asked = box.service.history(run)["events"]
+    started, submitted, asked = file_box.service.history(run)["events"]
     assert started["inputs"] == {"token": HIDDEN, "account": {"user": "bob", "password": HIDDEN}}
     assert submitted["result"]["stdout"] == f"hello, your token is {HIDDEN}\n"
     assert submitted["written"] == {
@@ -106,10 +106,10 @@ def test_whoever_only_looks_at_a_run_sees_its_actions_masked(box: Box) -> None:
     assert box.service.status(run)["action"]["parameters"]["parameters"]["code"] == CODE
 
 
-def test_a_run_goes_on_in_another_process_with_its_secrets(box: Box) -> None:
-    run, (*_, used) = work(box.compile(TEXT).service)
-    assert box.restart().next_step(run) == used
-    assert box.service.definition(run)[2].state["out"] == ECHOED
+def test_a_run_goes_on_in_another_process_with_its_secrets(file_box: Box) -> None:
+    run, (*_, used) = work(file_box.compile(TEXT).service)
+    assert file_box.restart().next_step(run) == used
+    assert file_box.service.definition(run)[2].state["out"] == ECHOED
 
 
 def test_a_submit_of_a_secret_that_is_repeated_gets_the_same_reply_and_another_one_is_refused(
@@ -126,30 +126,30 @@ def test_a_submit_of_a_secret_that_is_repeated_gets_the_same_reply_and_another_o
         service.submit(run, "log-in", {**ECHOED, "stdout": f"hello, your token is {HIDDEN}\n"})
 
 
-def test_a_run_that_has_ended_has_forgotten_its_secrets(box: Box) -> None:
-    service = box.compile(TEXT).service
+def test_a_run_that_has_ended_has_forgotten_its_secrets(file_box: Box) -> None:
+    service = file_box.compile(TEXT).service
     run, _ = work(service)
     reply = service.submit(run, "use", {"ok": True, "echo": f"{TOKEN} {CODE}"})
     assert reply["status"] == "completed"
     assert reply["result"]["put"] == {"ok": True, "echo": f"{HIDDEN} {HIDDEN}"}
     assert reply["result"]["header"] == HIDDEN
-    box.close()
-    data = box.state.read_bytes()
-    assert not box.state.with_name("state.db-wal").exists()
+    file_box.close()
+    data = file_box.state.read_bytes()
+    assert not file_box.state.with_name("state.db-wal").exists()
     for secret in (TOKEN, TOKEN.upper(), "correct", CODE):
         assert secret.encode() not in data
-    assert box.service.submit(run, "use", {"ok": True, "echo": f"{TOKEN} {CODE}"}) == reply
+    assert file_box.service.submit(run, "use", {"ok": True, "echo": f"{TOKEN} {CODE}"}) == reply
 
 
-def test_what_a_workflow_returns_on_purpose_is_returned_and_masked_for_onlookers(box: Box) -> None:
+def test_what_a_workflow_returns_on_purpose_is_returned_and_masked_for_onlookers(file_box: Box) -> None:
     text = steps(
         "{id: r, type: return, value: 'use {{ inputs.token }}'}",
         head="inputs: {token: {type: string, required: true, secret: true}}",
     )
-    reply = box.compile(text).service.start("w", {"token": TOKEN})
+    reply = file_box.compile(text).service.start("w", {"token": TOKEN})
     assert reply["result"] == f"use {TOKEN}"
-    assert box.service.status(reply["workflow_id"], masked=True)["result"] == f"use {HIDDEN}"
-    assert TOKEN not in stored(box)["history"]
+    assert file_box.service.status(reply["workflow_id"], masked=True)["result"] == f"use {HIDDEN}"
+    assert TOKEN not in stored(file_box)["history"]
 
 
 FAILING: dict[str, tuple[str, Callable[[SqliteService, str], Any]]] = {
@@ -232,9 +232,9 @@ tasks:
 
 
 @pytest.mark.parametrize("agent", ["@task", "@fixer"])
-def test_secrets_are_hidden_in_children_and_in_what_comes_back_from_them(box: Box, agent: str) -> None:
+def test_secrets_are_hidden_in_children_and_in_what_comes_back_from_them(file_box: Box, agent: str) -> None:
     text = FAMILY.replace("%AGENT%", agent)
-    service = box.compile(text).service
+    service = file_box.compile(text).service
     reply = service.start("w", {"token": TOKEN})
     [child] = children(reply)
     action = service.next_step(child)["action"]
@@ -243,7 +243,7 @@ def test_secrets_are_hidden_in_children_and_in_what_comes_back_from_them(box: Bo
     service.submit(child, action["step_id"], result)
     ended = service.status(reply["workflow_id"])
     assert TOKEN in ended["action"]["parameters"]["message"]
-    for text in stored(box).values():
+    for text in stored(file_box).values():
         assert TOKEN not in text
         assert "child-secret" not in text
     shown = json.dumps([service.history(child), service.state(reply["workflow_id"], ["o"])])

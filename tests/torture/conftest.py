@@ -1,5 +1,5 @@
 from __future__ import annotations
 
-from tests.runtime.conftest import box
+from tests.runtime.conftest import file_box
 
-__all__ = ["box"]
+__all__ = ["file_box"]

@@ -74,8 +74,8 @@ def test_a_file_that_may_not_grow_is_said_so_and_nothing_is_lost(tmp_path: Path)
     assert (pending, events) == ("test", 2)
 
 
-def test_a_disk_that_fills_up_page_by_page_loses_nothing(box: Box) -> None:
-    service = box.compile(TWO).service
+def test_a_disk_that_fills_up_page_by_page_loses_nothing(file_box: Box) -> None:
+    service = file_box.compile(TWO).service
     run = service.start("w")["workflow_id"]
     connection = service.store._write_connection
     large, full = {**OK, "stdout": "x" * 100_000}, 0
