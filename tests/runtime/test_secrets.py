@@ -141,6 +141,30 @@ def test_a_run_that_has_ended_has_forgotten_its_secrets(file_box: Box) -> None:
     assert file_box.service.submit(run, "use", {"ok": True, "echo": f"{TOKEN} {CODE}"}) == reply
 
 
+def test_a_short_secret_is_hidden_by_its_name_and_forgotten_too(file_box: Box) -> None:
+    text = steps(
+        "{id: a, type: shell, command: 'unlock {{ inputs.pin }}', output_to: o}",
+        head="inputs: {pin: {type: number, required: true, secret: true}}",
+    )
+    service = file_box.compile(text).service
+    run = service.start("w", {"pin": 4711})["workflow_id"]
+    assert service.history(run)["events"][0]["inputs"] == {"pin": HIDDEN}
+    with pytest.raises(RefusedError, match="holds secrets"):
+        service.export(run)
+    service.submit(run, "a", OK)
+    assert "4711" not in json.dumps(service.export(run)["runs"][0]["snapshot"])
+
+
+def test_a_run_that_holds_secrets_is_exported_only_if_they_may_be_in_it(file_box: Box) -> None:
+    service = file_box.compile(TEXT).service
+    run, _ = work(service)
+    with pytest.raises(RefusedError, match="--with-secrets"):
+        service.export(run)
+    assert TOKEN in json.dumps(service.export(run, secrets=True))
+    service.cancel(run)
+    assert TOKEN not in json.dumps(service.export(run))
+
+
 def test_what_a_workflow_returns_on_purpose_is_returned_and_masked_for_onlookers(file_box: Box) -> None:
     text = steps(
         "{id: r, type: return, value: 'use {{ inputs.token }}'}",

@@ -9,7 +9,7 @@ from typing import Any, Self
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import SnapshotError
-from wfc_runtime.machine.masking import HIDDEN, LEAST, Mask, mask_of
+from wfc_runtime.machine.masking import HIDDEN, Mask, mask_of
 from wfc_runtime.machine.plain import to_text
 
 FORMAT = 1
@@ -95,7 +95,7 @@ class Snapshot:
 
     def learn(self, values: Iterable[str]) -> None:
         """Values that are secrets from now on."""
-        new = [value for value in values if len(value) >= LEAST and value not in self.secrets]
+        new = [value for value in values if value and value not in self.secrets]
         if new:
             self.secrets = [*self.secrets, *dict.fromkeys(new)]
 

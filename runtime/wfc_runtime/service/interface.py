@@ -71,8 +71,9 @@ class Archive(Protocol):
     def erase(self, run: str) -> int:
         """Forget a run that has ended, its children and all their history; how many runs went."""
 
-    def export(self, run: str) -> Json:
-        """All of a run as one JSON value, with a format number: children, history and modules too."""
+    def export(self, run: str, *, secrets: bool = False) -> Json:
+        """All of a run as one JSON value, with a format number: children, history and modules too. One that still
+        needs its secrets is refused unless they may be in it."""
 
     def import_(self, data: Json) -> Reply:
         """Take an exported run in, under the ids that it has. SECURITY: its modules are code; they are run as they

@@ -80,16 +80,19 @@ def _pruned(reply: dict[str, Any], count: int) -> str:
 @click.command()
 @click.argument("run")
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option(
+    "--with-secrets", is_flag=True, help="Also where the run holds values marked as secrets, in clear."
+)
 @click.option("--json", "as_json", is_flag=True, help="As it is anyway: an export is JSON.")
 @click.pass_obj
-def export(state: Path | None, run: str, output: Path | None, as_json: bool) -> None:
+def export(state: Path | None, run: str, output: Path | None, with_secrets: bool, as_json: bool) -> None:
     """Write a run as one JSON file, to keep it or to go on with it elsewhere.
 
-    It holds the children, all states and histories, secrets among them, and the compiled workflow. Without -o it goes
-    to standard output.
+    It holds the children, all states and histories, and the compiled workflow. Without -o it goes to standard output. A
+    run under way that holds secrets needs them to go on: it is exported only with --with-secrets.
     """
     with service_of(state) as service:
-        text = json.dumps(service.export(run), ensure_ascii=False, indent=1)
+        text = json.dumps(service.export(run, secrets=with_secrets), ensure_ascii=False, indent=1)
     if output is None:
         click.echo(text)
         return

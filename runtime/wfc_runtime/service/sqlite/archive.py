@@ -39,13 +39,19 @@ _TIMES = ("created", "updated")
 _ALL = 2**62
 
 
-def export_run(queries: Queries, row: RunRow) -> Json:
+def export_run(queries: Queries, row: RunRow, secrets: bool = False) -> Json:
     """Everything of a run. Only a whole family can be taken along: a child's parent would wait for it."""
     if row.parent is not None:
         raise RequestError(
             "child_run", f"run {row.id} works for another one", "Export the run that it works for."
         )
     runs = [_run_data(queries, one) for one in _family(queries, row)]
+    if not secrets and any(one["snapshot"].get("secrets") for one in runs):
+        raise RefusedError(
+            "secrets",
+            f"run {row.id} holds secrets, which an export would have in clear",
+            "`wfc runs export --with-secrets` writes them; a run that has ended has forgotten its own.",
+        )
     digests = dict.fromkeys(one["digest"] for one in runs)
     modules = {digest: queries.module(digest) for digest in digests}
     return {"format": FORMAT, "kind": KIND, "wfc": __version__, "runs": runs, "modules": modules}

@@ -177,8 +177,8 @@ class SqliteService(Service, Archive):
             raise RefusedError("open_run", f"run {run} is under way", "Cancel it first.")
         return self.store.erase(run)
 
-    def export(self, run: str) -> Json:
-        return export_run(self.store.queries, _row(self.store.queries, check_run_id(run)))
+    def export(self, run: str, *, secrets: bool = False) -> Json:
+        return export_run(self.store.queries, _row(self.store.queries, check_run_id(run)), secrets)
 
     def import_(self, data: Json) -> Reply:
         return self.status(self.store.exclusively(lambda queries: import_run(self.registry, queries, data)))
