@@ -28,7 +28,7 @@ from wfc_runtime.store.writer import Hook
 
 def serve(order: dict[str, Any], registry: Registry) -> None:
     folder = Path(order["folder"])
-    options = Options(folder / "state.db", registry.folder, ("core", "debug"))
+    options = Options(state=folder / "state.db", generated=registry.folder, toolsets=("core", "debug"))
 
     class Prepared(Desk):
         @property
