@@ -29,11 +29,16 @@ INPUTS: dict[str, dict[str, Any]] = {
     },
     "pr-automation": {"owner": "acme", "repo": "shop", "pr_number": 7},
     "release-checks": {"version": "1.2.3"},
+    "release-notes": {"version": "1.2.3"},
+    "worktree-build": {"branch": "main"},
     "ship-release": {
         "service_name": "shop",
         "version": "1.2.3",
         "registry": "registry.example/shop",
-        "targets": {"staging": "https://staging.example", "production": "https://shop.example"},
+        "targets": {
+            "staging": {"namespace": "shop", "health_url": "https://staging.example"},
+            "production": {"namespace": "shop", "health_url": "https://shop.example"},
+        },
     },
 }
 """What the shipped workflows can't start without."""

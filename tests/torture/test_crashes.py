@@ -12,8 +12,12 @@ from random import Random
 import pytest
 
 from tests.support import ROOT
+from tests.torture.agent import INPUTS
 from tests.torture.crashes import Figures, Undisturbed, kill_anytime, kill_at, ways
 from tests.torture.servers import Nursery, nursery
+from wfc_runtime.machine.inputs import check_inputs
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.registry import Registry
 
 GENERATED = ROOT / "generated"
 WORKFLOWS = ("analyze-codebase", "release-checks")
@@ -28,6 +32,11 @@ def servers() -> Iterator[Nursery]:
 def way(folder: Path, workflow: str) -> Undisturbed:
     [found] = ways(GENERATED, folder, workflow, range(1), 1)
     return found
+
+
+def test_every_shipped_workflow_can_be_started_by_the_agent_of_these_tests() -> None:
+    for module in Registry(GENERATED).modules():
+        check_inputs(module.workflow.machine, INPUTS.get(module.workflow.name, {}), Limits())
 
 
 @pytest.mark.parametrize("workflow", WORKFLOWS)
