@@ -96,6 +96,8 @@ class Workflow(Scope):
 
     silent: frozenset[str] = frozenset()
     """Rules whose findings mean nothing in that language."""
+    spelling: Mapping[str, str] = MappingProxyType({})
+    """What names of the core are called in that language."""
     advice: Mapping[str, str] = MappingProxyType({})
     """What to do about a finding of a rule, where the language knows another way than the rule."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 
 from wfc.diagnostics import Diagnostic, Fix, Note, Severity, tidy
@@ -53,15 +53,15 @@ class Rule:
             return
         mild = workflow is not None and self.code in workflow.mild
         # A fix changes the text of a template, and here that is not the text of the file.
-        surface = workflow is not None and workflow.surface is not None
-        fixable = not surface or self.code.startswith("WF0")
-        advice = workflow.advice if workflow else {}
+        foreign = workflow if workflow is not None and workflow.surface is not None else None
+        fixable = foreign is None or self.code.startswith("WF0")
+        advice = foreign.advice if foreign else {}
         for found in self._all(unit):
             yield Diagnostic(
                 code=self.code,
                 name=self.name,
                 severity=Severity.WARNING if mild else found.severity or self.severity,
-                message=tidy(_as_written(found) if surface else found.message),
+                message=tidy(_as_written(found, foreign.spelling) if foreign else found.message),
                 span=found.span,
                 notes=_tidied(found.notes),
                 help=tidy(advice.get(self.code, found.help)),
@@ -89,9 +89,14 @@ class Rule:
 _EXPRESSION = re.compile(r"`(?:state|inputs)\.[^`]*`")
 
 
-def _as_written(found: Finding) -> str:
+def _as_written(found: Finding, spelling: Mapping[str, str]) -> str:
     """The message with the expression that it speaks of as the file has it."""
-    return _EXPRESSION.sub(lambda _: f"`{found.span.text}`", found.message, count=1)
+    if "." in found.span.text:
+        return _EXPRESSION.sub(lambda _: f"`{found.span.text}`", found.message, count=1)
+    message = found.message
+    for ours, theirs in spelling.items():
+        message = message.replace(f"`{ours}", f"`{theirs}")
+    return message
 
 
 def _tidied(notes: tuple[Note, ...]) -> tuple[Note, ...]:

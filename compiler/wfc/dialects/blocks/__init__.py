@@ -55,6 +55,7 @@ class BlocksDialect:
         workflow.reported = tuple(reports.all)
         workflow.mild = MILD
         workflow.advice = ADVICE
+        workflow.spelling = {"state.": "blocks."}
         workflow.silent = SILENT
         return workflow
 

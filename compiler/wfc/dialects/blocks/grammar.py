@@ -10,9 +10,10 @@ from wfc.dialects.blocks.references import REFERENCE, Reference
 
 _DEEPEST = 30
 _TOKEN = re.compile(
-    r"(?P<space>\s+)|(?P<reference>\$\{[^{}]*\})|(?P<number>-?\d+(?:\.\d+)?(?![\w.]))"
+    rf"(?P<space>\s+)|(?P<reference>{REFERENCE.pattern})|(?P<number>-?\d+(?:\.\d+)?(?![\w.]))"
     r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
-    r"|(?P<operator>==|!=|<=|>=|<|>|[()\[\],])|(?P<word>[A-Za-z_]\w*)|(?P<other>.)",
+    r"|(?P<operator>==|!=|<=|>=|<|>|\$\{|[()\[\],}])"
+    r"|(?P<path>(?:inputs|blocks|metadata)(?:\.\w+)+)|(?P<word>[A-Za-z_]\w*)|(?P<other>.)",
     re.S,
 )
 _ESCAPE = re.compile(r"\\(.)", re.S)
@@ -26,6 +27,7 @@ _WORDS: dict[str, Any] = {
     "None": None,
     "null": None,
 }
+_CLOSING = {"(": ")", "[": "]", "${": "}"}
 _COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
 
 
@@ -76,6 +78,7 @@ class _Parser:
         ]
         self._at = 0
         self._depth = 0
+        self._inside = 0
 
     def whole(self) -> Node:
         if not self._tokens:
@@ -145,13 +148,17 @@ class _Parser:
                 return _text(token)
             case "word" if token.text in _WORDS:
                 return Node("value", token.start, token.end, value=_WORDS[token.text])
-            case "operator" if token.text in "([":
+            case "path" if self._inside:
+                return _path(token)
+            case "operator" if token.text in _CLOSING:
                 return self._deeper(lambda: self._bracket(token))
         self._at -= 1
         raise self._unexpected()
 
     def _bracket(self, opening: Token) -> Node:
-        closing = ")" if opening.text == "(" else "]"
+        """What stands in brackets. Within `${ }` paths need no `${ }` of their own."""
+        closing = _CLOSING[opening.text]
+        self._inside += opening.text == "${"
         items: list[Node] = []
         commas = 0
         while (end := self._take("operator", closing)) is None:
@@ -160,7 +167,8 @@ class _Parser:
                 commas += 1
             elif not self._is_next("operator", closing):
                 raise self._unexpected()
-        if opening.text == "(" and not commas and len(items) == 1:
+        self._inside -= opening.text == "${"
+        if opening.text != "[" and not commas and len(items) == 1:
             return items[0]
         return Node("list", opening.start, end.end, tuple(items))
 
@@ -191,17 +199,22 @@ class _Parser:
         if token is None:
             end = len(self._text.rstrip())
             return ConditionError("the condition ends too early", max(end - 1, 0), end)
-        if token.kind == "word":
+        if token.kind in ("word", "path"):
             message = f"`{token.text}` is no reference, which would be `${{...}}`, and no quoted text"
         else:
             message = f"`{token.text[:20]}` has no place here"
         return ConditionError(message, token.start, token.end)
 
 
+def _path(token: Token) -> Node:
+    found = REFERENCE.fullmatch(f"${{{token.text}}}")
+    assert found is not None
+    return Node("reference", token.start, token.end, reference=Reference.of(found, token.start - 2))
+
+
 def _reference(token: Token) -> Node:
     found = REFERENCE.fullmatch(token.text)
-    if found is None:
-        raise ConditionError("`${...}` takes a path such as `blocks.build.succeeded`", token.start, token.end)
+    assert found is not None
     return Node("reference", token.start, token.end, reference=Reference.of(found, token.start))
 
 

@@ -28,7 +28,9 @@ class Reports:
 
     def unresolved(self, error: UnresolvedError, node: Scalar, site: Site) -> None:
         step = site.node.name if site.node else None
-        self.add(error.code, node.at(error.start, error.end), error.message, error.help, step=step)
+        severity = Severity.WARNING if error.is_mild else None
+        place = node.at(error.start, error.end)
+        self.add(error.code, place, error.message, error.help, step=step, severity=severity)
 
     def unordered(self, reference: Reference, node: Scalar, site: Site) -> None:
         """A block that is read but not waited for: it may not have run yet, or run just now."""

@@ -26,13 +26,16 @@ _UNTIMED = ("set_state", "call", "prompt")
 class UnresolvedError(Exception):
     """Why a reference means nothing here."""
 
-    def __init__(self, code: str, message: str, start: int, end: int, help: str = "") -> None:
+    def __init__(
+        self, code: str, message: str, start: int, end: int, help: str = "", is_mild: bool = False
+    ) -> None:
         super().__init__(message)
         self.code = code
         self.message = message
         self.start = start
         self.end = end
         self.help = help
+        self.is_mild = is_mild
 
 
 @dataclass

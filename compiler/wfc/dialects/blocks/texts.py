@@ -9,12 +9,17 @@ from dataclasses import replace
 from wfc.dialects.blocks.expressions import ATOM, COMPARISON, Expr, all_reads, literal, piped
 from wfc.dialects.blocks.kinds import Mode
 from wfc.dialects.blocks.pieces import Piece, made, translated
-from wfc.dialects.blocks.references import Reference, find_references
+from wfc.dialects.blocks.references import REFERENCE, Reference, find_references
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 
 _OPENS = re.compile(r"\{[{%#]|\{$")
 _END_OF_RAW = re.compile(r"(\{%[-+]?\s*endraw\s*[-+]?%\})")
+
+
+_NEARLY = re.compile(r"\$\{\s*\(*(?:\$\{)?(?:inputs|blocks|metadata)\.[^{}]*\}")
+_STAYS = "this is no plain path, so it stays in the text as it is"
+_STAYS_HELP = "operators work in conditions, and in outputs that are nothing else"
 
 
 class Texts:
@@ -62,6 +67,11 @@ class Texts:
                 found.append((reference, value))
             except UnresolvedError as error:
                 self._report(error, node)
+        for left in _NEARLY.finditer(node.text):
+            if not REFERENCE.fullmatch(left[0]):
+                self._report(
+                    UnresolvedError("WF202", _STAYS, left.start(), left.end(), _STAYS_HELP, True), node
+                )
         return found
 
 
