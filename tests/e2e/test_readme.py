@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from pathlib import Path
 
@@ -17,7 +18,7 @@ def blocks(language: str) -> list[str]:
 
 def test_the_example_workflow_is_clean_and_compiles(tmp_path: Path) -> None:
     (tmp_path / "workflows").mkdir()
-    (example,) = (text for text in blocks("yaml") if text.startswith("name:"))
+    (example,) = (text for text in blocks("yaml") if text.startswith("name:") and "\nsteps:\n" in text)
     (answers,) = (text for text in blocks("yaml") if "\nanswers:\n" in text)
     (tmp_path / "workflows" / "release-notes.yaml").write_text(example, encoding="utf-8")
     assert wfc("check", cwd=tmp_path).out == "checked 1 workflow: all clean\n"
@@ -25,6 +26,15 @@ def test_the_example_workflow_is_clean_and_compiles(tmp_path: Path) -> None:
     assert (tmp_path / "generated" / "release_notes.py").exists()
     (tmp_path / "answers.yaml").write_text(answers, encoding="utf-8")
     assert wfc("run", "release-notes", "--answers", "answers.yaml", cwd=tmp_path).out == "Better.\n"
+
+
+def test_the_graph_of_blocks_is_clean_and_runs_to_its_end(tmp_path: Path) -> None:
+    (example,) = (text for text in blocks("yaml") if "\nblocks:\n" in text)
+    (tmp_path / "graph.yaml").write_text(example, encoding="utf-8")
+    (tmp_path / "Makefile").write_text("all test ship:\n\t@echo $@\nlint:\n\t@false\n", encoding="utf-8")
+    assert wfc("check", "graph.yaml", cwd=tmp_path).out == "checked 1 workflow: all clean\n"
+    found = wfc("run", "graph.yaml", "-i", "environment=production", "--allow-exec", "--json", cwd=tmp_path)
+    assert json.loads(found.out)["result"] == {"shipped": True}
 
 
 def test_the_findings_it_shows_are_those_of_the_demo() -> None:
