@@ -66,11 +66,28 @@ def cancel(state: Path | None, run: str, reason: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", required=False)
+@click.option(
+    "--to",
+    "target",
+    type=click.Choice(["temporal"]),
+    help="Go on on Temporal instead of in the file; without RUN, all runs under way that are idle.",
+)
 @json_option
 @click.pass_obj
-def migrate(state: Path | None, run: str, as_json: bool) -> None:
-    """Let a run go on with the current version of its workflow, if the steps it waits in are still there."""
+def migrate(state: Path | None, run: str | None, target: str | None, as_json: bool) -> int:
+    """Let a run go on with the current version of its workflow, if the steps it waits in are still there.
+
+    With --to temporal, runs leave the file for the Temporal server that the settings name, with their children, their
+    ids and their versions; in the file they are then cancelled. Exits with 1 if one could not be moved.
+    """
+    if target is not None:
+        from wfc.cli.runs.moving import move_all
+
+        return move_all(state, run, as_json)
+    if run is None:
+        raise click.UsageError("name a RUN, or say --to temporal")
     with any_service_of(state) as service:
         reply = service.migrate(run, actor=ACTOR)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} goes on with the current version")
+    return 0

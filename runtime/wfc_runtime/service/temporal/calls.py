@@ -253,6 +253,10 @@ class Calls:
             raise RefusedError("finished", f"the run is {reply['status']} already: nothing is left to cancel")
         return reply
 
+    async def terminate(self, runs: Sequence[str], reason: str) -> None:
+        for run in runs:
+            await self.line.client.get_workflow_handle(run).terminate(reason=reason)
+
     async def _terminate(self, run: str, reason: str) -> None:
         found = await self.line.describe(run)
         children = [one.workflow_id for one in found.raw_description.pending_children]

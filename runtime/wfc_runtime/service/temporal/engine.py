@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -99,7 +99,7 @@ class TemporalService(Service):
             at=at,
             simulated=at is not None,
             actor=check_actor(actor),
-            limits=_differing(self.limits),
+            limits=self.differing_limits,
             renew_after=self._renew_after,
         )
         reply = self._run(self._start(self._make_id(), seed, module.workflow.version))
@@ -127,6 +127,32 @@ class TemporalService(Service):
             )
         except RPCError as error:
             raise translated(error, self.settings) from error
+
+    def begin_now(self, run: str, seed: Seed, version: str) -> None:
+        self._run(self.begin(run, seed, version))
+
+    def memo_of(self, run: str) -> Mapping[str, Any]:
+        """What was noted about an execution when it was started."""
+
+        async def read() -> Mapping[str, Any]:
+            return await (await self._calls.line.describe(run)).memo()
+
+        return self._run(read())
+
+    def terminate(self, runs: Sequence[str], reason: str) -> None:
+        self._run(self._calls.terminate(runs, reason))
+
+    @property
+    def is_simulated(self) -> bool:
+        """Whether runs go by a clock of the caller's."""
+        return self._clock is not None
+
+    @property
+    def differing_limits(self) -> dict[str, Any]:
+        usual = Limits()
+        names = [one.name for one in fields(Limits) if one.name != "expressions"]
+        ours = {name: getattr(self.limits, name) for name in names}
+        return {name: value for name, value in ours.items() if value != getattr(usual, name)}
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
@@ -222,9 +248,3 @@ class TemporalService(Service):
 def _place(rows: list[dict[str, Any]], run: str) -> int:
     """How many rows there are up to and with a run."""
     return next((index + 1 for index, row in enumerate(rows) if row["workflow_id"] == run), len(rows))
-
-
-def _differing(limits: Limits) -> dict[str, Any]:
-    usual = Limits()
-    names = [one.name for one in fields(Limits) if one.name != "expressions"]
-    return {name: getattr(limits, name) for name in names if getattr(limits, name) != getattr(usual, name)}

@@ -291,4 +291,10 @@ def read_cancel_reason(text: str | None) -> tuple[str, str | None, bool]:
 
 def memo_of(seed: Seed) -> dict[str, Any]:
     """What lists show of a run."""
-    return {"workflow": seed.workflow, "task": seed.task, "digest": seed.digest, "created": seed.created}
+    return {
+        "workflow": seed.workflow,
+        "task": seed.task,
+        "digest": seed.digest,
+        "created": seed.created,
+        "version": seed.version,
+    }

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from base64 import b64decode
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from math import inf
@@ -73,12 +74,16 @@ class Host:
         self.snapshot = None if seed.snapshot is None else Snapshot.from_json(seed.snapshot)
         self.secrets: tuple[str, ...] = tuple(self.snapshot.secrets) if self.snapshot else ()
         """What the run knew to be secrets when it last moved; one that has ended forgets them."""
-        self.first = seed.version
-        """The number of events that earlier executions have."""
+        self.first = 0 if seed.earlier else seed.version
+        """The number of events that are kept elsewhere: by earlier executions, or where the run comes from."""
         self.unborn: set[str] = set()
         """Children that needed nobody and so have no workflow that could be asked."""
         self.entries: list[HistoryRow] = []
         self.answers: dict[str, HistoryRow] = {}
+        for one in seed.earlier:
+            told = None if one["told"] is None else b64decode(one["told"])
+            data = to_text(one["data"])
+            self._keep(HistoryRow(one["seq"], one["at"], one["kind"], data, one["visit"], one["actor"], told))
 
     @property
     def now(self) -> Snapshot:
@@ -261,6 +266,7 @@ class Host:
             created=self.row.created,
             updated=self.row.updated,
             moved=None,
+            earlier=[],
         )
 
     def _enter(self, at: float, kind: str, data: str, visit: str | None, actor: str | None) -> None:
@@ -268,10 +274,12 @@ class Host:
         row.version += 1
         row.status, row.due, row.updated = now.status, now.due, at
         row.pending = " ".join(self.pending_names)
-        entry = HistoryRow(row.version, at, kind, data, visit, actor)
+        self._keep(HistoryRow(row.version, at, kind, data, visit, actor))
+
+    def _keep(self, entry: HistoryRow) -> None:
         self.entries.append(entry)
-        if kind == "submitted" and visit is not None:
-            self.answers[visit] = entry
+        if entry.kind == "submitted" and entry.visit is not None:
+            self.answers[entry.visit] = entry
 
 
 def deterministic(limits: Limits) -> Limits:

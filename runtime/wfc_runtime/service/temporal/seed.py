@@ -44,6 +44,8 @@ class Seed:
     updated: float = 0
     moved: dict[str, Json] | None = None
     """Where a run that was not started here comes from, for the history."""
+    earlier: list[dict[str, Any]] = field(default_factory=list)
+    """What happened there, as far as it goes along."""
 
     @property
     def run_limits(self) -> Limits:

@@ -1,0 +1,107 @@
+"""Runs that were started in a file and go on on Temporal: the same ids, the same versions, where they stood."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from temporalio.exceptions import WorkflowAlreadyStartedError
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RefusedError
+from wfc_runtime.machine.plain import size_of
+from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.service.temporal.engine import TemporalService
+from wfc_runtime.service.temporal.host import MOST_BYTES
+from wfc_runtime.service.temporal.seed import Seed
+
+_MOST_HISTORY = 400_000
+"""Bytes of history that go along. What is longer stays in the file."""
+
+
+def move_run(source: SqliteService, target: TemporalService, run: str, actor: str) -> Reply:
+    """Start a run and its children on Temporal as they stand, then close them in the file.
+
+    Killed in between, it can be done again: what is there already is not started twice.
+    """
+    reply = source.status(run, masked=True)
+    if reply["status"] not in ("pending_action", "running"):
+        raise RefusedError("finished", f"run {run} is {reply['status']}: there is nothing to move")
+    data = source.export(run)
+    family = [one for one in data["runs"] if one["status"] == "running"]
+    for one in family:
+        served = source.status(one["id"], masked=True).get("running")
+        if served:
+            raise RefusedError(
+                "run_busy",
+                f"the server is doing `{served[0]['step_id']}` of run {one['id']}",
+                "Move it when that is done.",
+            )
+    depths = _depths(data["runs"])
+    seeds = {one["id"]: _seed(one, depths[one["id"]], target, actor) for one in family}
+    for digest, text in data["modules"].items():
+        target.modules.keep(target.registry.pin(digest, text))
+    # Children first: where the run itself is on Temporal, all of it is.
+    for member, seed in reversed(seeds.items()):
+        _start(target, member, seed)
+    if source.export(run) != data:
+        target.terminate(list(seeds), "the run went on in the file while it was being moved")
+        raise RefusedError("run_busy", f"run {run} went on while it was being moved", "Try again.")
+    source.cancel(run, f"moved to Temporal at {target.settings}", actor=actor)
+    return target.status(run)
+
+
+def _depths(runs: list[dict[str, Any]]) -> dict[str, int]:
+    """Parents stand before their children."""
+    found: dict[str, int] = {}
+    for one in runs:
+        found[one["id"]] = found[one["parent"]] + 1 if one["parent"] else 1
+    return found
+
+
+def _seed(one: dict[str, Any], depth: int, target: TemporalService, actor: str) -> Seed:
+    snapshot = Snapshot.from_json(json.dumps(one["snapshot"]), one["state"]).to_json()
+    if len(snapshot) > MOST_BYTES:
+        raise RefusedError(
+            "run_size",
+            f"run {one['id']} holds {len(snapshot):,} bytes; on Temporal the limit is {MOST_BYTES:,}",
+        )
+    history: list[Json] = one["history"] if size_of(one["history"]) <= _MOST_HISTORY else []
+    return Seed(
+        workflow=one["workflow"],
+        digest=one["digest"],
+        actor=actor,
+        at=one["updated"] if target.is_simulated else None,
+        simulated=target.is_simulated,
+        task=one["task"],
+        agent=one["agent"],
+        parent=one["parent"],
+        visit=one["visit"],
+        position=one["position"],
+        depth=depth,
+        # Its parent, moved too, is not what starts it here.
+        tells=one["parent"] is not None,
+        limits=target.differing_limits,
+        snapshot=snapshot,
+        version=one["version"],
+        created=one["created"],
+        updated=one["updated"],
+        moved={"from": "sqlite", "events": one["version"]},
+        earlier=history,
+    )
+
+
+def _start(target: TemporalService, run: str, seed: Seed) -> None:
+    version = target.modules.of_digest(seed.digest, seed.workflow).workflow.version
+    try:
+        target.begin_now(run, seed, version)
+    except WorkflowAlreadyStartedError:
+        moved = target.memo_of(run).get("version")
+        if moved != seed.version:
+            raise RefusedError(
+                "run_exists",
+                f"run {run} was moved before, after event {moved}, and has gone on in the file since",
+                "Cancel it on Temporal or in the file, whichever is not to go on.",
+            ) from None
