@@ -32,7 +32,8 @@ T = TypeVar("T")
 _RPC = timedelta(seconds=60)
 _LOOK_AFTER = 2.0
 """Seconds without an answer after which we look for the reason."""
-_PATIENCE = 20.0
+_PATIENCE = 43.0
+"""Seconds after that. With the first, less than the minute after which clients give up."""
 _GONE_AFTER = 90.0
 """A worker asks again at the latest after a minute."""
 _MISSING = re.compile(r"the worker has no version (\w+) of `([^`]+)`")
@@ -78,8 +79,7 @@ class Line:
             try:
                 return await handle.query(name, args=args, result_type=kind, rpc_timeout=_RPC)
             except RPCError as error:
-                # Its first task is still to come.
-                if error.status != RPCStatusCode.FAILED_PRECONDITION or "not scheduled" not in error.message:
+                if not _may_yet_answer(error):
                     raise
                 await asyncio.sleep(0.05)
 
@@ -122,6 +122,8 @@ class Line:
             raise StoreError("temporal_slow", f"run {run} gave no answer in time", "Ask again.") from error
         finally:
             if not task.done():
+                # Nobody is left to hear how it ends.
+                task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
                 task.cancel()
 
     async def _explained(self, run: str, error: RPCError | WorkflowQueryFailedError) -> Exception:
@@ -186,6 +188,13 @@ class Line:
                 if said:
                     return StoreError("run_stuck", f"run {run} can't go on: {said[:300]}")
         return None
+
+
+def _may_yet_answer(error: RPCError) -> bool:
+    """Whether a run's first task is still to come, or its workers are busy."""
+    if error.status == RPCStatusCode.DEADLINE_EXCEEDED:
+        return True
+    return error.status == RPCStatusCode.FAILED_PRECONDITION and "not scheduled" in error.message
 
 
 def _lacking(digest: str, workflow: str) -> DefinitionError:

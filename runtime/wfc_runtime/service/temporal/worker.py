@@ -21,8 +21,9 @@ from wfc_runtime.service.temporal.modules import Modules, log, settle_in
 from wfc_runtime.service.temporal.settings import TemporalSettings
 from wfc_runtime.service.temporal.workflow import RunWorkflow
 
-_STICKY = timedelta(seconds=5)
-"""How long the runs of a worker that has died wait for it before another takes them."""
+_STICKY = timedelta(seconds=10)
+"""How long the runs of a worker that has died wait for it before another takes them. Shorter, and a worker that is only
+busy would lose its runs to one that has to replay them first."""
 
 
 def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -> Worker:
