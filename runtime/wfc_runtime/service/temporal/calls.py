@@ -73,8 +73,6 @@ class Calls:
     async def _reply(self, run: str, said: Said) -> Reply:
         if said.error is not None:
             raise from_error(said.error)
-        if said.large:
-            raise StoreError("reply_size", f"what run {run} waits for is too large for one reply")
         return said.reply
 
     async def _terminated(self, run: str, error: WfcError) -> Reply:
@@ -136,6 +134,7 @@ class Calls:
         await self._follow(run, said)
         if said.unsettled:
             await self._settle(run)
+        if said.unsettled or not said.reply:
             said = await self._look(run)
         return await self._reply(run, said)
 

@@ -87,6 +87,7 @@ class Said:
     """What a call got: a reply, or the error to raise. Beside it, what the service has to wait for."""
 
     reply: dict[str, Any] = field(default_factory=dict)
+    """Empty where it is too large for the way: to be asked for."""
     error: dict[str, str] | None = None
     parent: str | None = None
     """Of a run that has ended: who goes on by it."""
@@ -96,5 +97,3 @@ class Said:
     """Whether the children that the run has asked for are there, and those it has dropped are stopped."""
     due: float | None = None
     version: int = 0
-    large: bool = False
-    """The reply is too large for one payload: to be asked for in parts."""

@@ -28,7 +28,8 @@ from wfc_runtime.service.temporal.modules import modules_of
 from wfc_runtime.service.temporal.seed import Answer, Ended, Move, Said, Seed
 from wfc_runtime.service.temporal.wire import AGAIN, error_of, to_failure
 
-MOST_REPLY = 1_000_000
+MOST_REPLY = 1_800_000
+"""Bytes of a reply that an update may bring: above 2 MB the run would be stuck. A query may bring more."""
 _SHORTEST = 0.001
 
 
@@ -173,7 +174,7 @@ class RunWorkflow:
         reply = reply_to(self._host, at)
         if not self._family.is_quiet:
             await workflow.wait_condition(lambda: self._family.is_quiet)
-        return self._said(reply)
+        return self._said(reply) if size_of(reply) <= MOST_REPLY else self._said({})
 
     @submit.validator
     def check_submit(self, answer: Answer) -> None:
@@ -273,15 +274,13 @@ class RunWorkflow:
 
     def _said(self, reply: Reply) -> Said:
         host = self._host
-        is_large = size_of(reply) > MOST_REPLY
         return Said(
-            reply={} if is_large else reply,
+            reply=reply,
             parent=host.seed.parent if host.is_over else None,
             unsettled=sorted(self._family.unsettled),
             is_quiet=self._family.is_quiet,
             due=host.now.due,
             version=host.row.version,
-            large=is_large,
         )
 
 
