@@ -19,13 +19,15 @@ def blocks(language: str) -> list[str]:
 def test_the_example_workflow_is_clean_and_compiles(tmp_path: Path) -> None:
     (tmp_path / "workflows").mkdir()
     (example,) = (text for text in blocks("yaml") if text.startswith("name:") and "\nsteps:\n" in text)
-    (answers,) = (text for text in blocks("yaml") if "\nanswers:\n" in text)
+    answers, tests = (text for text in blocks("yaml") if text.startswith("inputs:"))
     (tmp_path / "workflows" / "release-notes.yaml").write_text(example, encoding="utf-8")
     assert wfc("check", cwd=tmp_path).out == "checked 1 workflow: all clean\n"
     assert wfc("compile", cwd=tmp_path).status == 0
     assert (tmp_path / "generated" / "release_notes.py").exists()
     (tmp_path / "answers.yaml").write_text(answers, encoding="utf-8")
     assert wfc("run", "release-notes", "--answers", "answers.yaml", cwd=tmp_path).out == "Better.\n"
+    (tmp_path / "workflows" / "release-notes.test.yaml").write_text(tests, encoding="utf-8")
+    assert "2 tests passed" in wfc("test", cwd=tmp_path).out
 
 
 def test_the_graph_of_blocks_is_clean_and_runs_to_its_end(tmp_path: Path) -> None:

@@ -23,6 +23,7 @@ _COMMANDS = {
     "diff": "Show what changed between two versions, and whether runs under way bear it.",
     "explore": "Drive every branch with made-up results and find what can go wrong.",
     "plan": "Say what a run of a workflow can ask for, and what it needs.",
+    "test": "Test workflows without an agent.",
     "run": "Work a run of a workflow in the terminal.",
     "serve": "Serve the compiled workflows to agents over MCP.",
     "worker": "Work runs on a Temporal server.",

@@ -44,8 +44,10 @@ def prepare_file(path: Path) -> None:
         raise StoreError("store_unusable", f"{path} can't be opened: {error.strerror}") from None
 
 
-def connect(path: Path, busy_seconds: float = DEFAULT_BUSY_SECONDS) -> sqlite3.Connection:
-    """A connection with our settings, on a file that has today's tables."""
+def connect(
+    path: Path, busy_seconds: float = DEFAULT_BUSY_SECONDS, durable: bool = True
+) -> sqlite3.Connection:
+    """A connection with our settings, on a file that has today's tables. One that is thrown away need not last."""
     with translated(path):
         connection = sqlite3.connect(
             path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
@@ -54,7 +56,7 @@ def connect(path: Path, busy_seconds: float = DEFAULT_BUSY_SECONDS) -> sqlite3.C
             # A change of journal mode ignores the busy timeout when two processes create the file together.
             _until_free(lambda: connection.execute("PRAGMA journal_mode = WAL").fetchone(), busy_seconds)
             # NORMAL loses acknowledged steps when the power fails; OFF corrupts.
-            connection.execute("PRAGMA synchronous = FULL")
+            connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
             connection.execute("PRAGMA fullfsync = 1")
             connection.execute("PRAGMA foreign_keys = 1")
             # What a run has forgotten, or was erased, is overwritten where its page is written anyway.

@@ -45,13 +45,19 @@ _EVENT = _insert("history", "run, seq, at, kind, visit, actor, checksum, data, t
 class Store:
     """One file. Any number of processes may have it open; within one, threads share two connections."""
 
-    def __init__(self, path: Path, busy_seconds: float = DEFAULT_BUSY_SECONDS, hook: Hook = no_hook) -> None:
+    def __init__(
+        self,
+        path: Path,
+        busy_seconds: float = DEFAULT_BUSY_SECONDS,
+        hook: Hook = no_hook,
+        durable: bool = True,
+    ) -> None:
         self.path = path
         self._hook = hook
         prepare_file(path)
-        self._write_connection = connect(path, busy_seconds)
+        self._write_connection = connect(path, busy_seconds, durable)
         # Reading must not wait for somebody's commit.
-        self._read_connection = connect(path, busy_seconds)
+        self._read_connection = connect(path, busy_seconds, durable)
         self._writer = Writer(self._write_connection, path, hook)
         self.queries = Queries(self._read_connection, path)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, RefusedError, RequestError, StoreError, WfcError
+from wfc_runtime.machine.events import Outcome
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Snapshot
@@ -51,6 +52,8 @@ class SqliteService(Service, Archive):
         self._make_id = make_id
         self._cache = SnapshotCache()
         self.owners = Owners(store.path)
+        self.watch: Callable[[RunRow, Outcome], None] | None = None
+        """Told of each event that a run has worked through: for tests that count what has been tried."""
         self._kept: set[str] = set()
         """Digests of modules that are known to be in the store."""
 
@@ -206,6 +209,9 @@ class SqliteService(Service, Archive):
             work, reply = _attempt(work, job)
             if self._commit(work.ledger.finish()):
                 work.ledger.remember()
+                if self.watch is not None:
+                    for row, outcome in work.ledger.outcomes:
+                        self.watch(row, outcome)
                 return _answered(reply)
         return _answered(self.store.exclusively(lambda queries: self._alone(queries, job, at, who)))
 

@@ -69,6 +69,8 @@ class Ledger:
         self._active: dict[str, Active] = {}
         self.closed: set[str] = set()
         """Runs that were ended without their module."""
+        self.outcomes: list[tuple[RunRow, Outcome]] = []
+        """What came of each event, in order."""
         self._changes = Changes()
         self._claims: dict[int, list[ClaimRow]] = {}
 
@@ -100,6 +102,7 @@ class Ledger:
         self, active: Active, event: Event, outcome: Outcome, visit: str | None, more: Mapping[str, Json]
     ) -> HistoryRow:
         """An event that a run has worked through."""
+        self.outcomes.append((active.row, outcome))
         cover = Cover(active.machine, active.snapshot, outcome)
         active.snapshot = outcome.snapshot
         kept = kept_fields(event, outcome, cover)

@@ -1,0 +1,144 @@
+"""`wfc test`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from collections.abc import Iterator
+from functools import partial
+from pathlib import Path
+
+import click
+
+from wfc.cli.files import load_project, select
+from wfc.cli.testing import report
+from wfc.cli.testing.files import find_test_files
+from wfc.cli.testing.running import FileReport, run_file
+from wfc.render.style import style_for
+from wfc.testing.coverage import Coverage, Trace, measure, total
+
+
+@click.command("test", short_help="Test workflows without an agent.")
+@click.argument("paths", nargs=-1)
+@click.option("-k", "pattern", metavar="TEXT", help="Only tests whose name or workflow contains this.")
+@click.option(
+    "-n", "--jobs", metavar="N", default="1", help="Processes to run files in; `auto`: one per core."
+)
+@click.option("--min-coverage", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail below this.")
+@click.option(
+    "--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write JUnit XML."
+)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--quiet", "-q", is_flag=True, help="Print failures only.")
+def command(
+    paths: tuple[str, ...],
+    pattern: str | None,
+    jobs: str,
+    min_coverage: float | None,
+    junit: Path | None,
+    as_json: bool,
+    quiet: bool,
+) -> int:
+    """Run the tests of workflows: scripted results in, expected actions and outcome compared, time simulated.
+
+    PATHS are test files (*.test.yaml), folders, or workflows, which stand for the tests beside them; without any, the
+    project's workflows folder. Exits with 1 if a test fails, a test file has mistakes, or the share of steps and
+    branches that were tried is below --min-coverage for some workflow.
+    """
+    if pattern is not None and min_coverage is not None:
+        raise click.UsageError("-k leaves tests out, so --min-coverage does not go with it")
+    files = find_test_files(paths)
+    if not files:
+        raise click.UsageError("there are no tests (*.test.yaml)")
+    begin = time.perf_counter()
+    reports = list(_run(files, pattern, _processes(jobs, len(files))))
+    if pattern is not None and not any(one.cases or one.problems for one in reports):
+        raise click.UsageError(f"no test has `{pattern}` in its name or its workflow's")
+    covered = [] if pattern is not None else _coverage(reports, paths)
+    if junit is not None:
+        _write(junit, report.to_junit(reports))
+    low = [one for one in covered if min_coverage is not None and one.percent < min_coverage]
+    failed = any(one.problems or not all(case.passed for case in one.cases) for one in reports)
+    if as_json:
+        click.echo(json.dumps(report.to_data(reports, covered), indent=2, ensure_ascii=False))
+    else:
+        _print(reports, covered, quiet, time.perf_counter() - begin)
+        for one in low:
+            click.echo(
+                f"`{one.workflow}` is covered to {one.percent:.1f}%, below {min_coverage:g}%", err=True
+            )
+    return 1 if failed or low else 0
+
+
+def _processes(jobs: str, files: int) -> int:
+    if jobs == "auto":
+        return min(os.cpu_count() or 1, files)
+    if not jobs.isdecimal() or not 1 <= int(jobs) <= 256:
+        raise click.UsageError(f"--jobs takes a number from 1 to 256, or auto, not `{jobs}`")
+    return min(int(jobs), files)
+
+
+def _wanted(pattern: str | None, workflow: str, name: str) -> bool:
+    return pattern is None or pattern.lower() in f"{workflow} {name}".lower()
+
+
+def _run(files: list[Path], pattern: str | None, processes: int) -> Iterator[FileReport]:
+    work = partial(_run_one, pattern)
+    if processes == 1:
+        yield from map(work, files)
+        return
+    from concurrent.futures import ProcessPoolExecutor
+    from multiprocessing import get_all_start_methods, get_context
+
+    # Forked, a process has everything imported already.
+    how = "fork" if "fork" in get_all_start_methods() else "spawn"
+    with ProcessPoolExecutor(processes, mp_context=get_context(how)) as pool:
+        yield from pool.map(work, files)
+
+
+def _run_one(pattern: str | None, path: Path) -> FileReport:
+    try:
+        return run_file(path, partial(_wanted, pattern))
+    except OSError as error:
+        raise click.ClickException(f"can't read `{error.filename or path}`: {error.strerror}") from error
+
+
+def _coverage(reports: list[FileReport], paths: tuple[str, ...]) -> list[Coverage]:
+    """Of the workflows that were tested; of all, where the whole project was."""
+    trace = Trace()
+    for one in reports:
+        trace.add(one.trace)
+    if paths:
+        names = {one.workflow for one in reports if one.workflow and not one.problems}
+        folders = tuple(dict.fromkeys(str(Path(one.path).parent) for one in reports))
+        _, units = load_project(select(folders))
+    else:
+        _, units = load_project(select(()))
+        names = {str(unit.name) for unit in units.values() if unit.name is not None}
+    found = [
+        measure(unit.module, str(path), trace)
+        for path, unit in units.items()
+        if unit.module is not None and unit.name in names
+    ]
+    return sorted(found, key=lambda one: one.path)
+
+
+def _print(reports: list[FileReport], covered: list[Coverage], quiet: bool, seconds: float) -> None:
+    style = style_for(sys.stdout)
+    for text in report.render_failures(reports, style):
+        click.echo(text, nl=False)
+    if quiet:
+        return
+    for line in report.render_coverage(covered, style):
+        click.echo(line, nl=False)
+    share = f", {total(covered):.1f}% of steps and branches" if covered else ""
+    click.echo(f"{report.summary(reports, seconds)}{share}")
+
+
+def _write(path: Path, text: str) -> None:
+    try:
+        path.write_text(text, encoding="utf-8")
+    except OSError as error:
+        raise click.ClickException(f"can't write `{path}`: {error.strerror}") from error

@@ -1,0 +1,1 @@
+"""Running workflow tests, and telling what came of them."""

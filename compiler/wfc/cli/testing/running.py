@@ -1,0 +1,240 @@
+"""One test file: its cases worked on a store that is thrown away, with a clock that jumps."""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from wfc.answers import Answers, NoAnswerError
+from wfc.answers.checking import Questions, check_scripts, misfit
+from wfc.answers.nodes import Reader
+from wfc.check import check_unit, has_errors
+from wfc.cli.files import load_project, select
+from wfc.cli.running.sources import SourceRegistry, called_by
+from wfc.cli.service import NO_DEADLINE
+from wfc.cli.testing.files import tested_file
+from wfc.cli.workflow import with_called
+from wfc.diagnostics import Diagnostic
+from wfc.driver import Asked, Worker, drive
+from wfc.suggest import did_you_mean
+from wfc.testing.comparing import Mismatch, compare
+from wfc.testing.coverage import Trace
+from wfc.testing.model import Case, TestFile
+from wfc.testing.reading import read_tests
+from wfc_runtime.errors import RefusedError, WfcError
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from wfc.unit import Unit
+    from wfc_runtime.registry import Module
+
+_MOST_ACTIONS = 10_000
+
+
+@dataclass(frozen=True)
+class CaseReport:
+    name: str
+    line: int
+    seconds: float
+    mismatches: tuple[Mismatch, ...]
+
+    @property
+    def passed(self) -> bool:
+        return not self.mismatches
+
+
+@dataclass
+class FileReport:
+    path: str
+    workflow: str = ""
+    problems: list[Diagnostic] = field(default_factory=list)
+    """Mistakes in the test file, or errors of the workflow: then nothing was run."""
+    cases: list[CaseReport] = field(default_factory=list)
+    trace: Trace = field(default_factory=Trace)
+
+
+class _EndedError(Exception):
+    """A case that can't go on."""
+
+    def __init__(self, mismatch: Mismatch) -> None:
+        super().__init__(mismatch.message)
+        self.mismatch = mismatch
+
+
+class _Clock:
+    def __init__(self) -> None:
+        self.now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+class _Rehearsal(Worker):
+    """Answers as the case says, and remembers what was asked."""
+
+    actor = "wfc test"
+
+    def __init__(self, case: Case, clock: _Clock) -> None:
+        self.answers = Answers(case.scripts)
+        self.asked: list[Asked] = []
+        self._case = case
+        self._clock = clock
+
+    def answer(self, asked: Asked) -> Any:
+        self.asked.append(asked)
+        if len(self.asked) > _MOST_ACTIONS:
+            raise self._failed(f"the run asks for more than {_MOST_ACTIONS:,} results")
+        try:
+            found = self.answers.take(asked.scope, asked.step_id, asked.kind, asked.schema)
+        except NoAnswerError as error:
+            raise _EndedError(Mismatch(error.span or self._case.span, str(error), has_values=False)) from None
+        wrong = misfit(found.value, asked.schema)
+        if wrong:
+            raise _EndedError(
+                Mismatch(
+                    found.span or self._case.span,
+                    f"this can't be the result of `{asked.step_id}`: {wrong}",
+                    has_values=False,
+                )
+            )
+        return found.value
+
+    def refused(self, asked: Asked, error: RefusedError) -> None:
+        raise self._failed(f"the result of `{asked.step_id}` was refused: {error.message}")
+
+    def _failed(self, message: str) -> _EndedError:
+        return _EndedError(Mismatch(self._case.span, message, has_values=False))
+
+    def moved(self, run: str) -> None:
+        pass
+
+    def wait(self, asked: Asked | None, seconds: float) -> None:
+        # The next whole second: `resume_at` and what is left of it are rounded up.
+        self._clock.now += max(seconds, 1)
+
+
+def run_file(path: Path, wanted: Callable[[str, str], bool]) -> FileReport:
+    """The cases of a file whose workflow and name are wanted."""
+    report = FileReport(str(path))
+    reader = Reader(str(path), path.read_bytes(), load_limits(path))
+    file = read_tests(reader)
+    unit = None if reader.found else _unit(path, file, reader)
+    report.problems = reader.found
+    if unit is None:
+        return report
+    report.workflow = str(unit.name)
+    units = with_called(unit)
+    findings = [one for unit in units for one in check_unit(unit)]
+    if has_errors(findings):
+        report.problems = findings
+        return report
+    registry = SourceRegistry(unit.config)
+    registry.prefer(units)
+    module = registry.find(report.workflow)
+    report.problems = _mistakes(file, reader, registry, module)
+    cases = [] if report.problems else [case for case in file.cases if wanted(report.workflow, case.name)]
+    if cases:
+        with _stage(registry, unit) as (service, clock):
+            service.watch = report.trace.watch
+            report.cases = [_run(case, service, module, clock) for case in cases]
+    return report
+
+
+def load_limits(path: Path) -> Any:
+    from wfc.config import load_config
+
+    return load_config(path.parent).limits
+
+
+def _unit(path: Path, file: TestFile, reader: Reader) -> Unit | None:
+    """The workflow that the file is about."""
+    named = file.workflow
+    target = tested_file(path, named.value if named else None)
+    span = named.span if named else reader.start
+    if not target.is_file():
+        beside = [one.name for one in target.parent.glob("*.y*ml") if ".test." not in one.name]
+        hint = did_you_mean(target.name, beside) or "name it with `workflow:`, relative to the test file"
+        reader.wrong(span, f"there is no workflow `{target}`", hint)
+        return None
+    [unit] = load_project(select((str(target),)))[1].values()
+    if unit.name is None and not has_errors(check_unit(unit)):
+        reader.wrong(span, f"`{target}` holds no workflow")
+        return None
+    return unit
+
+
+def _mistakes(file: TestFile, reader: Reader, registry: SourceRegistry, module: Module) -> list[Diagnostic]:
+    """What is wrong in the test file, seen from the workflow."""
+    questions = Questions.of(called_by(module, registry))
+    steps = {step for _, step in questions.asks} | {f"{scope}/{step}" for scope, step in questions.asks}
+    fields = set(module.workflow.machine.fields.model_fields)
+    aliases = {field.alias for field in module.workflow.machine.fields.model_fields.values() if field.alias}
+    found: dict[Any, Diagnostic] = {}
+    for case in file.cases:
+        for one in check_scripts(case.scripts, questions):
+            found.setdefault(one.sort_key, one)
+        expect = case.expect
+        named = [(step, expect.spans[step]) for step in expect.by_step]
+        named += [(action.step, action.span) for action in expect.in_order or ()]
+        for step, span in named:
+            if step.partition("@")[0] not in steps:
+                reader.wrong(
+                    span, f"there is no step `{step}` that asks for anything", did_you_mean(step, steps)
+                )
+        for name, wanted in expect.state.items():
+            if name not in fields | aliases:
+                reader.wrong(
+                    wanted.span, f"the state has no field `{name}`", did_you_mean(name, fields | aliases)
+                )
+    return [*found.values(), *reader.found]
+
+
+@contextmanager
+def _stage(registry: SourceRegistry, unit: Unit) -> Iterator[tuple[SqliteService, _Clock]]:
+    clock, count = _Clock(), iter(range(1, 10**9))
+    limits = replace(Limits.of(unit.config.run_limits), grace_seconds=NO_DEADLINE)
+    with tempfile.TemporaryDirectory(prefix="wfc-test-") as folder:
+        store = Store(Path(folder) / "state.db", durable=False)
+        # Ids of their own kind, the same each time: uuid() and the ids of children are made from them.
+        service = SqliteService(store, registry, limits, clock, lambda: f"test-{next(count)}")
+        try:
+            yield service, clock
+        finally:
+            service.close()
+
+
+def _run(case: Case, service: SqliteService, module: Module, clock: _Clock) -> CaseReport:
+    begin, clock.now = time.perf_counter(), case.now
+    worker = _Rehearsal(case, clock)
+    try:
+        run = service.start_module(module, case.inputs, actor=worker.actor)["workflow_id"]
+        reply = drive(service, run, worker)
+        names = list(service.state(run)["fields"])
+        state = service.definition(run)[2].state if names else {}
+        mismatches = [*compare(case, reply, state, worker.asked), *_unused(case, worker.answers)]
+    except _EndedError as ended:
+        mismatches = [ended.mismatch]
+    except WfcError as error:
+        mismatches = [Mismatch(case.span, str(error), has_values=False)]
+    return CaseReport(case.name, case.span.line, time.perf_counter() - begin, tuple(mismatches))
+
+
+def _unused(case: Case, answers: Answers) -> Iterator[Mismatch]:
+    for key, script in answers.unused():
+        if key in case.own and script.answers:
+            count = (
+                f"{answers.taken[key]} of {len(script.answers)} answers"
+                if not script.repeats
+                else "the answer"
+            )
+            message = f"{count} for `{key}` " + ("were used" if not script.repeats else "was never used")
+            yield Mismatch(script.span or case.span, message, has_values=False)
