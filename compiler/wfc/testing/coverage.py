@@ -32,7 +32,8 @@ class Trace:
             return
         self.entered.update((row.workflow, row.task, state) for state in outcome.entered)
         self.taken.update(
-            (row.workflow, row.task, edge.source.id, edge.target.id, _event_of(edge)) for edge in outcome.taken
+            (row.workflow, row.task, edge.source.id, edge.target.id, _event_of(edge))
+            for edge in outcome.taken
         )
 
     def add(self, other: Trace) -> None:
