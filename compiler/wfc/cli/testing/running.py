@@ -115,7 +115,10 @@ class _Rehearsal(Worker):
         return _EndedError(Mismatch(self._case.span, message, has_values=False))
 
     def moved(self, run: str) -> None:
-        pass
+        """What a run comes through is watched at the service."""
+
+    def ahead(self, pending: list[Asked]) -> None:
+        """Answers are there at once: nothing is to be begun early."""
 
     def wait(self, asked: Asked | None, seconds: float) -> None:
         # The next whole second: `resume_at` and what is left of it are rounded up.
