@@ -78,6 +78,8 @@ def measure(module: Module, path: str, trace: Trace) -> Coverage:
         }
         taken = {edge[2:] for edge in trace.taken if edge[:2] == (module.name, task)}
         known |= {target for _, target, _ in taken}
+        # Frames around other states are not reported as entered; those at the very beginning no edge leads to.
+        known |= {chart.root.initial} if known else set()
         for state in states.values():
             if state.step is not None and state.kind == state.step.kind:
                 _count(counts["steps"], state.id in known, missing, state.line, f"step `{state.title}`")
