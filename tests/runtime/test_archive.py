@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from threading import Thread
 from typing import Any
 
 import pytest
@@ -25,6 +26,12 @@ tasks:
       - {id: look, type: shell, command: "ls {{ inputs.name | shquote }}", output_to: seen}
       - {id: back, type: return, needs_state: [seen], value: "{{ inputs.name }}{{ state.seen.exit_code }}"}
 """
+
+
+@pytest.fixture
+def box(file_box: Box) -> Box:
+    """Only an engine with a store of its own has an archive."""
+    return file_box
 
 
 def halfway(box: Box) -> str:
@@ -126,6 +133,25 @@ def test_a_damaged_export_is_refused_with_the_reason_and_nothing_is_written(
         other.service.import_(change(data))
     assert other.service.runs("all")["runs"] == []
     other.close()
+
+
+def test_an_export_shows_one_moment_however_the_run_moves_meanwhile(box: Box) -> None:
+    box.compile(FAN.replace("['a', 'b']", "range(40) | map('string') | list"))
+    run = str(box.service.start("w")["workflow_id"])
+    reply = box.service.submit(run, "build", OK)
+    worker = Thread(target=lambda: [box.service.submit(child, "look", OK) for child in children(reply)])
+    other = box.another()
+    worker.start()
+    seen, wrong = set(), 0
+    while worker.is_alive():
+        data = other.export(run)
+        statuses = {one["id"]: one["status"] for one in data["runs"]}
+        pending = data["runs"][0]["snapshot"].get("pending", {})
+        awaited = [child["run"] for one in pending.values() for child in one["children"] if "run" in child]
+        wrong += any(statuses[child] != "running" for child in awaited)
+        seen.add(len(awaited))
+    worker.join()
+    assert (wrong, len(seen) > 1) == (0, True)
 
 
 def test_only_a_whole_family_is_exported_or_erased(box: Box) -> None:

@@ -181,7 +181,11 @@ class SqliteService(Service, Archive):
         return self.store.erase(run)
 
     def export(self, run: str, *, secrets: bool = False) -> Json:
-        return export_run(self.store.queries, _row(self.store.queries, check_run_id(run)), secrets)
+        run = check_run_id(run)
+        # A family that moves while it is read would not fit together afterwards.
+        return self.store.exclusively(
+            lambda queries: (Changes(), export_run(queries, _row(queries, run), secrets))
+        )
 
     def import_(self, data: Json) -> Reply:
         return self.status(self.store.exclusively(lambda queries: import_run(self.registry, queries, data)))
