@@ -150,6 +150,8 @@ def test_an_export_shows_one_moment_however_the_run_moves_meanwhile(box: Box) ->
         awaited = [child["run"] for one in pending.values() for child in one["children"] if "run" in child]
         wrong += any(statuses[child] != "running" for child in awaited)
         seen.add(len(awaited))
+        # Else whoever works the run would hardly get at the file.
+        worker.join(0.01)
     worker.join()
     assert (wrong, len(seen) > 1) == (0, True)
 
