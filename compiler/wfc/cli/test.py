@@ -53,7 +53,7 @@ def command(
     if not files:
         raise click.UsageError("there are no tests (*.test.yaml)")
     begin = time.perf_counter()
-    reports = list(_run(files, pattern, _processes(jobs, len(files))))
+    reports = _watched(_run(files, pattern, _processes(jobs, len(files))), len(files))
     if pattern is not None and not any(one.cases or one.problems for one in reports):
         raise click.UsageError(f"no test has `{pattern}` in its name or its workflow's")
     covered = [] if pattern is not None else _coverage(reports, paths)
@@ -70,6 +70,19 @@ def command(
                 f"`{one.workflow}` is covered to {one.percent:.1f}%, below {min_coverage:g}%", err=True
             )
     return 1 if failed or low else 0
+
+
+def _watched(running: Iterator[FileReport], files: int) -> list[FileReport]:
+    """All reports; on a terminal, how far it is meanwhile."""
+    found: list[FileReport] = []
+    live = sys.stderr.isatty()
+    for one in running:
+        found.append(one)
+        if live:
+            click.echo(f"\r\x1b[2K{len(found)} of {files} files", nl=False, err=True)
+    if live:
+        click.echo("\r\x1b[2K", nl=False, err=True)
+    return found
 
 
 def _processes(jobs: str, files: int) -> int:
