@@ -46,6 +46,9 @@ def renamable_at(analysis: Analysis, offset: int) -> tuple[Symbol, Span] | None:
     found = analysis.index.at(offset)
     if found is None or found[0].kind not in RENAMED or not found[0].definitions:
         return None
+    workflow = analysis.unit.workflow
+    if workflow is not None and workflow.surface is not None and found[0].kind != "input":
+        return None  # What another language calls by that name, the index of the core need not know.
     symbol, (start, end) = found
     return symbol, Span(analysis.unit.source, start, end)
 

@@ -79,7 +79,15 @@ def _scalar(value: Any) -> str:
     if not isinstance(value, str):
         return json.dumps(value)
     is_plain = _PLAIN.fullmatch(value) and value.lower() not in _WORDS and value == value.strip()
-    return value if is_plain else json.dumps(value, ensure_ascii=False)
+    return value if is_plain else _quoted(value)
+
+
+def _quoted(text: str) -> str:
+    """Between double quotes, what can't be seen written as YAML writes it."""
+    return "".join(
+        character if character.isprintable() else f"\\U{ord(character):08X}"
+        for character in json.dumps(text, ensure_ascii=False)
+    )
 
 
 def _can_be_block(text: str) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from wfc.diagnostics import Severity
 from wfc.dialects.blocks.expressions import Expr, literal
 from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.kinds import Kind, Mode
@@ -84,10 +85,19 @@ class Steps:
             if name and entry.key.text in kind.inputs.FIELDS:
                 key = entry.key if name == entry.key.text else replace(entry.key, text=name, value=name)
                 yield Entry(key, _given(entry, kind, texts))
+        if kind.step == "call":
+            self._check_timeout(node)
         if kind.step == "call" and self._calls_itself(block):
             yield Entry(made("max_depth", at), made(_DEEPEST, at))
         if block.outputs and kind.step == "shell":
             yield Entry(made("outputs", block.key_span("outputs")), _outputs(block, texts))
+
+    def _check_timeout(self, node: BlockNode) -> None:
+        found = _input(node.block, "timeout_ms")
+        if found is not None:
+            message = "nothing keeps a workflow that is called to a time: this is not looked at"
+            help_ = "give the blocks of that workflow a `timeout`"
+            self._reports.add("WF009", found.span, message, help_, step=node.name, severity=Severity.WARNING)
 
     def _calls_itself(self, block: Block) -> bool:
         called = _input(block, "workflow")
