@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
@@ -72,6 +73,9 @@ class Worker(Protocol):
     def wait(self, asked: Asked | None, seconds: float) -> None:
         """Nothing can be done for so long."""
 
+    def busy(self, doing: list[dict[str, Any]]) -> None:
+        """The service is doing something by itself; it has been waited for a while."""
+
 
 def actions_of(reply: Reply) -> list[dict[str, Any]]:
     """What a run waits for, one or several."""
@@ -83,11 +87,12 @@ def drive(service: Service, run: str, worker: Worker) -> Reply:
     """The final reply. Children of a foreach are worked one after the other, in the order of their items."""
     driver = _Driver(service, worker)
     while True:
+        begun = time.monotonic()
         reply = service.status(run)
         worker.moved(run)
         if reply["status"] in ENDED:
             return service.next_step(run)
-        driver.advance(reply)
+        driver.advance(reply, time.monotonic() - begun)
 
 
 class _Driver:
@@ -95,10 +100,13 @@ class _Driver:
         self._service = service
         self._worker = worker
 
-    def advance(self, reply: Reply) -> None:
+    def advance(self, reply: Reply, waited: float) -> None:
         waits: list[Asked] = []
         self._worker.ahead(list(self._pending(reply)))
         if self._work(reply, (), waits):
+            return
+        if reply.get("running") and waited >= _LOOK_AGAIN / 2:
+            self._worker.busy(reply["running"])
             return
         first = min(waits, key=_seconds_left, default=None)
         self._worker.wait(first, _LOOK_AGAIN if first is None else _seconds_left(first))

@@ -48,5 +48,7 @@ def is_alive(pid: int) -> bool:
     except ProcessLookupError:
         return False
     # A zombie that nobody has waited for yet is as good as gone.
-    state = Path(f"/proc/{pid}/stat")
-    return not state.exists() or state.read_text().rpartition(")")[2].split()[0] != "Z"
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return not Path("/proc").exists()

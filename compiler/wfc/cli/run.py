@@ -71,10 +71,23 @@ def command(
         SkippingClock(),
         Console(),
     )
-    with opened(lambda: SqliteService(Store(store_path(state, config)), registry, limits, clock)) as service:
-        run = service.start_module(module, given, actor="wfc run")["workflow_id"]
+    answered = Answers(file.scripts) if file else None
+
+    def make() -> SqliteService:
+        path = store_path(state, config)
+        if not allow_exec:
+            return SqliteService(Store(path), registry, limits, clock)
+        from wfc.cli.running.serving import leave_to, serving_service
+
+        service = serving_service(path, registry, limits, clock, config, console)
+        leave_to(service, answered)
+        return service
+
+    with opened(make) as service:
+        # As such: what the service can do by itself begins after the run has been named.
+        run = SqliteService.start_module(service, module, given, actor="wfc run")["workflow_id"]
         console.say(f"{module.workflow.name} {module.workflow.version}, run {run}", "bold")
-        return work(service, run, manner, Answers(file.scripts) if file else None, clock, console)
+        return work(service, run, manner, answered, clock, console)
 
 
 def _asks(module: Module) -> bool:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from wfc_runtime.execute.commands import is_covered
@@ -56,6 +56,10 @@ class Grant:
         """For whoever runs a workflow at their own terminal: any command, files below `root` and temporary ones."""
         temporary = dict.fromkeys((Path(tempfile.gettempdir()), Path("/tmp")))
         return cls(root, commands=None, more_roots=tuple(temporary), protected=tuple(protected))
+
+    def extended(self, roots: Iterable[Path], env: Iterable[str]) -> Grant:
+        """The same with further folders and names."""
+        return replace(self, more_roots=(*self.more_roots, *roots), env=(*self.env, *env))
 
     @property
     def anything(self) -> bool:

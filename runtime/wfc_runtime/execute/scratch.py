@@ -1,12 +1,13 @@
 """`$SCRATCH`: a folder for what the commands of one run hand to each other and to their declared outputs.
 
 It is `.scratch/<run>` in the working directory, readable by its owner only and ignored by git. What is empty after a
-command is taken away again.
+command is taken away again, and all of it when the run has completed.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +19,8 @@ from wfc_runtime.execute.base import ExecutionError
 FOLDER = ".scratch"
 _lock = Lock()
 _in_use: Counter[Path] = Counter()
+_made: dict[str, set[Path]] = {}
+"""By run, the folders that this process has made for it."""
 
 
 @contextmanager
@@ -28,6 +31,7 @@ def scratch(working_dir: Path, run: str) -> Iterator[Path]:
     with _lock:
         _in_use[place] += 1
         _make(above, place)
+        _made.setdefault(run, set()).add(place)
     try:
         yield place
     finally:
@@ -36,6 +40,15 @@ def scratch(working_dir: Path, run: str) -> Iterator[Path]:
             if not _in_use[place]:
                 del _in_use[place]
                 _remove_empty(above, place)
+
+
+def clear(run: str) -> None:
+    """Remove what is left of a run that has completed. Of one that failed it stays, for whoever looks into it."""
+    with _lock:
+        for place in _made.pop(run, ()):
+            if not _in_use[place]:
+                shutil.rmtree(place, ignore_errors=True)
+                _remove_empty(place.parent, place)
 
 
 def _make(above: Path, place: Path) -> None:
@@ -53,7 +66,8 @@ def _make(above: Path, place: Path) -> None:
 
 def _remove_empty(above: Path, place: Path) -> None:
     with suppress(OSError):
-        place.rmdir()
+        if place.exists():
+            place.rmdir()
         if os.listdir(above) == [".gitignore"]:
             (above / ".gitignore").unlink()
             above.rmdir()

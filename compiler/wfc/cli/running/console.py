@@ -22,6 +22,8 @@ class Console:
         self.style = style_for(sys.stderr)
         self.is_live = sys.stderr.isatty()
         self._has_countdown = False
+        self.actions = 0
+        """How many have been shown."""
 
     def say(self, text: str = "", *styles: str, indent: int = 0) -> None:
         """Text from workflows and agents reaches the terminal as text, never as anything that controls it."""

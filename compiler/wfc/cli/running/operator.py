@@ -54,7 +54,6 @@ class Operator(Worker):
         self._service = service
         self._trail = Trail(service)
         self._actor = "wfc run"
-        self.count = 0
         self.path: list[str] = []
         self._passed: list[str] = []
         """What of the path has not been shown yet."""
@@ -62,6 +61,10 @@ class Operator(Worker):
     @property
     def actor(self) -> str:
         return self._actor
+
+    @property
+    def count(self) -> int:
+        return self._console.actions
 
     # -- showing -----------------------------------------------------------------
 
@@ -80,7 +83,7 @@ class Operator(Worker):
             self._console.say("→ " + " → ".join(between), "blue", indent=2)
 
     def _announce(self, asked: Asked) -> None:
-        self.count += 1
+        self._console.actions += 1
         self._show_path(asked)
         for parent in asked.parents[-1:]:
             self._console.say(parent[:200], "cyan", indent=2)
@@ -174,6 +177,11 @@ class Operator(Worker):
         raise StuckError(f"the result of `{asked.step_id}` was refused: {error.message}")
 
     # -- waiting -----------------------------------------------------------------
+
+    def busy(self, doing: list[dict[str, Any]]) -> None:
+        if self._console.is_live:
+            steps = ", ".join(f"{one['step_id']} {one.get('seconds', 0):.0f} s" for one in doing)
+            self._console.countdown(f"{steps} (Ctrl-C ends it)")
 
     def wait(self, asked: Asked | None, seconds: float) -> None:
         what = "for another process" if asked is None else _reason(asked)

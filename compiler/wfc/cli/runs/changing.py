@@ -26,11 +26,17 @@ def resume(
 
     Results that an answers file lists for a step go on where the run was left. Exits like `wfc run`.
     """
+    from wfc.cli.running.console import Console
     from wfc.cli.running.session import SkippingClock, work
 
-    clock, manner = SkippingClock(), Manner(answers, allow_exec, skip_waits, as_json)
-    with service_of(state, clock=clock) as service:
-        return work(service, run, manner, _answers(service, run, manner), clock)
+    clock, manner, console = SkippingClock(), Manner(answers, allow_exec, skip_waits, as_json), Console()
+    with service_of(state, clock=clock, executing=console if allow_exec else None) as service:
+        answered = _answers(service, run, manner)
+        if allow_exec:
+            from wfc.cli.running.serving import leave_to
+
+            leave_to(service, answered)
+        return work(service, run, manner, answered, clock, console)
 
 
 def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:
@@ -45,7 +51,7 @@ def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None
         return None
     answers = Answers(file.scripts)
     for one, events in family_of(service, run):
-        reply = service.status(one)
+        reply = service.status(one, masked=True)
         scope = reply.get("task") or reply["workflow"]
         answers.taken.update(
             answers.key(scope, event["step_id"]) for event in events if event["event"] == "submitted"

@@ -17,6 +17,7 @@ from wfc.config import load_config
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
+    from wfc.cli.running.console import Console
     from wfc_runtime.service import Service
     from wfc_runtime.service.engines import Engine
     from wfc_runtime.service.sqlite import SqliteService
@@ -39,9 +40,14 @@ def chosen_engine(state: Path | None) -> Engine:
 
 
 def service_of(
-    state: Path | None, *, create: bool = False, clock: Callable[[], float] | None = None
+    state: Path | None,
+    *,
+    create: bool = False,
+    clock: Callable[[], float] | None = None,
+    executing: Console | None = None,
 ) -> AbstractContextManager[SqliteService]:
-    """The project's runs. `clock`: for whoever works one, who then has no deadlines."""
+    """The project's runs. `clock`: for whoever works one, who then has no deadlines. `executing`: what can be done
+    here is done without asking, and shown there."""
     config = load_config(Path("."))
     if chosen_engine(state).name != "sqlite":
         raise click.ClickException(
@@ -61,8 +67,12 @@ def service_of(
             return SqliteService.open(path, config.generated_dir, limits)
         from wfc.cli.running.sources import SourceRegistry
 
-        unlimited = replace(limits, grace_seconds=NO_DEADLINE)
-        return SqliteService(Store(path), SourceRegistry(config), unlimited, clock)
+        unlimited, registry = replace(limits, grace_seconds=NO_DEADLINE), SourceRegistry(config)
+        if executing is None:
+            return SqliteService(Store(path), registry, unlimited, clock)
+        from wfc.cli.running.serving import serving_service
+
+        return serving_service(path, registry, unlimited, clock, config, executing)
 
     return opened(make)
 

@@ -37,6 +37,17 @@ class Bench(Protocol):
 
     def now(self) -> float: ...
 
+    def led(self, root: int) -> None:
+        """A family has been led on as far as it goes."""
+
+
+class Watch(Protocol):
+    """Whoever wants to see what is done."""
+
+    def began(self, opening: Opening) -> None: ...
+
+    def ended(self, opening: Opening, result: dict[str, Json]) -> None: ...
+
 
 @dataclass
 class Job:
@@ -68,7 +79,8 @@ class Crew:
         self._ticks = 0
         self._jobs: dict[tuple[str, str], Job] = {}
         self._leads: dict[int, Lead] = {}
-        self._closed = False
+        self.closed = False
+        self.watch: Watch | None = None
 
     def lead(self, root: int, seconds: float) -> Lead:
         """Lead a family on until the agent is needed, nothing is left to do, or the time is up."""
@@ -81,7 +93,7 @@ class Crew:
             lead.asked += 1
             mine = lead.asked
             self._tick()
-            while not (lead.over or self._closed or (lead.seen >= mine and lead.needs_agent)):
+            while not (lead.over or self.closed or (lead.seen >= mine and lead.needs_agent)):
                 left = end - time.monotonic()
                 if left <= 0:
                     break
@@ -103,7 +115,7 @@ class Crew:
         """End the work under way; what it was is reported as interrupted."""
         end = time.monotonic() + _CLOSING
         with self._changed:
-            self._closed = True
+            self.closed = True
             for job in self._jobs.values():
                 job.stop.set()
             self._tick()
@@ -118,7 +130,7 @@ class Crew:
 
     def _work(self, root: int, lead: Lead) -> None:
         try:
-            while self._round(root, lead):
+            while self._round(root, lead) or not self._is_over(root, lead):
                 pass
         except WfcError as error:
             _log.warning("a run can't be led on: %s", error)
@@ -130,6 +142,15 @@ class Crew:
                 if self._leads.get(root) is lead:
                     del self._leads[root]
                 self._tick()
+
+    def _is_over(self, root: int, lead: Lead) -> bool:
+        """Whether nobody has asked for more in the meantime."""
+        self._bench.led(root)
+        with self._changed:
+            lead.over = self.closed or lead.asked == lead.seen
+            if lead.over:
+                del self._leads[root]
+            return lead.over
 
     def _round(self, root: int, lead: Lead) -> bool:
         """Look, begin what can be begun, wait for something to happen. False: there is nothing left to do."""
@@ -144,13 +165,11 @@ class Crew:
             mine = any(job.root == root for job in self._jobs.values())
             wait = None if view.due is None else view.due - self._bench.now()
             soon = wait is not None and wait < _LONGEST_WAIT
-            if self._closed:
+            if self.closed:
                 return False
             # What ended after the look may have made new work.
             stale = lead.asked != asked or ticks != self._ticks
             if not (mine or waiting or soon or stale):
-                lead.over = True
-                del self._leads[root]
                 return False
             if ticks == self._ticks:
                 self._changed.wait(min(_LOOK_EVERY, max(wait, 0.01)) if wait is not None else _LOOK_EVERY)
@@ -172,7 +191,7 @@ class Crew:
             with self._changed:
                 if key in self._jobs:
                     continue
-                if opening.owner is not None or len(self._jobs) >= self._grant.parallel or self._closed:
+                if opening.owner is not None or len(self._jobs) >= self._grant.parallel or self.closed:
                     left = True
                     continue
                 job = self._jobs[key] = Job(opening, root, time.monotonic())
@@ -191,11 +210,15 @@ class Crew:
     # -- doing -----------------------------------------------------------------
 
     def _do(self, job: Job) -> None:
+        if self.watch is not None:
+            self.watch.began(job.opening)
         try:
             result = execute(job.opening.action, self._grant, self._bench.name_of(job.root), job.stop)
         except Exception as error:
             _log.exception("%s failed", job.opening.visit)
             result = {"error": {"code": "execution", "message": f"wfc itself failed: {type(error).__name__}"}}
+        if self.watch is not None:
+            self.watch.ended(job.opening, result)
         try:
             self._bring_back(job, result)
         except Exception:
@@ -210,7 +233,7 @@ class Crew:
                 self._bench.finish(job.opening, result)
                 return
             except StoreError as error:
-                if error.code not in ("store_busy", "store_full") or self._closed:
+                if error.code not in ("store_busy", "store_full") or self.closed:
                     raise
                 _log.warning("the result of %s can't be kept yet: %s", job.opening.visit, error)
                 time.sleep(_LOOK_EVERY)

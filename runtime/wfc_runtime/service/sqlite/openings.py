@@ -9,6 +9,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError
 from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.effects import Delay
+from wfc_runtime.machine.masking import NO_MASK, Mask
 from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.service.sqlite.ledger import Active
 from wfc_runtime.service.sqlite.work import Work
@@ -23,6 +24,12 @@ class Opening:
     action: dict[str, Json]
     owner: str | None = None
     """The server that is doing it."""
+    scope: str = ""
+    """The name of the task or workflow that the step belongs to."""
+    mask: Mask = NO_MASK
+    """Hides the secrets of its run from whoever only looks."""
+    is_secret: bool = False
+    """Whether its result is one."""
 
 
 @dataclass
@@ -35,7 +42,8 @@ class View:
     """When the first of the server's own steps that failed is to be tried again."""
 
 
-MayDo = Callable[[Ask], bool]
+MayDo = Callable[[Ask, str, str], bool]
+"""Whether a step is the server's at all: the effect, its task or workflow, and the visit."""
 CanDo = Callable[[dict[str, Json]], bool]
 
 
@@ -55,7 +63,7 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
         for visit, pending in active.now.pending.items():
             effect = active.machine.steps[pending.state]
             if isinstance(effect, Delay):
-                _add_retry(view, active, effect, pending, may_do)
+                _add_retry(view, active, effect, visit, may_do)
             elif isinstance(effect, Ask) and pending.resume_at is None:
                 claim = work.ledger.claim_of(active, visit)
                 _add(view, active, visit, claim.owner if claim else None, may_do, can_do)
@@ -68,18 +76,23 @@ def shown(effect: Ask, pending: Pending) -> dict[str, Json]:
     return {"type": action.type, "parameters": action.parameters}
 
 
-def _add_retry(view: View, active: Active, delay: Delay, pending: Pending, may_do: MayDo) -> None:
-    effect, at = active.machine.steps[delay.step], pending.resume_at
-    if isinstance(effect, Ask) and may_do(effect) and at is not None:
+def _add_retry(view: View, active: Active, delay: Delay, visit: str, may_do: MayDo) -> None:
+    effect, at = active.machine.steps[delay.step], active.now.pending[visit].resume_at
+    if isinstance(effect, Ask) and may_do(effect, scope_of(active), visit) and at is not None:
         view.due = at if view.due is None else min(view.due, at)
 
 
 def _add(view: View, active: Active, visit: str, owner: str | None, may_do: MayDo, can_do: CanDo) -> None:
-    pending = active.now.pending[visit]
+    pending, scope = active.now.pending[visit], scope_of(active)
     effect = active.machine.steps[pending.state]
     assert isinstance(effect, Ask)
     action = shown(effect, pending)
-    if owner is not None or (may_do(effect) and can_do(action)):
-        view.openings.append(Opening(active.row.id, visit, action, owner))
-    else:
+    if owner is None and not (may_do(effect, scope, visit) and can_do(action)):
         view.needs_agent = True
+        return
+    is_secret = effect.writes in active.machine.secrets
+    view.openings.append(Opening(active.row.id, visit, action, owner, scope, active.now.mask, is_secret))
+
+
+def scope_of(active: Active) -> str:
+    return active.row.task or active.row.workflow

@@ -13,6 +13,7 @@ from dataclasses import replace
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.execute import EXECUTORS, Grant, can_execute
+from wfc_runtime.execute.scratch import clear
 from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.registry import Module, Registry
@@ -21,7 +22,7 @@ from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.sqlite.crew import Crew, Lead
 from wfc_runtime.service.sqlite.engine import SqliteService
 from wfc_runtime.service.sqlite.ledger import Active
-from wfc_runtime.service.sqlite.openings import Opening, View, look_at, shown
+from wfc_runtime.service.sqlite.openings import Opening, View, look_at, scope_of, shown
 from wfc_runtime.service.sqlite.submitting import submit
 from wfc_runtime.service.sqlite.work import Work
 from wfc_runtime.store import Store
@@ -51,6 +52,11 @@ class ServingService(SqliteService):
         self._every_kind = every_kind
         self._reply_seconds = reply_seconds
         self.crew = Crew(self, self._grant)
+        self.leave: Callable[[str, str], bool] = lambda scope, visit: False
+        """Whether a step, of a task or workflow, is left to the agent after all."""
+        self.gives_back = False
+        """Whether what is under way when the service is closed waits as if it had not been begun, for a person who
+        broke it off and knows that. Else it is reported as interrupted."""
 
     def close(self) -> None:
         self.crew.close()
@@ -92,8 +98,13 @@ class ServingService(SqliteService):
     def _served(self, active: Active) -> list[str]:
         pending = active.now.pending.items()
         effects = {visit: active.machine.steps[one.state] for visit, one in pending if one.resume_at is None}
-        asked = {visit: one for visit, one in effects.items() if isinstance(one, Ask) and self._may_do(one)}
-        return [visit for visit, one in asked.items() if self._can_do(shown(one, active.now.pending[visit]))]
+        asked = {visit: one for visit, one in effects.items() if isinstance(one, Ask)}
+        return [
+            visit
+            for visit, one in asked.items()
+            if self._may_do(one, scope_of(active), visit)
+            and self._can_do(shown(one, active.now.pending[visit]))
+        ]
 
     # -- what the crew works on ------------------------------------------------
 
@@ -114,8 +125,14 @@ class ServingService(SqliteService):
     def _can_do(self, action: dict[str, Json]) -> bool:
         return can_execute(action, self._grant)
 
-    def _may_do(self, effect: Ask) -> bool:
-        return effect.runner == "server" or (self._every_kind and effect.kind in EXECUTORS)
+    def _may_do(self, effect: Ask, scope: str, visit: str) -> bool:
+        meant = effect.runner == "server" or (self._every_kind and effect.kind in EXECUTORS)
+        return meant and not self.leave(scope, visit)
+
+    def led(self, root: int) -> None:
+        row = self.store.queries.run_of_key(root)
+        if row is not None and row.status == "completed":
+            clear(row.id)
 
     def now(self) -> float:
         return self._clock()
@@ -133,6 +150,9 @@ class ServingService(SqliteService):
         return bool(self._work(job, ACTOR)["claimed"])
 
     def finish(self, opening: Opening, result: dict[str, Json]) -> None:
+        if self.gives_back and self.crew.closed:
+            self._let_go(opening)
+            return
         try:
             self._answer(opening, result)
         except RefusedError as refused:

@@ -1,0 +1,87 @@
+"""`--allow-exec`: what can be done by this machine is done at once, side by side, and shown."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from threading import Lock
+from typing import TYPE_CHECKING, Any
+
+from wfc.cli.running.console import Console
+from wfc.config import Config
+from wfc_runtime.execute import Grant
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.sqlite.openings import Opening
+from wfc_runtime.service.sqlite.serving import ServingService
+from wfc_runtime.store import Store
+
+if TYPE_CHECKING:
+    from wfc.answers import Answers
+
+_REPLY_SECONDS = 1.0
+_LINES = 24
+
+
+def serving_service(
+    path: Path,
+    registry: Registry,
+    limits: Limits,
+    clock: Callable[[], float],
+    config: Config,
+    console: Console,
+) -> ServingService:
+    """Commands have the person's rights, and of their environment what `[tool.wfc.exec]` names."""
+    settings = config.exec
+    grant = Grant.all_commands(Path.cwd(), protected=(path.absolute(),))
+    grant = grant.extended((*(config.root / root for root in settings.roots), config.root), settings.env)
+    service = ServingService(
+        Store(path), registry, grant, limits, clock, every_kind=True, reply_seconds=_REPLY_SECONDS
+    )
+    service.gives_back = True
+    service.crew.watch = Shown(console)
+    return service
+
+
+def leave_to(service: object, answers: Answers | None) -> None:
+    """What an answers file has a result for is not executed."""
+    if isinstance(service, ServingService) and answers is not None:
+        service.leave = answers.knows
+
+
+class Shown:
+    """Says what begins and how it ended. Several may be under way: each line says of which it is."""
+
+    def __init__(self, console: Console) -> None:
+        self._console = console
+        self._lock = Lock()
+
+    def began(self, opening: Opening) -> None:
+        parameters = opening.mask.value(opening.action["parameters"])
+        with self._lock:
+            self._console.actions += 1
+            head = f"{self._console.actions}. {opening.visit} ({opening.action['type']})"
+            self._console.say(head, "bold", indent=2)
+            if "command" in parameters:
+                self._show(f"$ {parameters['command']}")
+            elif "path" in parameters:
+                self._show(str(parameters["path"]))
+
+    def ended(self, opening: Opening, result: dict[str, Any]) -> None:
+        shown = opening.mask.value(result)
+        error = shown.get("error")
+        code = shown.get("exit_code")
+        color = "red" if error or code else "green"
+        said = error["message"] if error else "done" if code is None else f"exit code {code}"
+        with self._lock:
+            self._console.say(f"{opening.visit}: {said}", color, indent=2)
+            for name in ("stdout", "stderr"):
+                if shown.get(name) and not opening.is_secret:
+                    self._show(shown[name] if isinstance(shown[name], str) else json.dumps(shown[name]))
+
+    def _show(self, text: str) -> None:
+        lines = text.rstrip("\n").split("\n")
+        self._console.say("\n".join(lines[:_LINES]), indent=4)
+        if len(lines) > _LINES:
+            self._console.say(f"... {len(lines) - _LINES} more lines", "blue", indent=4)

@@ -1,0 +1,101 @@
+"""`wfc run --allow-exec`: commands done at once, side by side, kept like any other."""
+
+from __future__ import annotations
+
+import json
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import wfc
+from tests.execute.conftest import is_alive
+
+BLOCKS = """\
+name: two-at-once
+description: Blocks that wait for each other's files.
+blocks:
+  - id: left
+    type: Shell
+    inputs: {command: "touch l; until [ -f r ]; do sleep 0.05; done; echo left > $SCRATCH/out", timeout: 30}
+    outputs:
+      said: {type: str, path: "$SCRATCH/out"}
+  - id: right
+    type: Shell
+    inputs: {command: "touch r; until [ -f l ]; do sleep 0.05; done; echo $SECRET_TOKEN; exit 3", timeout: 30}
+outputs:
+  said: "${blocks.left.outputs.said}"
+  code: {value: "${blocks.right.outputs.exit_code}", type: int}
+  leaked: "${blocks.right.outputs.stdout}"
+"""
+SLOW = """\
+name: slow
+version: "1.0.0"
+steps:
+  - {id: sit, type: shell, command: "echo $$ >> pids; [ -f go ] || sleep 300", timeout: 600, output_to: out}
+  - {id: done, type: return, needs_state: [out], value: "{{ state.out.exit_code }}"}
+"""
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n")
+    (tmp_path / "workflows").mkdir()
+    (tmp_path / "workflows" / "two-at-once.yaml").write_text(BLOCKS)
+    (tmp_path / "workflows" / "slow.yaml").write_text(SLOW)
+    return tmp_path
+
+
+def _pids(project: Path, count: int) -> list[int]:
+    end = time.monotonic() + 20
+    path = project / "pids"
+    while not path.exists() or len(path.read_text().split()) < count:
+        assert time.monotonic() < end
+        time.sleep(0.02)
+    return [int(pid) for pid in path.read_text().split()]
+
+
+def _begun(project: Path) -> subprocess.Popen[str]:
+    command = [sys.executable, "-m", "wfc", "run", "slow", "--allow-exec"]
+    return subprocess.Popen(command, cwd=project, stderr=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True)
+
+
+def test_blocks_run_side_by_side_and_leave_no_scratch_behind(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "sesame")
+    done = wfc("run", "two-at-once", "--allow-exec", "--json", cwd=project)
+    reply = json.loads(done.out)
+    assert (done.status, reply["result"]) == (0, {"said": "left", "code": 3, "leaked": "\n"})
+    assert not (project / ".scratch").exists()
+    history = json.loads(wfc("runs", "history", reply["workflow_id"], "--json", cwd=project).out)
+    assert {event.get("actor") for event in history["events"] if event["event"] == "submitted"} == {"server"}
+
+
+def test_a_command_broken_off_with_ctrl_c_is_done_anew_when_the_run_goes_on(project: Path) -> None:
+    process = _begun(project)
+    [pid] = _pids(project, 1)
+    process.send_signal(signal.SIGINT)
+    said = process.communicate()[1]
+    assert process.returncode == 130
+    assert not is_alive(pid)
+    (project / "go").touch()
+    run = said.split("wfc runs resume ")[1].split("`")[0]
+    resumed = wfc("runs", "resume", run, "--allow-exec", "--json", cwd=project)
+    assert json.loads(resumed.out)["result"] == 0, resumed.err
+    assert len(_pids(project, 2)) == 2
+
+
+def test_a_command_whose_terminal_was_killed_is_not_run_again_unasked(project: Path) -> None:
+    process = _begun(project)
+    [pid] = _pids(project, 1)
+    process.kill()
+    said = process.communicate()[1]
+    run = said.split("run ")[1].split()[0]
+    resumed = wfc("runs", "resume", run, "--allow-exec", "--json", cwd=project)
+    assert (resumed.status, json.loads(resumed.out)["error"]["code"]) == (1, "interrupted")
+    assert len(_pids(project, 1)) == 1
+    assert not is_alive(pid)
