@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
+from collections.abc import Callable
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -13,7 +16,11 @@ from wfc.exec_settings import ANY
 from wfc_runtime.errors import WfcError
 from wfc_runtime.server.options import TOOLSETS, Allowed, Options
 
+if TYPE_CHECKING:
+    from wfc_runtime.registry import Registry
+
 _DEFAULT_PORT = 8722
+_TEMPLATES = "WORKFLOWS_TEMPLATE_PATHS"
 
 
 @click.command("serve", short_help="Serve the compiled workflows to agents over MCP.")
@@ -89,6 +96,9 @@ def command(
     Runs are kept in one file: any number of servers may use it at once, and each can be killed at any moment.
     With --http the token is made once and kept beside that file, or comes from WFC_TOKEN.
 
+    WORKFLOWS_TEMPLATE_PATHS names folders of workflows beside the project's, with commas between; their YAML is
+    compiled in memory. A later folder goes before an earlier one, and each before the project.
+
     With --allow-exec the server runs commands with your rights. Its files are those of the project; --exec-root adds
     folders. Commands see PATH, HOME and the like of the environment, and what --exec-env names.
     """
@@ -113,6 +123,7 @@ def command(
         typed_tools=typed_tools,
         elicit=config.elicit if elicit is None else elicit,
         limits=config.run_limits,
+        make_registry=_templates(config),
         allowed=allowed,
     )
     # What importing the SDK makes is there to stay. Looking through it for garbage takes a sixth of the start.
@@ -131,6 +142,19 @@ def command(
     except WfcError as error:
         raise click.ClickException(str(error)) from error
     return 0
+
+
+def _templates(config: Config) -> Callable[[Path], Registry] | None:
+    """The workflows, where the environment names folders beside the project's."""
+    if not os.environ.get(_TEMPLATES, "").strip():
+        return None
+
+    def make(generated: Path) -> Registry:
+        from wfc.cli.templates import TemplateRegistry, folders_of
+
+        return TemplateRegistry(config, generated, folders_of(os.environ[_TEMPLATES]))
+
+    return make
 
 
 def _allowed(

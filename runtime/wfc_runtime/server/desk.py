@@ -40,7 +40,7 @@ class Desk:
             if self._registry is None:
                 from wfc_runtime.registry import Registry
 
-                self._registry = Registry(self.options.generated)
+                self._registry = (self.options.make_registry or Registry)(self.options.generated)
             return self._registry
 
     @property

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from wfc_runtime.service.temporal.settings import TemporalSettings
+
+if TYPE_CHECKING:
+    from wfc_runtime.registry import Registry
 
 TOOLSETS = ("core", "author", "debug")
 
@@ -41,5 +45,7 @@ class Options:
     """Ask the person directly where a prompt step waits and the client can show a form."""
     limits: Mapping[str, int] = field(default_factory=dict)
     """`wfc_runtime.machine.limits.Limits` that differ from the defaults."""
+    make_registry: Callable[[Path], Registry] | None = None
+    """Makes the workflows of a folder, where there are more than that folder has."""
     allowed: Allowed | None = None
     """None: the server does nothing by itself, and the agent is asked."""

@@ -1,0 +1,113 @@
+"""Folders of workflows beside the project's: `WORKFLOWS_TEMPLATE_PATHS`, with commas between.
+
+Their YAML is compiled in memory when a server first needs it, and again when a file has changed. A name in a later
+folder goes before the same name in an earlier one, and all of them before the project's own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+
+from wfc.cli.files import ENDINGS, load_project, read_bytes
+from wfc.cli.selection import Selection
+from wfc.config import Config
+from wfc.diagnostics import Diagnostic, Severity
+from wfc.pipeline import compile_project
+from wfc.unit import Project, load_unit
+from wfc_runtime.errors import DefinitionError
+from wfc_runtime.header import read_header
+from wfc_runtime.registry import Module, Registry
+
+_Stamps = dict[Path, tuple[int, int]]
+
+
+def folders_of(named: str) -> list[Path]:
+    """As the environment names them."""
+    parts = [part.strip() for part in named.split(",")]
+    return [Path(part).expanduser() for part in parts if part]
+
+
+class TemplateRegistry(Registry):
+    """The compiled workflows of the project, and those of the folders before them."""
+
+    def __init__(self, config: Config, generated: Path, folders: Iterable[Path]) -> None:
+        super().__init__(generated)
+        self._config = config
+        self._folders = list(folders)
+        self._stamps: _Stamps | None = None
+        self._own: dict[str, Module] = {}
+        self._broken: dict[str, DefinitionError] = {}
+
+    def find(self, name: str) -> Module:
+        with self._lock:
+            self._refresh()
+            if name in self._broken:
+                raise self._broken[name].with_traceback(None)
+            return self._own.get(name) or super().find(name)
+
+    def modules(self) -> list[Module]:
+        with self._lock:
+            self._refresh()
+            taken = {*self._own, *self._broken}
+            found = [module for module in super().modules() if module.workflow.name not in taken]
+            return sorted([*found, *self._own.values()], key=lambda module: module.workflow.name)
+
+    def problems(self) -> list[DefinitionError]:
+        with self._lock:
+            self._refresh()
+            missing = [
+                DefinitionError(
+                    "template_folder", f"{folder} is not a folder", "Mend WORKFLOWS_TEMPLATE_PATHS."
+                )
+                for folder in self._folders
+                if not folder.is_dir()
+            ]
+            return [*super().problems(), *self._broken.values(), *missing]
+
+    # -- compiling -------------------------------------------------------------
+
+    def _refresh(self) -> None:
+        stamps = {path: _stamp(path) for folder in self._folders for path in _files(folder)}
+        if stamps == self._stamps:
+            return
+        self._own, self._broken = {}, {}
+        chosen = self._chosen(list(stamps))
+        project, units = load_project(Selection(self._config, list(chosen.values()), []))
+        compilation = compile_project(project, {unit: str(path) for path, unit in units.items()})
+        for made in compilation.modules:
+            header = read_header(made.text)
+            assert header is not None
+            module = self.pin(header.body, made.text)
+            self._own[module.workflow.name] = module
+        for name in chosen.keys() - self._own.keys():
+            self._broken[name] = _broken(name, chosen[name], compilation.findings)
+        self._stamps = stamps
+
+    def _chosen(self, paths: list[Path]) -> dict[str, Path]:
+        """The file of each name: the last one has it."""
+        found: dict[str, Path] = {}
+        for path in paths:
+            # On its own: files of the same name must not get into each other's way.
+            unit = load_unit(str(path), read_bytes(path, self._config), self._config, Project(self._config))
+            found[unit.name or path.stem] = path
+        return found
+
+
+def _files(folder: Path) -> list[Path]:
+    return sorted(path for path in folder.rglob("*") if path.suffix in ENDINGS and path.is_file())
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    about = path.stat()
+    return about.st_mtime_ns, about.st_size
+
+
+def _broken(name: str, path: Path, findings: list[Diagnostic]) -> DefinitionError:
+    errors = [
+        f"{one.span.line}:{one.span.column} {one.code} {one.message}"
+        for one in findings
+        if one.severity is Severity.ERROR and one.span.source.path == str(path)
+    ]
+    why = "; ".join(errors[:3]) or "it holds no workflow"
+    return DefinitionError("template_broken", f"{path} has no usable `{name}`: {why}", f"wfc check {path}")

@@ -1,0 +1,72 @@
+"""Folders of workflows by priority: WORKFLOWS_TEMPLATE_PATHS."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from tests.runtime.support import compile_to, steps
+from wfc.cli.templates import TemplateRegistry, folders_of
+from wfc.config import Config
+from wfc_runtime.errors import DefinitionError
+
+
+def _says(name: str, value: str, more: str = "") -> str:
+    return steps(f"{{id: r, type: return, value: {value}}}{more}", name=name)
+
+
+def _said(registry: TemplateRegistry, name: str) -> object:
+    return registry.find(name).workflow.machine.steps["r"].value  # type: ignore[attr-defined]
+
+
+@pytest.fixture
+def registry(tmp_path: Path) -> TemplateRegistry:
+    compile_to(tmp_path / "generated", _says("shared", "project"), _says("own", "project"))
+    for folder, text in (("one", "first"), ("two", "second")):
+        (tmp_path / folder / "deep").mkdir(parents=True)
+        (tmp_path / folder / "deep" / "shared.yaml").write_text(_says("shared", text))
+    (tmp_path / "one" / "only.yml").write_text(_says("only-one", "first"))
+    folders = folders_of(f" {tmp_path}/one, ,{tmp_path}/two,")
+    return TemplateRegistry(Config(tmp_path), tmp_path / "generated", folders)
+
+
+def test_a_later_folder_goes_before_an_earlier_one_and_both_before_the_project(
+    registry: TemplateRegistry,
+) -> None:
+    assert _said(registry, "shared") == "second"
+    assert _said(registry, "only-one") == "first"
+    assert _said(registry, "own") == "project"
+    assert [module.workflow.name for module in registry.modules()] == ["only-one", "own", "shared"]
+    assert registry.problems() == []
+
+
+def test_a_file_that_changes_is_compiled_again(registry: TemplateRegistry, tmp_path: Path) -> None:
+    assert _said(registry, "shared") == "second"
+    path = tmp_path / "two" / "deep" / "shared.yaml"
+    path.write_text(_says("shared", "another"))
+    os.utime(path, ns=(1, 1))
+    assert _said(registry, "shared") == "another"
+    path.unlink()
+    assert _said(registry, "shared") == "first"
+
+
+def test_what_is_broken_is_said_and_hides_what_it_stands_before(
+    registry: TemplateRegistry, tmp_path: Path
+) -> None:
+    (tmp_path / "two" / "own.yaml").write_text(steps("{id: r, type: retrun}", name="own"))
+    with pytest.raises(DefinitionError, match="WF007"):
+        registry.find("own")
+    assert [error.code for error in registry.problems()] == ["template_broken"]
+    assert "own" not in [module.workflow.name for module in registry.modules()]
+
+
+def test_a_folder_that_is_not_there_is_a_problem_and_no_crash(tmp_path: Path) -> None:
+    registry = TemplateRegistry(Config(tmp_path), tmp_path / "generated", [tmp_path / "nowhere"])
+    assert registry.modules() == []
+    assert [error.code for error in registry.problems()] == ["template_folder"]
+
+
+def test_the_folders_begin_at_home_where_they_say_so() -> None:
+    assert folders_of("~/flows") == [Path.home() / "flows"]
