@@ -163,7 +163,15 @@ def test_without_capture_there_is_no_output(sh: Execute) -> None:
 
 def test_without_a_shell_words_are_arguments(sh: Execute) -> None:
     assert sh("echo 'a b' ';' $HOME", shell=False)["stdout"] == "a b ; $HOME\n"
-    assert "can't be started" in sh("no-such-program-here x", shell=False)["error"]["message"]
+    for missing in ("no-such-program-here x", "./no-such x"):
+        assert "can't be started" in sh(missing, shell=False)["error"]["message"]
+
+
+def test_a_program_is_found_from_where_it_is_run(sh: Execute, root: Path) -> None:
+    (root / "sub").mkdir()
+    (root / "sub" / "tool").write_text("#!/bin/sh\necho found $1\n")
+    (root / "sub" / "tool").chmod(0o755)
+    assert sh("./tool it", shell=False, working_dir="sub")["stdout"] == "found it\n"
 
 
 def test_sh_runs_plain_commands_and_bash_what_only_bash_has(sh: Execute) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import os
 import selectors
+import shutil
 import signal
 import subprocess
 import sys
@@ -28,6 +29,8 @@ from wfc_runtime.execute.capture import Captured
 from wfc_runtime.execute.guard import GUARD
 
 MARK = "WFC_COMMAND"
+_WHEN_TOLD = 'read -r go && exec "$0" "$@" </dev/null; exit 125'
+"""The command begins when the guard knows of it. A server that dies before leaves nothing behind."""
 _LOOK_EVERY = 0.1
 _LOOK_FOR_END = 0.1 if hasattr(os, "pidfd_open") else 0.02
 _DRAIN = 0.5
@@ -58,12 +61,15 @@ def run_process(
     """Run a command to its end or the end of its time."""
     mark = token_hex(16)
     output = subprocess.PIPE if capture else subprocess.DEVNULL
+    program = _program(arguments[0], cwd, env)
+    if program is None:
+        raise ExecutionError(f"{shortened(arguments[0])} can't be started: there is no such program")
     try:
         process = subprocess.Popen(
-            arguments,
+            ["/bin/sh", "-c", _WHEN_TOLD, program, *arguments[1:]],
             cwd=cwd,
             env={**env, MARK: mark},
-            stdin=subprocess.DEVNULL,
+            stdin=subprocess.PIPE,
             stdout=output,
             stderr=output,
             start_new_session=True,
@@ -73,9 +79,19 @@ def run_process(
         raise ExecutionError(f"{shortened(arguments[0])} can't be started: {why}") from None
     GUARD.add(process.pid)
     try:
+        assert process.stdin is not None
+        with suppress(BrokenPipeError), process.stdin as told:
+            told.write(b"go\n")
         return _Watch(process, mark, limits).until_end(time.monotonic() + seconds, stop)
     finally:
         GUARD.drop(process.pid)
+
+
+def _program(name: str, cwd: Path, env: Mapping[str, str]) -> str | None:
+    """As the command will find it. None: there is none."""
+    if os.sep not in name:
+        return shutil.which(name, path=env.get("PATH"))
+    return name if os.access(cwd / name, os.X_OK) else None
 
 
 class _Watch:
