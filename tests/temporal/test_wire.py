@@ -10,7 +10,7 @@ from temporalio.converter import PayloadConverter
 
 from wfc.config import ConfigError, load_config
 from wfc_runtime.errors import RefusedError, StoreError
-from wfc_runtime.service.temporal.family import cancel_reason, read_cancel_reason
+from wfc_runtime.service.temporal.reasons import cancel_reason, read_cancel_reason
 from wfc_runtime.service.temporal.seed import Answer, Said, Seed
 from wfc_runtime.service.temporal.wire import CONVERTER, error_of, from_error, to_failure
 

@@ -10,27 +10,18 @@ from functools import partial
 from typing import Any
 
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
-from temporalio.service import RPCError
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import DefinitionError, NotFoundError, RefusedError, StoreError, WfcError
-from wfc_runtime.machine.snapshot import Snapshot
-from wfc_runtime.registry import Module
+from wfc_runtime.errors import NotFoundError, RefusedError, WfcError
 from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.moving import definition_changed, steps_gone
 from wfc_runtime.service.replies import Subject, cancelled_reply
-from wfc_runtime.service.temporal.connection import translated
-from wfc_runtime.service.temporal.family import NAME, cancel_reason, read_cancel_reason
-from wfc_runtime.service.temporal.line import ClosedError, Line, SentAgainError, unknown_run
-from wfc_runtime.service.temporal.modules import Modules
-from wfc_runtime.service.temporal.seed import Answer, Move, Said, Seed
+from wfc_runtime.service.temporal.line import ClosedError, Line, SentAgainError
+from wfc_runtime.service.temporal.reasons import read_cancel_reason
+from wfc_runtime.service.temporal.seed import Answer, Said, Seed
 from wfc_runtime.service.temporal.wire import from_error
-from wfc_runtime.store import RunRow
 
 _SETTLE = 5.0
 """Seconds that a reply waits for what follows from it elsewhere in the family."""
-_CANCEL = (3.0, 4.0, 8.0)
-"""Seconds to wait for the end of a run, with a look for what is in the way in between."""
 
 
 class Calls:
@@ -38,7 +29,7 @@ class Calls:
         self.line = line
         self._clock = clock
 
-    def _at(self) -> float | None:
+    def told_time(self) -> float | None:
         """What a simulated clock says, to be passed on."""
         return self._clock() if self._clock else None
 
@@ -48,13 +39,13 @@ class Calls:
     # -- asking ----------------------------------------------------------------
 
     async def look(self, run: str, progress: bool = False, masked: bool = False) -> Reply:
-        said = await self._look(run, progress, masked)
+        said = await self.said(run, progress, masked)
         if not said.is_quiet or said.unsettled:
             await self._settle(run)
-            said = await self._look(run, progress, masked)
-        return await self._reply(run, said)
+            said = await self.said(run, progress, masked)
+        return await self.reply(run, said)
 
-    async def _look(self, run: str, progress: bool = False, masked: bool = False) -> Said:
+    async def said(self, run: str, progress: bool = False, masked: bool = False) -> Said:
         try:
             said = await self.line.query(run, "look", [self._time(), progress, masked], Said)
         except WfcError as error:
@@ -68,9 +59,9 @@ class Calls:
     async def wake(self, run: str) -> None:
         """Let a run look at the clock."""
         with suppress(ClosedError):
-            await self.line.update(run, "wake", self._at(), type(None))
+            await self.line.update(run, "wake", self.told_time(), type(None))
 
-    async def _reply(self, run: str, said: Said) -> Reply:
+    async def reply(self, run: str, said: Said) -> Reply:
         if said.error is not None:
             raise from_error(said.error)
         return said.reply
@@ -90,7 +81,7 @@ class Calls:
         return cancelled_reply(Subject(run), reason)
 
     async def state(self, run: str, fields: Sequence[str] | None) -> Reply:
-        return await self._reply(run, await self.line.query(run, "state", [fields], Said))
+        return await self.reply(run, await self.line.query(run, "state", [fields], Said))
 
     async def whole(self, run: str) -> tuple[Seed, list[str]]:
         found = await self.line.query(run, "whole", [], dict[str, Any])
@@ -116,7 +107,7 @@ class Calls:
     # -- moving ----------------------------------------------------------------
 
     async def submit(self, run: str, step_id: str, result: Json, actor: str | None, unfit: str) -> Reply:
-        answer = Answer(step_id, result, actor, self._at(), unfit)
+        answer = Answer(step_id, result, actor, self.told_time(), unfit)
         try:
             if unfit:
                 return await self._judged(run, answer)
@@ -131,17 +122,17 @@ class Calls:
             return await self._answered_before(run, answer, refused)
         if said.error is not None:
             raise from_error(said.error)
-        await self._follow(run, said)
+        await self.follow(run, said)
         if said.unsettled:
             await self._settle(run)
         if said.unsettled or not said.reply:
-            said = await self._look(run)
-        return await self._reply(run, said)
+            said = await self.said(run)
+        return await self.reply(run, said)
 
     async def _judged(self, run: str, answer: Answer) -> Reply:
         said = await self.line.query(run, "judge", [answer], Said)
         try:
-            return await self._reply(run, said)
+            return await self.reply(run, said)
         except RefusedError as refused:
             return await self._answered_before(run, answer, refused)
 
@@ -162,7 +153,7 @@ class Calls:
                 raise RefusedError("answered", message, refused.hint)
         raise refused
 
-    async def _follow(self, run: str, said: Said) -> None:
+    async def follow(self, run: str, said: Said) -> None:
         """Wait until the parent of a run that has ended has heard of it."""
         while said.parent is not None:
             parent = said.parent
@@ -192,7 +183,7 @@ class Calls:
 
         if await self._until(is_quiet):
             await asyncio.gather(*(self._settle(child) for child in said.unsettled))
-            await self._follow(run, said)
+            await self.follow(run, said)
 
     async def _until(self, condition: Callable[[], Any]) -> bool:
         end, pause = time.monotonic() + _SETTLE, 0.005
@@ -202,105 +193,3 @@ class Calls:
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.1)
         return True
-
-    async def cancel(self, run: str, reason: str, actor: str | None) -> Reply:
-        found = await self.line.describe(run)
-        if found.workflow_type != NAME:
-            raise unknown_run(run)
-        if found.status != WorkflowExecutionStatus.RUNNING:
-            return await self._cancelled_already(run)
-        await self.line.check_worker()
-        said = cancel_reason(reason, actor)
-        try:
-            await self.line.client.get_workflow_handle(run).cancel(reason=said)
-            await self._ended(run)
-        except DefinitionError:
-            # Nobody has the module that could end it: Temporal itself has to.
-            await self._terminate(run, said)
-            return cancelled_reply(Subject(run), reason)
-        except RPCError as error:
-            raise translated(error, self.line.settings) from error
-        ended = await self._look(run)
-        await self._follow(run, ended)
-        return await self._reply(run, ended)
-
-    async def _ended(self, run: str) -> None:
-        """Wait for the end of a run, and of all that works for it."""
-        end = asyncio.ensure_future(self.line.client.get_workflow_handle(run).result())
-        try:
-            for seconds in _CANCEL:
-                done, _ = await asyncio.wait([end], timeout=seconds)
-                if done:
-                    break
-                why = await self.line.diagnose(run)
-                if why is not None:
-                    raise why
-            else:
-                raise StoreError(
-                    "temporal_slow",
-                    f"run {run} has not ended within {sum(_CANCEL):.0f} s",
-                    "It will: ask for its status.",
-                )
-            with suppress(WorkflowFailureError):
-                await end
-        finally:
-            end.cancel()
-
-    async def _cancelled_already(self, run: str) -> Reply:
-        reply = await self.look(run)
-        if reply["status"] in ("completed", "failed"):
-            raise RefusedError("finished", f"the run is {reply['status']} already: nothing is left to cancel")
-        return reply
-
-    async def terminate(self, runs: Sequence[str], reason: str) -> None:
-        for run in runs:
-            await self.line.client.get_workflow_handle(run).terminate(reason=reason)
-
-    async def _terminate(self, run: str, reason: str) -> None:
-        found = await self.line.describe(run)
-        children = [one.workflow_id for one in found.raw_description.pending_children]
-        await self.line.client.get_workflow_handle(run).terminate(reason=reason)
-        await asyncio.gather(*(self._terminate(child, reason) for child in children))
-
-    # -- other versions --------------------------------------------------------
-
-    async def migrate(self, run: str, modules: Modules, actor: str | None) -> None:
-        root, _ = await self.whole(run)
-        status = Snapshot.from_json(root.snapshot or "").status
-        if status != "running":
-            raise RefusedError("finished", f"run {run} is {status}: there is nothing to move")
-        current = modules.find(root.workflow)
-        family = await self._family(run, root.workflow)
-        gone = [step for seed in family.values() for step in _gone(current, seed, modules)]
-        if gone:
-            raise definition_changed(RunRow(run, root.workflow, root.digest), dict.fromkeys(gone))
-        for member, seed in family.items():
-            if seed.digest != current.digest:
-                await self.line.update(member, "move", Move(current.digest, actor, self._at()), type(None))
-
-    async def _family(self, run: str, workflow: str) -> dict[str, Seed]:
-        """A run and the tasks that work for it: they are of the same module."""
-        found: dict[str, Seed] = {}
-        waiting = [run]
-        while waiting:
-            member = waiting.pop(0)
-            seed, children = await self.whole(member)
-            if seed.workflow == workflow:
-                found[member] = seed
-                waiting += children
-        return found
-
-    async def in_the_way(self, run: str, current: Module, modules: Modules) -> list[str]:
-        """The steps that keep a run from moving to a version."""
-        seed, _ = await self.whole(run)
-        return _gone(current, seed, modules)
-
-
-def _gone(current: Module, seed: Seed, modules: Modules) -> list[str]:
-    if seed.digest == current.digest or seed.snapshot is None:
-        return []
-    row = RunRow("", seed.workflow, seed.digest, task=seed.task, agent=seed.agent)
-    was = None
-    with suppress(DefinitionError):
-        was = modules.of_digest(seed.digest, seed.workflow)
-    return steps_gone(current, row, Snapshot.from_json(seed.snapshot), was)

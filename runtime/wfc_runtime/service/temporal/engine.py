@@ -27,6 +27,7 @@ from wfc_runtime.service.reading import OPEN, statuses_of
 from wfc_runtime.service.temporal import attributes
 from wfc_runtime.service.temporal.calls import Calls
 from wfc_runtime.service.temporal.connection import connect, translated
+from wfc_runtime.service.temporal.ending import Ending
 from wfc_runtime.service.temporal.family import NAME, TASK_TIMEOUT, memo_of
 from wfc_runtime.service.temporal.line import Line
 from wfc_runtime.service.temporal.listing import Recent, listed, listing_query
@@ -34,6 +35,7 @@ from wfc_runtime.service.temporal.loop import LoopThread
 from wfc_runtime.service.temporal.modules import Modules
 from wfc_runtime.service.temporal.seed import RENEW_AFTER, Seed
 from wfc_runtime.service.temporal.settings import TemporalSettings
+from wfc_runtime.service.temporal.versions import Versions
 
 T = TypeVar("T")
 _MOST_LISTED = 500
@@ -66,6 +68,7 @@ class TemporalService(Service):
             self._loop.close()
             raise
         self._calls = Calls(Line(self.client, settings), clock)
+        self._ending, self._versions = Ending(self._calls), Versions(self._calls)
 
     @classmethod
     def open(
@@ -140,7 +143,7 @@ class TemporalService(Service):
         return self._run(read())
 
     def terminate(self, runs: Sequence[str], reason: str) -> None:
-        self._run(self._calls.terminate(runs, reason))
+        self._run(self._ending.terminate(runs, reason))
 
     @property
     def is_simulated(self) -> bool:
@@ -178,13 +181,13 @@ class TemporalService(Service):
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
         run = check_run_id(run)
         said = "".join(char if char.isprintable() else " " for char in str(reason))[:500]
-        reply = self._run(self._calls.cancel(run, said, check_actor(actor)))
+        reply = self._run(self._ending.cancel(run, said, check_actor(actor)))
         self._note(reply)
         return reply
 
     def migrate(self, run: str, *, actor: str | None = None) -> Reply:
         run = check_run_id(run)
-        self._run(self._calls.migrate(run, self.modules, check_actor(actor)))
+        self._run(self._versions.migrate(run, self.modules, check_actor(actor)))
         return self.status(run)
 
     def _note(self, reply: Reply) -> None:
@@ -241,7 +244,7 @@ class TemporalService(Service):
     async def _stranded(self, current: Module) -> dict[str, list[str]]:
         query = listing_query(self.settings.task_queue, OPEN, current.workflow.name)
         runs = [execution.id async for execution in self.client.list_workflows(query)]
-        found = await asyncio.gather(*(self._calls.in_the_way(run, current, self.modules) for run in runs))
+        found = await asyncio.gather(*(self._versions.in_the_way(run, current, self.modules) for run in runs))
         return {run: steps for run, steps in zip(runs, found, strict=True) if steps}
 
 

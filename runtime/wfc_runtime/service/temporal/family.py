@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections import deque
 from collections.abc import Callable, Iterable
 from contextlib import suppress
@@ -24,6 +23,7 @@ from wfc_runtime.service.children import begin_child
 from wfc_runtime.service.temporal import attributes
 from wfc_runtime.service.temporal.host import Host
 from wfc_runtime.service.temporal.modules import Modules
+from wfc_runtime.service.temporal.reasons import cancel_reason
 from wfc_runtime.service.temporal.seed import Ended, Seed
 from wfc_runtime.service.texts import STOPPED
 
@@ -273,20 +273,6 @@ def _failed(child: str, error: ChildWorkflowError) -> Ended:
         return Ended(**cause.details[0])
     said = cause.message if isinstance(cause, FailureError) else str(cause or error)
     return Ended(child, {"error": {"code": "cancelled", "message": said}})
-
-
-def cancel_reason(reason: str, actor: str | None, by_parent: bool = False) -> str:
-    """A reason with who gave it, in the one text that Temporal has room for."""
-    return json.dumps({"reason": reason, "actor": actor, "by_parent": by_parent})
-
-
-def read_cancel_reason(text: str | None) -> tuple[str, str | None, bool]:
-    """Also as it is typed into Temporal's own tools. From workflow to workflow, Temporal puts words before it."""
-    try:
-        data = json.loads((text or "").rpartition(" with reason: ")[2])
-        return str(data["reason"]), data["actor"], bool(data["by_parent"])
-    except (ValueError, TypeError, KeyError):
-        return text or "", None, False
 
 
 def memo_of(seed: Seed) -> dict[str, Any]:

@@ -22,9 +22,10 @@ from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.moving import definition_changed, steps_gone
 from wfc_runtime.service.reading import state_reply, with_progress
 from wfc_runtime.service.temporal import attributes
-from wfc_runtime.service.temporal.family import NAME, Family, read_cancel_reason
+from wfc_runtime.service.temporal.family import NAME, Family
 from wfc_runtime.service.temporal.host import MOST_BYTES, Accepted, Host
 from wfc_runtime.service.temporal.modules import modules_of
+from wfc_runtime.service.temporal.reasons import read_cancel_reason
 from wfc_runtime.service.temporal.seed import Answer, Ended, Move, Said, Seed
 from wfc_runtime.service.temporal.wire import AGAIN, error_of, to_failure
 
