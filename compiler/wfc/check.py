@@ -15,7 +15,7 @@ _ON_FORM = tuple(rule for rule in RULES if rule.code.startswith("WF0"))
 
 def check_project(project: Project) -> list[Diagnostic]:
     """All findings, sorted by place. None of the rules stops another."""
-    return in_order(spread(check_unit, project.units, project.processes))
+    return in_order(spread(check_unit, project.units, project.processes, project.progress))
 
 
 def in_order(findings: Iterable[list[Diagnostic]]) -> list[Diagnostic]:

@@ -37,7 +37,7 @@ def compile_project(project: Project, recorded_paths: dict[Unit, str]) -> Compil
         sound = unit.module is not None and not has_errors(found)
         return found, compile_unit(unit, recorded_paths[unit]) if sound else None
 
-    done = spread(work, project.units, project.processes)
+    done = spread(work, project.units, project.processes, project.progress)
     findings = in_order(found for found, _ in done)
     broken = {found.span.source for found in findings if found.severity is Severity.ERROR}
     modules = [module for _, module in done if module is not None and module.unit.source not in broken]

@@ -26,20 +26,41 @@ _WORTH_IT = 60_000
 _MOST = 8
 
 
-def spread(work: Callable[[Unit], T], units: Sequence[Unit], processes: int) -> list[T]:
-    """What `work` makes of each unit, with the help of at most so many processes."""
+def spread(
+    work: Callable[[Unit], T],
+    units: Sequence[Unit],
+    processes: int,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> list[T]:
+    """What `work` makes of each unit, with the help of at most so many processes.
+
+    `progress` hears now and then how many are done, of how many.
+    """
     characters = sum(len(unit.source.text) for unit in units)
     number = min(processes, _MOST, len(units), characters // _WORTH_IT)
     if number < 2 or not _can_fork():
-        return [work(unit) for unit in units]
+        return [_told(work, unit, progress, done, len(units)) for done, unit in enumerate(units, 1)]
     shares = [units[start::number] for start in range(number)]
     with _helpers(work, shares[1:], units) as answers:
-        found = [[work(unit) for unit in shares[0]]]
+        # The helpers are about as far as we are.
+        mine = [
+            _told(work, unit, progress, min(done * number, len(units)), len(units))
+            for done, unit in enumerate(shares[0], 1)
+        ]
+        found = [mine]
         for share, read in zip(shares[1:], answers, strict=True):
             done = read()
             # A helper that came to grief leaves its share to us: then what is wrong shows here, as it would alone.
             found.append([work(unit) for unit in share] if done is None else done)
     return [found[index % number][index // number] for index in range(len(units))]
+
+
+def _told(
+    work: Callable[[Unit], T], unit: Unit, progress: Callable[[int, int], None], done: int, of: int
+) -> T:
+    result = work(unit)
+    progress(done, of)
+    return result
 
 
 def _can_fork() -> bool:

@@ -82,6 +82,8 @@ class Project:
     """Runs under way in the project's store, read only where a rule asks for them."""
     processes: int = 1
     """How many may work on it side by side."""
+    progress: Callable[[int, int], None] = lambda done, of: None
+    """Hears how many files are done, of how many."""
 
     def waiting(self, workflow: str) -> list[Waiting]:
         """The runs of a workflow that are under way."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import click
@@ -37,6 +38,12 @@ def _writes(given: dict[str, Any]) -> str:
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only, no summary.")
 @click.option("--no-cache", is_flag=True, help="Look at everything, whatever was found last time.")
+@click.option(
+    "--stdin-filename",
+    type=click.Path(dir_okay=False, path_type=Path),
+    help="With `-`: the path that the text has, for its place in the project and in messages.",
+)
+@click.option("--no-progress", is_flag=True, help="Show no bar, however long it takes.")
 @staged_option(_writes)
 def command(
     paths: tuple[str, ...],
@@ -47,16 +54,24 @@ def command(
     show_types: bool,
     quiet: bool,
     no_cache: bool,
+    stdin_filename: Path | None,
+    no_progress: bool,
 ) -> int:
     """Check workflows: every reference, type, state access, jump, loop bound and injection risk.
 
-    PATHS are files and folders; without any, the project's workflows folder. Exits with 1 if there is an
-    error or a warning, and with --diff if there is something to fix.
+    PATHS are files and folders; without any, the project's workflows folder; `-` is standard input. Exits
+    with 1 if there is an error or a warning, and with --diff if there is something to fix.
     """
     if unsafe_fixes and not (fix or show_diff):
         raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
     if show_types and form != "text":
         raise click.UsageError("--types is text for people; it goes with --format text")
+    if "-" in paths:
+        if len(paths) > 1 or fix or show_diff:
+            raise click.UsageError("`-` stands alone: a text from standard input is checked, and not mended")
+        return _check_stdin(stdin_filename or Path("stdin.yaml"), form, show_types, quiet)
+    if stdin_filename is not None:
+        raise click.UsageError("--stdin-filename goes with `-`")
     selection = select(paths)
     if paths and not selection.files:
         raise click.UsageError(f"there are no workflows ({', '.join(ENDINGS)}) in {_named(paths)}")
@@ -73,9 +88,20 @@ def command(
     if answer is None:
         from wfc.cli.checking import check_selection
 
-        answer = check_selection(selection, form, show_types, quiet)
+        answer = check_selection(selection, form, show_types, quiet, with_progress=not (no_progress or quiet))
         if memory:
             memory.keep(answer)
+    sys.stdout.write(answer.text)
+    return answer.status
+
+
+def _check_stdin(path: Path, form: str, show_types: bool, quiet: bool) -> int:
+    from wfc.cli.checking import check_selection
+    from wfc.config import load_config
+
+    config = load_config(path.parent)
+    text = sys.stdin.buffer.read(config.limits.source_bytes + 1)
+    answer = check_selection(Selection(config, [path], []), form, show_types, quiet, texts={path: text})
     sys.stdout.write(answer.text)
     return answer.status
 

@@ -2,18 +2,31 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from pathlib import Path
+
 from wfc.check import check_project
 from wfc.cli.files import load_project
 from wfc.cli.memory import Answer
 from wfc.cli.output import counted, rendered
+from wfc.cli.progress import progress
 from wfc.cli.selection import Selection
 from wfc.diagnostics import Diagnostic, Severity
 
 
-def check_selection(selection: Selection, form: str, show_types: bool, quiet: bool) -> Answer:
-    """Every finding of the selected files, as text for standard output."""
-    project, units = load_project(selection, with_runs=True)
-    found = check_project(project)
+def check_selection(
+    selection: Selection,
+    form: str,
+    show_types: bool,
+    quiet: bool,
+    *,
+    texts: Mapping[Path, bytes] | None = None,
+    with_progress: bool = False,
+) -> Answer:
+    """Every finding of the selected files, or of the texts given for them, as text for standard output."""
+    project, units = load_project(selection, texts, with_runs=True)
+    with progress("checking", with_progress) as project.progress:
+        found = check_project(project)
     text = rendered(found, form)
     if show_types:
         from wfc.cli.types_view import render_types

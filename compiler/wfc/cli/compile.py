@@ -44,6 +44,7 @@ def _writes(given: dict[str, Any]) -> str:
 @click.option(
     "--no-cache", is_flag=True, help="With --check: look at everything, whatever was found last time."
 )
+@click.option("--no-progress", is_flag=True, help="Show no bar, however long it takes.")
 @staged_option(_writes)
 def command(
     paths: tuple[str, ...],
@@ -53,6 +54,7 @@ def command(
     form: str,
     quiet: bool,
     no_cache: bool,
+    no_progress: bool,
 ) -> int:
     """Compile workflows into one typed statechart module each.
 
@@ -71,7 +73,8 @@ def command(
         return known.status
     from wfc.cli.compiling import Task, compile_selection
 
-    text, status = compile_selection(Task(selection, folder, check_only, show_diff, form, quiet))
+    shown = not (no_progress or quiet)
+    text, status = compile_selection(Task(selection, folder, check_only, show_diff, form, quiet, shown))
     sys.stdout.write(text)
     if memory and status == 0:
         memory.keep(Answer(text, status))

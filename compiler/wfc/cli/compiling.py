@@ -9,6 +9,7 @@ from pathlib import Path
 from wfc.cli.files import Selection, load_project
 from wfc.cli.modules import apply_drift, find_drift, recorded_path
 from wfc.cli.output import counted, rendered
+from wfc.cli.progress import progress
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.generated import Condition, Drift
 from wfc.pipeline import Compilation, compile_project
@@ -26,13 +27,15 @@ class Task:
     show_diff: bool
     form: str
     quiet: bool
+    with_progress: bool = False
 
 
 def compile_selection(task: Task) -> tuple[str, int]:
     """Compile, and write or compare. Returns what to print, and the exit code."""
     project, units = load_project(task.selection)
     recorded = {unit: recorded_path(path, task.selection.config.root) for path, unit in units.items()}
-    compilation = compile_project(project, recorded)
+    with progress("compiling", task.with_progress) as project.progress:
+        compilation = compile_project(project, recorded)
     drift = find_drift(compilation, task.folder, task.selection, set(recorded.values()))
     dry = task.check_only or task.show_diff
     findings = compilation.findings + _drift_findings(units, drift, task.check_only)

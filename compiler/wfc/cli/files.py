@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ __all__ = ["ENDINGS", "Selection", "load_project", "read_bytes", "select", "stor
 
 
 def load_project(
-    selection: Selection, texts: dict[Path, str] | None = None, *, with_runs: bool = False
+    selection: Selection, texts: Mapping[Path, str | bytes] | None = None, *, with_runs: bool = False
 ) -> tuple[Project, dict[Path, Unit]]:
     """Read the selected files, or the texts given for them; others only when a call asks for a name.
 
@@ -29,7 +29,9 @@ def load_project(
     project = Project(others=others, runs=runs, config=selection.config, processes=_processors())
     units: dict[Path, Unit] = {}
     for path in selection.files:
-        data = texts[path].encode() if texts and path in texts else read_bytes(path, selection.config)
+        given = texts.get(path) if texts else None
+        data = read_bytes(path, selection.config) if given is None else given
+        data = data.encode() if isinstance(data, str) else data
         units[path] = load_unit(str(path), data, selection.config, project)
     return project, units
 

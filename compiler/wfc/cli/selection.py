@@ -44,7 +44,7 @@ def _of_project() -> Selection:
             f"there is no folder `{folder}`; name files or folders, or set `workflows` in [tool.wfc] of "
             "pyproject.toml"
         )
-    return Selection(config, list(_in_folder(folder, config)), [folder])
+    return Selection(config, list(in_folder(folder, config)), [folder])
 
 
 def _named(paths: tuple[str, ...]) -> Selection:
@@ -55,7 +55,7 @@ def _named(paths: tuple[str, ...]) -> Selection:
     for path in map(Path, paths):
         if path.is_dir():
             folders.append(path)
-            found = list(_in_folder(path, config))
+            found = list(in_folder(path, config))
         elif path.exists():
             found = [path]
         else:
@@ -73,7 +73,7 @@ def as_typed(path: Path) -> Path:
         return path
 
 
-def _in_folder(folder: Path, config: Config, *, deep: bool = True) -> Iterator[Path]:
+def in_folder(folder: Path, config: Config, *, deep: bool = True) -> Iterator[Path]:
     """The workflow files of a folder, in order. What goes away meanwhile, or can't be looked into, is passed over."""
     found: list[Path] = []
     for place, folders, names in os.walk(folder):
@@ -123,7 +123,7 @@ def other_files(selection: Selection) -> Iterator[Path]:
     seen = {path.resolve() for path in selection.files}
     templates = template_folders()
     for folder in (*templates, *sorted(folders | beside)):
-        for path in _in_folder(folder, config, deep=folder in folders or folder in templates):
+        for path in in_folder(folder, config, deep=folder in folders or folder in templates):
             if path.resolve() not in seen:
                 seen.add(path.resolve())
                 yield path

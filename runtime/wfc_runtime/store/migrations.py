@@ -99,11 +99,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
     """Bring the file to this version's tables: all steps or, if anything goes wrong, none."""
-    if _version(connection, path) == len(MIGRATIONS):
+    if version_of(connection, path) == len(MIGRATIONS):
         return
     connection.execute("BEGIN IMMEDIATE")
     try:
-        for number in range(_version(connection, path), len(MIGRATIONS)):
+        for number in range(version_of(connection, path), len(MIGRATIONS)):
             for statement in MIGRATIONS[number]:
                 connection.execute(statement)
             connection.execute(f"PRAGMA user_version = {number + 1}")
@@ -114,7 +114,8 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
         raise
 
 
-def _version(connection: sqlite3.Connection, path: str) -> int:
+def version_of(connection: sqlite3.Connection, path: str) -> int:
+    """The number of the tables in a file. Raises `StoreError` for a file that is not ours, or of a later wfc."""
     (version,) = connection.execute("PRAGMA user_version").fetchone()
     (owner,) = connection.execute("PRAGMA application_id").fetchone()
     (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()

@@ -1,0 +1,42 @@
+"""`wfc doctor`."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from pathlib import Path
+
+import click
+
+from wfc.doctor import examine
+from wfc.render.style import style_for
+
+_MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("PROBLEM", "red")}
+
+
+@click.command("doctor", short_help="Check the set-up of a project and say what is wrong.")
+@click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
+def command(as_json: bool) -> int:
+    """Check the set-up: wfc itself, settings, workflows and modules, the runs, the agent's server, hooks.
+
+    The server named in .mcp.json is started as an agent would and asked for its tools. Nothing is changed. Exits
+    with 1 if there is a problem.
+    """
+    results = []
+    style = style_for(sys.stdout)
+    for result in examine(Path(".")):
+        results.append(result)
+        if not as_json:
+            mark, colour = _MARKS[result.status]
+            click.echo(f"{style.paint(f'{mark:<8}', colour)}{result.part:<11}{result.message}")
+            if result.help:
+                click.echo(f"{'':<19}{result.help}")
+    problems = sum(result.status == "problem" for result in results)
+    if as_json:
+        click.echo(
+            json.dumps({"results": [asdict(result) for result in results], "problems": problems}, indent=2)
+        )
+    elif not problems:
+        click.echo("no problem found")
+    return 1 if problems else 0

@@ -1,0 +1,75 @@
+"""`wfc init`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import click
+
+from wfc.config import Config, find_root, load_config
+from wfc.render.style import style_for
+from wfc.starter import PIECES, Piece
+
+
+@click.command("init", short_help="Set up a project: agent, starter workflow with its test, hooks, editor.")
+@click.option("--show", is_flag=True, help="Print what would be written, and write nothing.")
+def command(show: bool) -> int:
+    """Set up the project in this folder. What is there is never changed: wfc then says what to add to it.
+
+    Writes .mcp.json (Claude Code and other agents start `wfc serve` by it), a starter workflow with its test and its
+    module, a pre-commit configuration, the editor's settings with the language's schema, and .gitignore.
+    """
+    root = find_root(Path(".").resolve()) or Path(".").resolve()
+    if root != Path(".").resolve():
+        raise click.UsageError(f"the project begins at `{root}`: run wfc init there")
+    config = load_config(root)
+    style = style_for(sys.stdout)
+    for piece in PIECES:
+        if show:
+            click.echo(
+                f"{style.paint(piece.place(config.workflows), 'bold')}: {piece.purpose}\n{_indented(piece.text())}"
+            )
+        else:
+            _put(piece, config)
+    if not show:
+        _compile(config)
+        click.echo(
+            "\nnext: `wfc check`, `wfc test`, then `wfc doctor`; and let your agent list its workflows"
+        )
+    return 0
+
+
+def _put(piece: Piece, config: Config) -> None:
+    shown = piece.place(config.workflows)
+    path = config.root / shown
+    try:
+        if path.exists():
+            there = path.read_text(encoding="utf-8", errors="replace")
+            if piece.is_in(there):
+                click.echo(f"kept     {shown}: it has {piece.purpose} already")
+            else:
+                click.echo(f"kept     {shown}: for {piece.purpose}, add this to it:")
+                click.echo(_indented(piece.text()))
+            return
+        path.parent.mkdir(parents=True, exist_ok=True)
+        # Exclusive: what somebody else has just made is not overwritten either.
+        with path.open("x", encoding="utf-8") as file:
+            file.write(piece.text())
+    except OSError as error:
+        raise click.ClickException(f"can't write `{shown}`: {error.strerror}") from error
+    click.echo(f"wrote    {shown}: {piece.purpose}")
+
+
+def _compile(config: Config) -> None:
+    from wfc.cli.compiling import Task, compile_selection
+    from wfc.cli.selection import as_typed, select
+
+    selection = select(())
+    folder = as_typed(config.generated_dir)
+    text, _ = compile_selection(Task(selection, folder, False, False, "text", False))
+    click.echo(f"compiled {text.strip()}")
+
+
+def _indented(text: str) -> str:
+    return "".join(f"    {line}" for line in text.splitlines(keepends=True))

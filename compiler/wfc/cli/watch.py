@@ -1,0 +1,111 @@
+"""`wfc watch`."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Iterable
+from datetime import datetime
+from pathlib import Path
+
+import click
+
+from wfc.cli.names import FILES
+from wfc.cli.output import counted
+from wfc.cli.selection import Selection, as_typed, select
+from wfc.config import ConfigError
+from wfc.render.style import style_for
+
+_PAUSE = 0.2
+"""How often to look, in seconds: soon enough to seem immediate, seldom enough to cost nothing."""
+_CLEAR = "\x1b[2J\x1b[H"
+
+Stamps = dict[Path, tuple[int, int]]
+
+
+@click.command("watch", short_help="Check, compile and test as you save.")
+@click.argument("paths", nargs=-1, shell_complete=FILES)
+@click.option("--no-tests", is_flag=True, help="Check and compile only.")
+def command(paths: tuple[str, ...], no_tests: bool) -> int:
+    """Check and compile what changed as you save it, and run the tests of the changed workflow. Ctrl-C ends it.
+
+    PATHS are files and folders; without any, the project's workflows folder. In a terminal the view is renewed at each
+    change; elsewhere, one report follows the other.
+    """
+    known: Stamps = {}
+    trouble = ""
+    while True:
+        try:
+            selection = select(paths)
+            now = _stamps(selection)
+            changed = sorted(path for path in {*known, *now} if known.get(path) != now.get(path))
+            if changed or trouble:
+                _turn(selection, changed, first=not known, tests=not no_tests)
+            known, trouble = now, ""
+        except (click.ClickException, ConfigError) as error:
+            if not known and isinstance(error, click.UsageError):
+                raise  # Nothing could be watched at all: that is a wrong command, not a moment of editing.
+            if trouble != str(error):
+                trouble = str(error)
+                click.echo(f"wfc: {trouble}; waiting for it to be mended", err=True)
+        time.sleep(_PAUSE)
+
+
+def _stamps(selection: Selection) -> Stamps:
+    """What tells that a file has changed. A file that goes away meanwhile is not there."""
+    folders = {*selection.folders, *(path.parent for path in selection.files)}
+    tests = (path for folder in folders for path in folder.rglob("*.test.yaml"))
+    found: Stamps = {}
+    for path in (*selection.files, *tests, selection.config.root / "pyproject.toml"):
+        try:
+            status = path.stat()
+        except OSError:
+            continue
+        found[path] = (status.st_mtime_ns, status.st_size)
+    return found
+
+
+def _turn(selection: Selection, changed: list[Path], *, first: bool, tests: bool) -> None:
+    from wfc.cli.compiling import Task, compile_selection
+
+    style = style_for(sys.stdout)
+    if sys.stdout.isatty():
+        sys.stdout.write(_CLEAR)
+    what = "everything" if first else ", ".join(str(as_typed(path)) for path in changed)
+    click.echo(style.paint(f"{datetime.now():%H:%M:%S}  {what}", "bold"))
+    folder = as_typed(selection.config.generated_dir)
+    text, _ = compile_selection(Task(selection, folder, False, False, "text", False))
+    click.echo(text, nl=False)
+    if tests:
+        _test(_tests_of(selection, changed, everything=first))
+    click.echo(f"watching {counted(len(selection.files), 'workflow')}; Ctrl-C ends it")
+    sys.stdout.flush()
+
+
+def _tests_of(selection: Selection, changed: list[Path], *, everything: bool) -> list[Path]:
+    """The test files beside the workflows that changed, and those that changed themselves."""
+    settings = selection.config.root / "pyproject.toml"
+    sources = selection.files if everything or settings in changed else changed
+    found: dict[Path, None] = {}
+    for path in sources:
+        test = path if path.name.endswith(".test.yaml") else path.with_suffix(".test.yaml")
+        if test.is_file():
+            found[test] = None
+    return list(found)
+
+
+def _test(files: Iterable[Path]) -> None:
+    files = list(files)
+    if not files:
+        return
+    from wfc.cli.testing import report
+    from wfc.cli.testing.running import run_file
+
+    began = time.perf_counter()
+    try:
+        reports = [run_file(path, lambda workflow, name: True) for path in files]
+    except OSError as error:
+        raise click.ClickException(f"can't read `{error.filename}`: {error.strerror}") from error
+    for text in report.render_failures(reports, style_for(sys.stdout)):
+        click.echo(text, nl=False)
+    click.echo(report.summary(reports, time.perf_counter() - began))

@@ -1,0 +1,52 @@
+"""Workflows and their modules."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import click
+
+from wfc.check import check_project
+from wfc.cli.compiling import Task, compile_selection
+from wfc.cli.files import load_project
+from wfc.cli.output import counted
+from wfc.cli.selection import Selection, in_folder
+from wfc.config import Config
+from wfc.diagnostics import Severity
+from wfc.doctor.report import Result, bad, good, note
+
+
+def check_project_files(config: Config) -> Iterator[Result]:
+    folder = config.workflows_dir
+    if not folder.is_dir():
+        help = "`wfc init` writes a first workflow; or set `workflows` in [tool.wfc]"
+        yield bad("workflows", f"there is no folder `{config.workflows}`", help)
+        return
+    selection = Selection(config, list(in_folder(folder, config)), [folder])
+    if not selection.files:
+        yield note(
+            "workflows", f"there is no workflow in `{config.workflows}`", "`wfc init` writes a first one"
+        )
+        return
+    try:
+        yield from _workflows(selection)
+    except click.ClickException as error:
+        yield bad("workflows", error.message, "see that every file there can be read")
+
+
+def _workflows(selection: Selection) -> Iterator[Result]:
+    project, units = load_project(selection, with_runs=True)
+    found = [one for one in check_project(project) if one.severity is not Severity.INFO]
+    many = counted(len(units), "workflow")
+    if found:
+        yield bad("workflows", f"{many} with {counted(len(found), 'finding')}", "`wfc check` shows them")
+    else:
+        yield good("workflows", f"{many}, all clean")
+    folder = selection.config.generated_dir
+    _, status = compile_selection(Task(selection, folder, True, False, "text", True))
+    if status == 0:
+        yield good("modules", f"`{selection.config.generated}` is what the workflows compile to")
+    else:
+        yield bad(
+            "modules", f"`{selection.config.generated}` is not what the workflows compile to", "`wfc compile`"
+        )

@@ -1,0 +1,42 @@
+"""The file that keeps the runs."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from wfc.cli.output import counted
+from wfc.config import Config
+from wfc.doctor.report import Result, bad, good, note
+from wfc_runtime.errors import WfcError
+
+
+def check_store(config: Config) -> Iterator[Result]:
+    path = Path(os.environ.get("WFC_STATE") or config.root / ".wfc" / "state.db")
+    if not path.exists():
+        yield good("runs", "no run has been started yet")
+        return
+    from wfc_runtime.store.soundness import check_soundness
+    from wfc_runtime.store.waiting import waiting_runs
+
+    try:
+        check_soundness(path)
+    except WfcError as error:
+        yield bad("runs", error.message, error.hint or "keep a copy of the file before anything else")
+        return
+    runs = waiting_runs(path)
+    yield good("runs", f"`{_shown(path, config)}` can be read; {counted(len(runs), 'run')} under way")
+    if path.stat().st_mode & 0o077:
+        yield note(
+            "runs",
+            f"`{_shown(path, config)}` can be read by other users",
+            f"chmod 600 {_shown(path, config)}",
+        )
+
+
+def _shown(path: Path, config: Config) -> str:
+    try:
+        return str(path.resolve().relative_to(config.root))
+    except ValueError:
+        return str(path)

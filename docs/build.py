@@ -1,0 +1,198 @@
+"""Writes the pages that are made from the code: `make docs`. What they say stands in docstrings and help texts."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wfc.cli.main import cli
+from wfc.core.ast import Task, Workflow
+from wfc.core.inputs import InputDecl, Validation
+from wfc.core.shape import Shape
+from wfc.reference import FieldPage, StepPage, step_page
+from wfc.rules import RULES
+from wfc.steps import STEP_TYPES
+from wfc.steps.base import Recovery, Retry
+from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS
+from wfc_runtime.server.toolsets import load_tools
+
+HERE = Path(__file__).parent
+_MADE = "<!-- Made by `make docs` from the code. Change the docstrings there, not this page. -->"
+_FAMILIES = {
+    "WF0": "YAML and schema",
+    "WF1": "References",
+    "WF2": "Expressions",
+    "WF3": "State and data flow",
+    "WF4": "Control flow",
+    "WF5": "Security",
+    "WF6": "Durability and cost",
+    "WF7": "Generated files",
+}
+_FIXES = {"safe": "fixed by `--fix`", "unsafe": "fixed by `--fix --unsafe-fixes`", "": "no automatic fix"}
+
+
+def pages() -> dict[str, str]:
+    """Each page by its file name."""
+    made = {
+        "language.md": _language(),
+        "checks.md": _checks(),
+        "command-line.md": _command_line(),
+        "mcp-tools.md": _mcp_tools(),
+    }
+    return {name: "\n".join(lines).rstrip() + "\n" for name, lines in made.items()}
+
+
+# -- the language --------------------------------------------------------------
+
+
+def _language() -> Iterator[str]:
+    yield from ("# The steps language", "", _MADE, "")
+    yield "A workflow is one YAML file. `wfc explain <step type>` prints the same pages in a terminal."
+    yield from ("", "## The file", "")
+    yield from _fields_of(Workflow)
+    for title, shape in (("Inputs", InputDecl), ("Validation", Validation), ("Tasks", Task)):
+        yield from ("", f"### {title}", "", _doc(shape), "")
+        yield from _fields_of(shape)
+    yield from ("", "## Steps", "")
+    for kind in STEP_TYPES.values():
+        page = step_page(kind)
+        yield f"- [`{page.name}`](#{page.name}): {page.summary}"
+    for kind in STEP_TYPES.values():
+        yield from _step(step_page(kind))
+    for shape in (Retry, Recovery):
+        yield from ("", f"### {shape.label.strip('`')}", "", _doc(shape), "")
+        yield from _fields_of(shape)
+    yield from _expressions()
+
+
+def _step(page: StepPage) -> Iterator[str]:
+    yield from ("", f"### {page.name}", "", page.doc, "")
+    yield from _table(page.fields)
+    for result in page.results:
+        where = f" with `{result.where}`" if result.where else ""
+        yield from ("", f"Result{where}:" if result.properties else f"Result{where}: {result.type}.", "")
+        for prop in result.properties:
+            yield f"- `{prop.name}`: {prop.type}{', may be left out' if prop.optional else ''}"
+
+
+def _expressions() -> Iterator[str]:
+    yield from ("", "## Expressions", "")
+    yield (
+        "Jinja2's language in `{{ }}` and `{% %}`, evaluated by wfc itself: sandboxed, bounded in time, memory and "
+        "output, and the same on every machine. A lone `{{ expression }}` gives the value itself; text around "
+        "or between holes gives text. Something that is not there is an error, except under `is defined` and `default`."
+    )
+    for title, table in (("Filters", FILTERS), ("Tests", TESTS), ("Functions", FUNCTIONS)):
+        yield from ("", f"### {title}", "")
+        yield from (f"- `{one.name}`: {one.doc}" for one in table.values())
+
+
+def _doc(shape: type[Shape]) -> str:
+    return " ".join((shape.__doc__ or "").split())
+
+
+def _fields_of(shape: type[Shape]) -> Iterator[str]:
+    fields = [
+        FieldPage(name, field.type.words, field.required, field.default, field.doc)
+        for name, field in shape.FIELDS.items()
+    ]
+    return _table(sorted(fields, key=lambda field: not field.required))
+
+
+def _table(fields: list[FieldPage]) -> Iterator[str]:
+    yield from ("| field | takes | |", "|---|---|---|")
+    for field in fields:
+        need = " **Required.**" if field.required else ""
+        default = f" Default: `{json.dumps(field.default)}`." if field.default is not None else ""
+        yield f"| `{field.name}` | {_cell(field.takes)} | {_cell(field.doc)}{need}{default} |"
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|")
+
+
+# -- the checks ----------------------------------------------------------------
+
+
+def _checks() -> Iterator[str]:
+    yield from ("# The checks", "", _MADE, "")
+    yield (
+        "`wfc explain WF301` prints a page in a terminal. A finding that you have looked at and want to keep: "
+        "`# wfc: ignore[WF302] reason` on its line; a check that you don't want: `ignore` in `[tool.wfc]`."
+    )
+    for family, title in _FAMILIES.items():
+        rules = [rule for rule in RULES if rule.code.startswith(family)]
+        if rules:
+            yield from ("", f"## {title}", "", "| code | name | severity | |", "|---|---|---|---|")
+            for rule in rules:
+                link = f"[{rule.code}](#{rule.code.lower()}-{rule.name})"
+                yield f"| {link} | {rule.name} | {rule.severity} | {_cell(rule.summary)} |"
+    for rule in RULES:
+        yield from ("", f"## {rule.code} {rule.name}", "", f"*{rule.severity}, {_FIXES[rule.fix]}*", "")
+        yield rule.doc.strip()
+
+
+# -- the command line ----------------------------------------------------------
+
+
+def _command_line() -> Iterator[str]:
+    yield from ("# The command line", "", _MADE, "")
+    context = click.Context(cli, info_name="wfc", max_content_width=100, terminal_width=100)
+    yield from ("```text", cli.get_help(context), "```")
+    yield from _commands(cli, context)
+
+
+def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
+    for name in group.list_commands(context):
+        command = group.get_command(context, name)
+        assert command is not None
+        inner = click.Context(
+            command, info_name=name, parent=context, max_content_width=100, terminal_width=100
+        )
+        yield from ("", f"## {inner.command_path}", "", "```text", command.get_help(inner), "```")
+        if isinstance(command, click.Group):
+            yield from _commands(command, inner)
+
+
+# -- the tools -----------------------------------------------------------------
+
+_SETS = {
+    "core": "Offered always: what it takes to work through a workflow.",
+    "debug": "With `--toolsets core,debug`: looking into runs.",
+    "author": "With `--toolsets core,author`: workflows that are only text so far.",
+}
+
+
+def _mcp_tools() -> Iterator[str]:
+    yield from ("# The MCP tools", "", _MADE, "")
+    yield (
+        "`wfc serve` offers these to an agent. Every reply that advances a run has the same shape (`workflow_id`, "
+        "`status`, then `action`, `result` or `error`) and ends with `next`: the exact call to make now. Every refusal "
+        "says what is wrong and what to call instead."
+    )
+    for name, about in _SETS.items():
+        yield from ("", f"## {name}", "", about)
+        for tool in load_tools([name]).values():
+            yield from ("", f"### {tool.name}", "", tool.description, "")
+            yield from _arguments(tool.input_schema)
+
+
+def _arguments(schema: dict[str, Any]) -> Iterator[str]:
+    for name, one in schema["properties"].items():
+        need = " Required." if name in schema["required"] else ""
+        yield f"- `{name}` ({one.get('type', 'anything')}): {one['description']}{need}"
+
+
+def main() -> int:
+    for name, text in pages().items():
+        (HERE / name).write_text(text, encoding="utf-8")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,61 @@
+"""The documentation is true: what it shows was printed by the commands it names. UPDATE=1 rewrites what is stale."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.docs.page import Page
+from tests.support import ROOT
+
+DOCS = ROOT / "docs"
+UPDATE = bool(os.environ.get("UPDATE"))
+PAGES = [ROOT / "README.md", *sorted(DOCS.glob("*.md"))]
+RUN = [path for path in PAGES if "```console" in path.read_text(encoding="utf-8")]
+
+
+def made() -> dict[str, str]:
+    spec = importlib.util.spec_from_file_location("docs_build", DOCS / "build.py")
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    found: dict[str, str] = module.pages()
+    return found
+
+
+def test_pages_made_from_the_code_are_up_to_date() -> None:
+    stale = []
+    for name, text in made().items():
+        path = DOCS / name
+        if not path.exists() or path.read_text(encoding="utf-8") != text:
+            stale.append(name)
+            if UPDATE:
+                path.write_text(text, encoding="utf-8")
+    assert UPDATE or not stale, f"stale: {', '.join(stale)}; run `make docs`"
+
+
+@pytest.mark.parametrize("path", RUN, ids=lambda path: path.name)
+def test_every_command_of_a_page_prints_what_the_page_shows(path: Path, tmp_path: Path) -> None:
+    page = Page(path)
+    page.run(tmp_path, update=UPDATE)
+    assert page.stale == [], "\n\n".join(page.stale)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_link_leads_somewhere(path: Path) -> None:
+    text = path.read_text(encoding="utf-8")
+    headings = re.findall(
+        r"^#+ (.*)$", re.sub(r"^```.*?^```$", "", text, flags=re.DOTALL | re.MULTILINE), re.MULTILINE
+    )
+    anchors = {re.sub(r"[^\w\- ]", "", heading.lower()).strip().replace(" ", "-") for heading in headings}
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith(("http:", "https:", "mailto:")):
+            continue
+        file, _, anchor = target.partition("#")
+        assert not file or (path.parent / file).exists(), f"{path.name} links to {target}"
+        assert file or anchor in anchors, f"{path.name} links to {target}"

@@ -1,0 +1,112 @@
+"""`wfc init`, and `wfc doctor` on what it wrote and on what can go wrong with it."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import Result, wfc
+
+ENV = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    assert wfc("init", cwd=tmp_path).status == 0
+    return tmp_path
+
+
+def doctor(folder: Path) -> tuple[Result, dict[str, list[dict[str, str]]]]:
+    result = wfc("doctor", "--json", cwd=folder, env=ENV)
+    parts: dict[str, list[dict[str, str]]] = {}
+    for one in json.loads(result.out)["results"]:
+        parts.setdefault(one["part"], []).append(one)
+    return result, parts
+
+
+def test_a_new_project_is_checked_compiled_and_tested_at_once(project: Path) -> None:
+    assert wfc("check", cwd=project).out == "checked 1 workflow: all clean\n"
+    assert wfc("compile", "--check", cwd=project).status == 0
+    tested = wfc("test", "--min-coverage", "100", cwd=project)
+    assert tested.status == 0, tested.out + tested.err
+    assert json.loads((project / ".mcp.json").read_text())["mcpServers"]["wfc"]["args"] == ["serve"]
+    settings = json.loads((project / ".vscode" / "settings.json").read_text())
+    assert (project / next(iter(settings["yaml.schemas"]))).is_file()
+
+
+def test_nothing_that_is_there_is_changed_and_what_to_add_is_said(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text('[tool.wfc]\nworkflows = "flows"\n')
+    mine = '{"mcpServers": {"other": {"command": "other"}}}'
+    (tmp_path / ".mcp.json").write_text(mine)
+    (tmp_path / ".gitignore").write_text("*.log\n.wfc/\n")
+    result = wfc("init", cwd=tmp_path)
+    assert result.status == 0
+    assert (tmp_path / ".mcp.json").read_text() == mine
+    assert (tmp_path / ".gitignore").read_text() == "*.log\n.wfc/\n"
+    assert "add this to it:" in result.out
+    assert '"args": [' in result.out
+    assert "kept     .gitignore: it has runs kept out of git already" in result.out
+    assert (tmp_path / "flows" / "summarise-changes.yaml").is_file()
+    before = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()}
+    assert wfc("init", cwd=tmp_path).status == 0
+    assert {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*") if path.is_file()} == before
+
+
+def test_show_writes_nothing(tmp_path: Path) -> None:
+    result = wfc("init", "--show", cwd=tmp_path)
+    assert result.status == 0
+    assert "wfc-compile" in result.out
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_it_is_run_where_the_project_begins(tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n")
+    (tmp_path / "inside").mkdir()
+    result = wfc("init", cwd=tmp_path / "inside")
+    assert result.status == 2
+    assert "run wfc init there" in result.err
+
+
+def test_the_doctor_finds_a_new_project_well_and_its_server_answering(project: Path) -> None:
+    result, parts = doctor(project)
+    assert result.status == 0
+    assert {one["status"] for results in parts.values() for one in results} == {"ok"}
+    assert "answers, with" in parts["agent"][0]["message"]
+
+
+def test_the_doctor_says_what_is_wrong_and_what_to_do(project: Path) -> None:
+    (project / ".mcp.json").write_text(
+        '{"mcpServers": {"wfc": {"command": "/no/such/wfc", "args": ["serve"]}}}'
+    )
+    module = project / "generated" / "summarise_changes.py"
+    module.write_text(module.read_text() + "X = 1\n")
+    (project / ".wfc").mkdir()
+    (project / ".wfc" / "state.db").write_text("not a database")
+    result, parts = doctor(project)
+    assert result.status == 1
+    problems = {part for part, results in parts.items() for one in results if one["status"] == "problem"}
+    assert problems == {"agent", "modules", "runs"}
+    assert all(one["help"] for results in parts.values() for one in results if one["status"] != "ok")
+    told = wfc("doctor", cwd=project, env=ENV).out
+    assert "`wfc compile`" in told
+
+
+def test_the_doctor_stops_at_settings_that_cant_be_read(project: Path) -> None:
+    (project / "pyproject.toml").write_text("[tool.wfc]\nworkflow = 'x'\n")
+    result, parts = doctor(project)
+    assert result.status == 1
+    assert "did you mean `workflows`?" in parts["settings"][0]["message"]
+
+
+@pytest.mark.parametrize("text", ["{", "[]", '{"mcpServers": []}', '{"mcpServers": {"a": 3}}'])
+def test_the_doctor_bears_any_mcp_json(project: Path, text: str) -> None:
+    (project / ".mcp.json").write_text(text)
+    result, parts = doctor(project)
+    assert parts["agent"][0]["status"] in ("problem", "note")
+    assert "internal error" not in result.err

@@ -1,0 +1,80 @@
+"""What people expect of any such tool: standard input, progress on a terminal, silence elsewhere."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+from tests.bench.workloads import write_project
+from tests.e2e.command import SMALL, wfc, write
+
+WRONG = SMALL.format(name="build").replace("shell", "shel")
+
+
+def in_terminal(*arguments: str, cwd: Path) -> str:
+    """What a terminal gets to see."""
+    ours, theirs = pty.openpty()
+    command = [sys.executable, "-m", "wfc", *arguments]
+    env = {**os.environ, "TERM": "xterm", "XDG_CACHE_HOME": str(cwd / "cache")}
+    with subprocess.Popen(command, cwd=cwd, env=env, stdout=theirs, stderr=theirs) as process:
+        os.close(theirs)
+        seen = b""
+        while True:
+            try:
+                piece = os.read(ours, 65536)
+            except OSError:  # The other end is closed.
+                break
+            if not piece:
+                break
+            seen += piece
+        process.wait(60)
+    os.close(ours)
+    return seen.decode()
+
+
+def test_a_text_from_standard_input_is_checked(tmp_path: Path) -> None:
+    result = wfc("check", "-", cwd=tmp_path, stdin=WRONG)
+    assert result.status == 1
+    assert result.out.startswith("stdin.yaml:5:11: error[WF007]")
+    clean = wfc("check", "-", cwd=tmp_path, stdin=SMALL.format(name="build"))
+    assert (clean.status, clean.out) == (0, "checked 1 workflow: all clean\n")
+
+
+def test_a_text_from_standard_input_may_have_a_name_in_its_project(tmp_path: Path) -> None:
+    write(tmp_path / "workflows", other="", build="")
+    calling = SMALL.format(name="build").replace(
+        "type: shell\n    command: make", "type: call\n    workflow: other"
+    )
+    name = "workflows/build.yaml"
+    result = wfc("check", "-", "--stdin-filename", name, "--format", "json", cwd=tmp_path, stdin=calling)
+    assert json.loads(result.out)["findings"] == []
+    result = wfc("check", "-", "--stdin-filename", name, "--format", "json", cwd=tmp_path, stdin=WRONG)
+    assert {one["file"] for one in json.loads(result.out)["findings"]} == {name}
+
+
+def test_standard_input_stands_alone(tmp_path: Path) -> None:
+    for arguments in (
+        ("-", "x.yaml"),
+        ("-", "--fix"),
+        ("-", "--diff"),
+        ("x.yaml", "--stdin-filename", "y.yaml"),
+    ):
+        result = wfc("check", *arguments, cwd=tmp_path, stdin=WRONG)
+        assert result.status == 2, arguments
+        assert "`-`" in result.err
+
+
+def test_a_bar_shows_on_a_terminal_when_it_takes_long_and_leaves_nothing_behind(tmp_path: Path) -> None:
+    write_project(tmp_path, 150, 20)
+    seen = in_terminal("compile", cwd=tmp_path)
+    assert re.search(r"\rcompiling \[#+\.*\] \d+/150", seen)
+    assert "\r\x1b[K" in seen
+    assert seen.rstrip().endswith("generated: wrote 150")
+    quiet = in_terminal("compile", "--check", "--no-progress", "--no-cache", cwd=tmp_path)
+    assert "compiling [" not in quiet
+    assert "compiling [" not in wfc("compile", "--check", "--no-cache", cwd=tmp_path).err

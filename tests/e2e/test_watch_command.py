@@ -1,0 +1,126 @@
+"""`wfc watch`, watched."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.e2e.command import SMALL, wfc, write
+
+TEST = """\
+tests:
+  - name: it builds
+    answers: {build: done}
+    expect:
+      actions: {build: make}
+"""
+
+
+class Watching:
+    """A `wfc watch` under way, and what it has said so far."""
+
+    def __init__(self, folder: Path) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "wfc", "watch"],
+            cwd=folder,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            env={**os.environ, "XDG_CACHE_HOME": str(folder / "cache")},
+        )
+        self.said = ""
+        self._read = 0
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def _listen(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self.said += line
+
+    def report(self, ending: str = "Ctrl-C ends it\n") -> str:
+        """What it says next, up to the end of a report."""
+        until = time.monotonic() + 60
+        while ending not in self.said[self._read :]:
+            assert time.monotonic() < until, self.said
+            time.sleep(0.05)
+        end = self.said.index(ending, self._read) + len(ending)
+        fresh, self._read = self.said[self._read : end], end
+        return fresh
+
+    def stop(self) -> int:
+        self._process.send_signal(signal.SIGINT)
+        return self._process.wait(30)
+
+
+@pytest.fixture
+def project(tmp_path: Path) -> Path:
+    write(tmp_path / "workflows", build="", ship="")
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n")
+    (tmp_path / "workflows" / "build.test.yaml").write_text(TEST)
+    return tmp_path
+
+
+@pytest.fixture
+def watching(project: Path) -> Iterator[Watching]:
+    found = Watching(project)
+    yield found
+    found.stop()
+
+
+def test_what_is_saved_is_compiled_and_its_tests_are_run(project: Path, watching: Watching) -> None:
+    first = watching.report()
+    assert "generated: wrote 2" in first
+    assert "1 passed" in first
+    assert "watching 2 workflows" in first
+    source = project / "workflows" / "build.yaml"
+    source.write_text(SMALL.format(name="build").replace("make", "make all"))
+    second = watching.report()
+    assert "workflows/build.yaml" in second
+    assert "wrote 1" in second
+    assert "make all" in second
+    assert "1 failed" in second
+    assert "make all" in (project / "generated" / "build.py").read_text()
+    (project / "workflows" / "ship.yaml").write_text(SMALL.format(name="ship").replace("make", "make ship"))
+    third = watching.report()
+    assert "passed" not in third, "no test belongs to it"
+
+
+def test_mistakes_are_shown_and_go_and_files_come_and_go(project: Path, watching: Watching) -> None:
+    watching.report()
+    source = project / "workflows" / "build.yaml"
+    source.write_text(SMALL.format(name="build").replace("shell", "shel"))
+    assert "error[WF007]" in watching.report()
+    source.write_text(SMALL.format(name="build"))
+    assert "error" not in watching.report()
+    (project / "workflows" / "ship.yaml").unlink()
+    assert "removed" in watching.report()
+    assert not (project / "generated" / "ship.py").exists()
+
+
+def test_settings_that_cant_be_read_are_waited_out(project: Path, watching: Watching) -> None:
+    watching.report()
+    (project / "pyproject.toml").write_text("[tool.wfc")
+    assert "waiting for it to be mended" in watching.report("mended\n")
+    (project / "pyproject.toml").write_text("[tool.wfc]\n")
+    assert "watching 2 workflows" in watching.report()
+
+
+def test_ctrl_c_ends_it_cleanly(project: Path) -> None:
+    watching = Watching(project)
+    watching.report()
+    assert watching.stop() == 130
+    assert "Traceback" not in watching.said
+
+
+def test_nothing_to_watch_is_said_so(tmp_path: Path) -> None:
+    result = wfc("watch", cwd=tmp_path)
+    assert result.status == 2
+    assert "there is no folder `workflows`" in result.err
