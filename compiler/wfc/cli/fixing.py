@@ -13,6 +13,7 @@ import click
 
 from wfc.check import check_project
 from wfc.cli.files import Selection, load_project, read_bytes
+from wfc.cli.replacing import replace_file
 from wfc.config import Config
 from wfc.diagnostics import Diagnostic
 from wfc.fixes import apply_fixes
@@ -32,9 +33,9 @@ class FixedFile:
     """The byte order mark that the file begins with, if any."""
 
     def write(self) -> None:
-        """In place: the file keeps its mode, owner and links."""
+        """All of it or, on a full disk, nothing. The file keeps its mode, owner and links."""
         try:
-            self.path.write_bytes(self.mark + self.after.encode())
+            replace_file(self.path, self.mark + self.after.encode())
         except OSError as error:
             raise click.ClickException(f"can't write `{self.path}`: {error.strerror}") from error
 

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
 from pathlib import Path
 
 import click
 
+from wfc.cli.replacing import replace_file
 from wfc.cli.selection import Selection
 from wfc.config import find_root
 from wfc.emit.header import read_header
@@ -82,19 +81,6 @@ def apply_drift(found: list[Drift], folder: Path) -> None:
             if drift.after is None:
                 Path(drift.path).unlink(missing_ok=True)
             elif drift.condition is not Condition.FOREIGN:
-                _write(Path(drift.path), drift.after)
+                replace_file(Path(drift.path), drift.after.encode())
     except OSError as error:
         raise click.ClickException(f"can't write `{error.filename or folder}`: {error.strerror}") from error
-
-
-def _write(path: Path, text: str) -> None:
-    """The whole file or nothing: a reader never sees half a module."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
-    try:
-        with os.fdopen(handle, "wb") as file:
-            file.write(text.encode())
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        Path(name).unlink(missing_ok=True)
-        raise
