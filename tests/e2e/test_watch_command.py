@@ -38,7 +38,8 @@ class Watching:
         )
         self.said = ""
         self._read = 0
-        threading.Thread(target=self._listen, daemon=True).start()
+        self._listener = threading.Thread(target=self._listen, daemon=True)
+        self._listener.start()
 
     def _listen(self) -> None:
         assert self._process.stdout is not None
@@ -57,7 +58,11 @@ class Watching:
 
     def stop(self) -> int:
         self._process.send_signal(signal.SIGINT)
-        return self._process.wait(30)
+        status = self._process.wait(30)
+        self._listener.join(30)
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+        return status
 
 
 @pytest.fixture
@@ -78,7 +83,7 @@ def watching(project: Path) -> Iterator[Watching]:
 def test_what_is_saved_is_compiled_and_its_tests_are_run(project: Path, watching: Watching) -> None:
     first = watching.report()
     assert "generated: wrote 2" in first
-    assert "1 passed" in first
+    assert "1 test passed" in first
     assert "watching 2 workflows" in first
     source = project / "workflows" / "build.yaml"
     source.write_text(SMALL.format(name="build").replace("make", "make all"))
