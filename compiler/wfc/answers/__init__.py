@@ -26,7 +26,7 @@ results out, `write_answers` writes such a file.
 from wfc.answers.fill import fill
 from wfc.answers.model import Answer, Answers, NoAnswerError, Script
 from wfc.answers.reading import AnswersFile, read_answers
-from wfc.answers.writing import write_answers
+from wfc.answers.writing import write_answers, write_tests
 
 __all__ = [
     "Answer",
@@ -37,4 +37,5 @@ __all__ = [
     "fill",
     "read_answers",
     "write_answers",
+    "write_tests",
 ]

@@ -38,8 +38,23 @@ _Dumper.add_representer(str, _text)
 
 def write_answers(inputs: Mapping[str, Any], answers: Mapping[str, Sequence[Any]]) -> str:
     """The text of an answers file: for each step its results, in the order in which it is asked."""
+    return _dump(_case(inputs, answers))
+
+
+def write_tests(
+    workflow: str, cases: Sequence[tuple[str, Mapping[str, Any], Mapping[str, Sequence[Any]]]]
+) -> str:
+    """The text of a test file for a workflow file: names, inputs and answers. Each of them has to complete."""
+    tests = [{"name": name, **_case(inputs, answers)} for name, inputs, answers in cases]
+    return _dump({"workflow": workflow, "tests": tests})
+
+
+def _case(inputs: Mapping[str, Any], answers: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
     written = {key: _script(list(results)) for key, results in answers.items()}
-    data = {**({"inputs": dict(inputs)} if inputs else {}), "answers": written}
+    return {**({"inputs": dict(inputs)} if inputs else {}), "answers": written}
+
+
+def _dump(data: Any) -> str:
     return yaml.dump(data, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=100)
 
 

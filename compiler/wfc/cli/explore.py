@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -13,7 +14,7 @@ import click
 from wfc.cli.workflow import compile_in_memory, find_workflow, print_errors, with_called
 
 if TYPE_CHECKING:
-    from wfc.explore import Problem, Report
+    from wfc.explore import Report
 
 
 @click.command("explore", short_help="Drive every branch with made-up results and find what can go wrong.")
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write an answers file for each problem here; the folder must be empty or not there yet.",
+    help="Write an answers file for each problem here, and a test file; the folder must be empty or new.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(
@@ -53,7 +54,7 @@ def command(
     and time is simulated. Found are expressions that can fail, runs that do not end, items that do not fit their task,
     result schemas that nothing fits, and branches that nothing can lead to; what the workflow takes care of itself
     (on_error) is none of these. For each the smallest answers that show it are printed: `wfc run --answers` plays
-    them. Exits with 1 if there is a problem.
+    them, and with --out they are tests for `wfc test`. Exits with 1 if there is a problem.
     """
     unit = find_workflow(workflow)
     units = with_called(unit)
@@ -75,7 +76,7 @@ def command(
     except NoInputsError as error:
         raise click.UsageError(f"no run can be started: {error}; say what fits with --input") from error
     if out is not None:
-        _write(report.problems, out)
+        _write(report, out, Path(unit.source.path))
     _print(report, out, as_json)
     return 1 if report.problems else 0
 
@@ -92,13 +93,26 @@ def _print(report: Report, out: Path | None, as_json: bool) -> None:
         click.echo(f"answers are in {out}")
 
 
-def _write(problems: list[Problem], folder: Path) -> None:
-    cases = [(problem.name, problem.case) for problem in problems if problem.case is not None]
+def _write(report: Report, folder: Path, source: Path) -> None:
+    """A file of answers for each problem, and all of them as tests, which fail until the workflow is mended."""
+    from wfc.answers import write_tests
+
+    cases = [(problem, problem.case) for problem in report.problems if problem.case is not None]
+    # A run that never ends would be a test that never does.
+    tests = [
+        (f"{problem.step}: {problem.message}", case.inputs, case.by_key())
+        for problem, case in cases
+        if not problem.goes_on
+    ]
     try:
         if cases:
             folder.mkdir(parents=True, exist_ok=True)
-        for name, case in cases:
-            (folder / f"{name}.yaml").write_text(case.text(), encoding="utf-8")
+        for problem, case in cases:
+            (folder / f"{problem.name}.yaml").write_text(case.text(), encoding="utf-8")
+        if tests:
+            workflow = os.path.relpath(source, folder)
+            text = write_tests(Path(workflow).as_posix(), tests)
+            (folder / f"{report.workflow}.test.yaml").write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"can't write `{error.filename or folder}`: {error.strerror}") from error
 

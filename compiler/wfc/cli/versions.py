@@ -77,6 +77,11 @@ def _not_a_version(first: str, rest: Iterable[str]) -> str:
         if others:
             return f"there is no file `{others[0]}` to compare `{first}` with"
         return f"`{first}` is one file; name another, or a revision first: wfc diff HEAD -- {first}"
+    revision, colon, path = first.partition(":")
+    if colon and commit_of(revision, Path(".")) is not None:
+        return (
+            f"`{revision}` has no file `{path}`; paths in it begin at the top of the repository, or with `./`"
+        )
     if top_of(Path(".")) is None:
         return (
             f"there is no file `{first}`, and this folder is in no git repository that could have a revision"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -68,7 +67,7 @@ class Makers:
         return effect.writes if isinstance(effect, Ask) else None
 
     def _key(self, question: Question) -> tuple[str, str, str]:
-        return (question.scope, question.state, json.dumps(question.schema, sort_keys=True, default=str))
+        return (question.scope, question.state, question.demands)
 
 
 class Chooser:

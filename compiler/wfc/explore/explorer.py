@@ -170,6 +170,7 @@ def _failures(search: Search) -> Iterator[Problem]:
             search.findings.messages[which],
             smallest_case(search, which, trace),
             f"{number:02}-{kind}-{step}",
+            goes_on=trace.status == "running",
         )
 
 

@@ -45,6 +45,8 @@ class Problem:
     case: Case | None = None
     name: str = ""
     """What its file is called, without the ending."""
+    goes_on: bool = False
+    """Whether its run never ends at all."""
 
     def to_data(self) -> dict[str, Any]:
         found: dict[str, Any] = {"kind": self.kind, "in": self.scope, "step": self.step}

@@ -16,6 +16,7 @@ from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.events import Child, ChildEnded, Clock, Event, Start, Submit
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.plain import to_text
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.step import AnyMachine, step
@@ -40,6 +41,8 @@ class Question:
     number: int
     """How often the step has been asked before."""
     can_recover: bool
+    demands: str = ""
+    """What of the schema was rendered for this visit."""
 
     @property
     def key(self) -> tuple[str, str]:
@@ -166,6 +169,7 @@ class Trial:
             effect.schema(pending),
             self._asked[key],
             structure_of(live.machine).can_recover(pending.state),
+            to_text(pending.where) if pending.where else "",
         )
         self._asked[key] += 1
         result = self._choose(question)

@@ -162,6 +162,7 @@ def test_markdown_folds_the_details_away_and_survives_backticks(project: Path) -
         (["nothing"], "`nothing` is no file and no revision of git"),
         (["workflows/one.yaml"], "`workflows/one.yaml` is one file; name another, or a revision first"),
         (["workflows/one.yaml", "nope.yaml"], "there is no file `nope.yaml` to compare"),
+        (["HEAD:nope.yaml", "workflows/one.yaml"], "`HEAD` has no file `nope.yaml`"),
         (["HEAD", "nope"], "no workflow in either version is at `nope`"),
         (
             ["HEAD", "HEAD", "--", "workflows", "--format", "json"],

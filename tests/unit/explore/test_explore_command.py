@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 import pytest
+import yaml
 from click.testing import CliRunner
 
 from tests.support import ROOT
@@ -56,8 +57,13 @@ def test_answers_are_written_to_a_folder_that_is_new(file: Path) -> None:
     status, out = run("w.yaml", "--runs", "150", "--out", "found/here")
     assert status == 1
     assert "answers are in found/here\n" in out
-    [path] = Path("found/here").iterdir()
-    assert path.name == "01-expression-boom.yaml"
+    path, tests = sorted(Path("found/here").iterdir())
+    assert (path.name, tests.name) == ("01-expression-boom.yaml", "w.test.yaml")
+    written = yaml.safe_load(tests.read_text(encoding="utf-8"))
+    assert written["workflow"] == "../../w.yaml"
+    [test] = written["tests"]
+    assert test["name"].startswith("boom: state.count.parts has no item 3")
+    assert {"answers": test["answers"]} == yaml.safe_load(path.read_text(encoding="utf-8"))
     read = read_answers(path.name, path.read_bytes())
     assert (read.problems, list(read.scripts)) == ((), ["count"])
     with pytest.raises(click.UsageError, match="is not empty"):
