@@ -8,7 +8,7 @@ from random import Random
 from typing import Any
 
 from wfc.explore.hints import Pool
-from wfc.explore.scopes import Aim, World
+from wfc.explore.scopes import BRIEF, Aim, World
 from wfc.explore.terms import Path
 from wfc.explore.trial import Question
 from wfc.explore.values import Maker, Unfit
@@ -51,6 +51,8 @@ class Makers:
             name = self.field_of(question)
             scope = self._world.scopes.get(question.scope)
             shape = scope.shapes.of(("state", name)) if scope is not None and name is not None else None
+            if name == BRIEF:
+                shape = self._world.brief_shape(question.scope)
             self._known[key] = Maker(question.schema, self._pool.of(question.scope, name), shape)
         return self._known[key]
 
@@ -64,6 +66,8 @@ class Makers:
     def field_of(self, question: Question) -> str | None:
         scope = self._world.scopes.get(question.scope)
         effect = scope.machine.steps.get(question.state) if scope is not None else None
+        if effect is None and question.step == BRIEF:
+            return BRIEF
         return effect.writes if isinstance(effect, Ask) else None
 
     def _key(self, question: Question) -> tuple[str, str, str]:

@@ -160,7 +160,8 @@ def _count_branches(search: Search, report: Report) -> None:
 def _failures(search: Search) -> Iterator[Problem]:
     for number, (which, trace) in enumerate(search.findings.problems().items(), 1):
         kind, scope, state, _ = which
-        node = structure_of(search.world.scopes[scope].machine).nodes.get(state)
+        known = search.world.scopes.get(scope)
+        node = structure_of(known.machine).nodes.get(state) if known is not None else None
         step = node.name if node is not None else state
         yield Problem(
             kind,

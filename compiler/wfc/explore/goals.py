@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import reduce
 from itertools import islice, product
 from typing import Any
 
@@ -38,6 +39,8 @@ def _solve(node: nodes.Node, want: bool, known: Known) -> Iterator[Goal]:
                 yield from (*left, *right)
         case nodes.Compare() if len(node.ops) == 1:
             yield from _compared(node.expr, node.ops[0].op, node.ops[0].expr, want, known)
+        case nodes.Compare() if node.ops:
+            yield from _solve(_pairwise(node), want, known)
         case nodes.Test() if node.node is not None:
             yield from _tested(node, want)
         case nodes.Const():
@@ -47,6 +50,15 @@ def _solve(node: nodes.Node, want: bool, known: Known) -> Iterator[Goal]:
             term = term_of(node)
             if term is not None:
                 yield _goal(term, _truthy(term) if want else [False, "", 0, [], None])
+
+
+def _pairwise(node: nodes.Compare) -> nodes.Expr:
+    """`0 <= x < 10` as two comparisons, of which both have to hold."""
+    sides = [node.expr, *(one.expr for one in node.ops)]
+    parts: list[nodes.Expr] = [
+        nodes.Compare(sides[number], [operand]) for number, operand in enumerate(node.ops)
+    ]
+    return reduce(nodes.And, parts)
 
 
 def _truthy(term: Term) -> list[Any]:
@@ -142,6 +154,10 @@ def _tested(node: nodes.Test, want: bool) -> Iterator[Goal]:
             yield _goal(term, ["x", 1])
         case "string":
             yield _goal(term, ["x"] if want else [1])
+        case "sequence" | "iterable":
+            yield _goal(term, [["x"]] if want else [1, {"x": 1}])
+        case "mapping":
+            yield _goal(term, [{"x": "x"}] if want else ["x", ["x"]])
         case "number" | "integer":
             yield _goal(term, [1] if want else ["x"])
         case "true" | "false":

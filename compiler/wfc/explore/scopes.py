@@ -19,8 +19,11 @@ from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.step import AnyMachine
 from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Module
+from wfc_runtime.service.children import is_briefed
 
 _DEEPEST = 6
+BRIEF = "do-task"
+"""The one step of a task that a named agent gets as a whole; here also the field that its value goes to."""
 
 
 @dataclass(frozen=True)
@@ -101,15 +104,36 @@ class World:
         self.modules = modules
         self._defaults = defaults
         self.scopes: dict[str, Scope] = {}
-        for module in modules.values():
-            workflow = module.workflow
-            self.scopes[workflow.name] = Scope(workflow.name, workflow.machine)
-            self.scopes |= {task: Scope(task, machine) for task, machine in workflow.tasks.items()}
-        for scope in list(self.scopes.values()):
-            for effect in scope.machine.steps.values():
-                child = effect.task or effect.workflow if isinstance(effect, Spawn) else None
-                if isinstance(effect, Spawn) and child in self.scopes:
-                    self.scopes[child].parents.append((scope, effect))
+        """What runs step by step: not a task that a named agent gets as a whole."""
+        self.briefs: dict[str, list[tuple[Scope, Spawn]]] = {}
+        """Tasks that one does, and the steps that give them to it."""
+        self._add(name, modules[name].workflow.machine, modules[name])
+
+    def _add(self, name: str, machine: AnyMachine, module: Module) -> Scope:
+        if name in self.scopes:
+            return self.scopes[name]
+        scope = self.scopes[name] = Scope(name, machine)
+        for effect in machine.steps.values():
+            if not isinstance(effect, Spawn):
+                continue
+            if effect.task is not None and is_briefed(effect.agent):
+                self.briefs.setdefault(effect.task, []).append((scope, effect))
+            elif effect.task is not None:
+                child = self._add(effect.task, module.workflow.tasks[effect.task], module)
+                child.parents.append((scope, effect))
+            elif effect.workflow is not None and effect.workflow in self.modules:
+                other = self.modules[effect.workflow]
+                child = self._add(effect.workflow, other.workflow.machine, other)
+                child.parents.append((scope, effect))
+        return scope
+
+    def brief_shape(self, task: str) -> Any:
+        """What is read of the value that a named agent returns."""
+        for scope, spawn in self.briefs.get(task, ()):
+            shape = scope.shapes.of(("state", spawn.writes, 0)) if spawn.writes else None
+            if shape is not None:
+                return shape
+        return None
 
     def known(self, scope: Scope) -> Known:
         def look(path: Path) -> Any:
@@ -185,10 +209,15 @@ class World:
 
     def _of_child(self, spawn: Spawn, rest: Path, values: tuple[Any, ...], depth: int) -> Iterator[Aim]:
         """The result of a child is what it returns."""
-        child = self.scopes.get(spawn.task or spawn.workflow or "")
-        if child is None or (not spawn.is_call and not (rest and rest[0] == 0)):
+        if not spawn.is_call and not (rest and rest[0] == 0):
             return
         inner = rest if spawn.is_call else rest[1:]
+        if spawn.task is not None and is_briefed(spawn.agent):
+            yield Aim(spawn.task, BRIEF, inner, values)
+            return
+        child = self.scopes.get(spawn.task or spawn.workflow or "")
+        if child is None:
+            return
         for effect in child.machine.steps.values():
             if isinstance(effect, Return):
                 yield from self._of_expression(child, effect.value, inner, values, depth + 1)

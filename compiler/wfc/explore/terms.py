@@ -16,6 +16,7 @@ from wfc.explore.patterns import sample
 from wfc_runtime.expr.syntax import parse
 
 Path = tuple[str | int, ...]
+_ARITHMETIC = ("+", "-", "*", "/", "//", "%")
 
 
 @dataclass(frozen=True)
@@ -87,6 +88,19 @@ def term_of(node: nodes.Node) -> Term | None:
             return term_of(node.expr1) or (term_of(node.expr2) if node.expr2 else None)
         case nodes.Or():
             return term_of(node.left)
+        case nodes.BinExpr() if node.operator in _ARITHMETIC:
+            return _computed(node)
+    return None
+
+
+def _computed(node: nodes.BinExpr) -> Term | None:
+    """A number that a constant is added to, taken from, multiplied with."""
+    for one, other, is_first in ((node.left, node.right, True), (node.right, node.left, False)):
+        term = term_of(one)
+        if term is not None and isinstance(constant(other), int | float):
+            return term.then(
+                Operation(node.operator if is_first else f"r{node.operator}", (constant(other),))
+            )
     return None
 
 
@@ -175,6 +189,27 @@ def _undone(value: Any, operation: Operation) -> Any:
             return [_with_attribute(one, operation) for one in _listed(value)]
         case "get":
             return {str(operation.argument(0)): value}
+        case "startswith" | "endswith":
+            return str(operation.argument(0)) if value else ""
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _counted_back(value, operation.name, operation.argument(0))
+    return value
+
+
+def _counted_back(value: Any, name: str, by: Any) -> Any:
+    match name:
+        case "+" | "r+":
+            return value - by
+        case "-":
+            return value + by
+        case "r-":
+            return by - value
+        case "*" | "r*" if by:
+            return value // by if value % by == 0 else value / by
+        case "/" | "//":
+            return value * by
+        case "r/" | "r//" if value:
+            return by // value if by % value == 0 else by / value
     return value
 
 

@@ -212,3 +212,32 @@ def test_a_branch_that_nothing_can_lead_to_is_told_from_one_that_was_only_not_re
     )
     assert [(one.kind, one.step) for one in report.problems] == [("unreachable", "never")]
     assert [(one.step, one.kind) for one in report.unreached] == [("hard", "then")]
+
+
+BRIEFED = """\
+steps:
+  - {id: each, type: foreach, items: [a], task: rate, agent: "@judge", output_to: rates}
+  - id: look
+    type: condition
+    needs_state: [rates]
+    if: "{{ state.rates[0].score > 90 }}"
+    then:
+      - {id: best, type: shell, command: x}
+tasks:
+  rate:
+    steps:
+      - {id: read, type: shell, command: "cat {{ item | shquote }}", output_to: text}
+      - {id: short, type: condition, needs_state: [text], if: "{{ state.text.exit_code == 1 }}",
+         then: [{id: none, type: return, value: {score: 0}}]}
+      - {id: give, type: return, value: {score: 1}}
+"""
+
+
+def test_a_task_that_a_named_agent_gets_as_a_whole_is_answered_as_a_whole() -> None:
+    report = explored(HEAD + BRIEFED, runs=100)
+    # Its own branches are the agent's affair; its value can be anything that has the keys.
+    assert (report.reached, report.branches) == (2, 2)
+    assert told(report) == [("expression", "look")]
+    case = report.problems[0].case
+    assert case is not None
+    assert list(case.by_key()) == ["rate/do-task"]

@@ -1,0 +1,51 @@
+"""Generated workflows of the whole language, planned, explored and compared with themselves."""
+
+from __future__ import annotations
+
+from hypothesis import assume, given, settings
+
+from tests.property.grammar import HELPER, Tree, to_yaml, workflows
+from tests.support import load
+from tests.unit.explore.support import search_of
+from wfc.check import check_unit, has_errors
+from wfc.diff import compare
+from wfc.diff.verdict import reasons
+from wfc.explore.search import NoInputsError
+from wfc.explore.trial import Trace
+from wfc_runtime.plan import explain_plan
+
+few = settings(max_examples=settings.default.max_examples // 2 or 1)
+
+
+@few
+@given(workflows())
+def test_no_run_asks_for_more_or_for_less_than_the_plan_says(tree: Tree) -> None:
+    text = to_yaml(tree)
+    unit = load(text, HELPER).units[0]
+    assume(not has_errors(check_unit(unit)))
+    search = search_of(text, HELPER, runs=25)
+    traces: list[Trace] = []
+    add = search.findings.add
+    search.findings.add = lambda trace: (traces.append(trace), add(trace))[1]  # type: ignore[method-assign]
+    try:
+        search.go()
+    except NoInputsError:
+        return
+    found = {name: module.workflow for name, module in search.world.modules.items()}
+    plan = explain_plan(found[str(unit.name)], found.get)["actions"]
+    if plan["most"] is not None and "per_item" not in plan:
+        assert max(len(trace.asked) for trace in traces) <= plan["most"]
+    for trace in traces:
+        assert trace.status != "completed" or len(trace.asked) >= plan["least"]
+
+
+@few
+@given(workflows())
+def test_a_workflow_does_not_differ_from_itself_and_bears_its_own_runs(tree: Tree) -> None:
+    text = to_yaml(tree)
+    old, new = load(text, HELPER).units[0], load(text, HELPER).units[0]
+    assert compare(old, new) == []
+    assume(not has_errors(check_unit(old)))
+    search = search_of(text, HELPER)
+    workflow = search.world.modules[str(old.name)].workflow
+    assert reasons(old, new, workflow, workflow) == []
