@@ -30,7 +30,8 @@ class Attempt:
     """The answer each time, once the others are used up."""
     aims: tuple[Aim, ...] = ()
     mode: str = "always"
-    """Whether aims count every time that a step is asked, only the first, or from the second on."""
+    """Whether aims count every time that a step is asked (`varied`: with texts that differ from time to time),
+    only the first, or from the second on."""
     turn: int = 0
     """Which of the values that would do is taken."""
     chance: float = 0.0
@@ -108,11 +109,25 @@ class Chooser:
         if name is None:
             return base
         maker = self._makers.of(question)
+        if attempt.mode == "varied":
+            other = _varied(base, question.number)
+            base = other if maker.fits(other) else base
         for place, values in _by_place(attempt.aims, question.scope, name).items():
             fitting = [made for value in values if maker.fits(made := maker.with_value(base, place, value))]
             if fitting:
                 base = fitting[attempt.turn % len(fitting)]
         return base
+
+
+def _varied(value: Any, number: int) -> Any:
+    match value:
+        case dict():
+            return {key: _varied(one, number) for key, one in value.items()}
+        case list():
+            return [_varied(one, number) for one in value]
+        case "x":
+            return f"x{number}"
+    return value
 
 
 def _by_place(aims: Sequence[Aim], scope: str, name: str | None) -> dict[Path, list[Any]]:

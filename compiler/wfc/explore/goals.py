@@ -81,7 +81,7 @@ def merged(one: Goal, other: Goal) -> Goal:
 
 
 def _goal(term: Term, values: list[Any]) -> Goal:
-    return {term.path: [undo(value, term.operations) for value in values]}
+    return {term.path: undo(values, term.operations)}
 
 
 def _compared(left: nodes.Node, op: str, right: nodes.Node, want: bool, known: Known) -> Iterator[Goal]:

@@ -62,7 +62,7 @@ def _samples(term: Term, scope: Scope) -> Iterator[Any]:
         before = term.operations[:number]
         match operation.name:
             case "parse_json":
-                yield from (undo(text, before) for text in _BROKEN_JSON)
+                yield from undo(_BROKEN_JSON, before)
                 shape = scope.shapes.of(term.path)
                 if isinstance(shape, str):
                     yield shape
@@ -73,9 +73,9 @@ def _samples(term: Term, scope: Scope) -> Iterator[Any]:
                 for group in (None, "0", "50", "100"):
                     made = sample(str(operation.argument(0)), group=group)
                     if made is not None:
-                        yield undo(made, before)
+                        yield from undo([made], before)
             case "split":
                 separator = str(operation.argument(0) or " ")
-                yield undo(f"a{separator}b", before)
+                yield from undo([f"a{separator}b"], before)
             case "int" | "float":
-                yield undo("7", before)
+                yield from undo(["7"], before)

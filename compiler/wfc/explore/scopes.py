@@ -199,7 +199,7 @@ class World:
             return
         term = scope.term(text, assign)
         if term is not None:
-            undone = tuple(undo(nest(value, rest), term.operations) for value in values)
+            undone = tuple(undo((nest(value, rest) for value in values), term.operations))
             yield from self._sources(scope, term.path, undone, depth + 1)
         elif not rest and values and isinstance(values[0], bool):
             for goal in solve(expression, values[0], self.known(scope)):
@@ -233,7 +233,7 @@ class World:
         term = term_of(expression) if expression is not None else None
         if term is None:
             return
-        undone = tuple(undo(nest(value, rest), term.operations) for value in values)
+        undone = tuple(undo((nest(value, rest) for value in values), term.operations))
         if term.path[0] == "item":
             yield from self._of_item(parent, spawn, term.path[1:], undone, depth)
         else:
@@ -245,5 +245,5 @@ class World:
         expression = lone(spawn.items)
         term = term_of(expression) if expression is not None else None
         if term is not None:
-            undone = tuple(undo([nest(value, rest)], term.operations) for value in values)
+            undone = tuple(undo(([nest(value, rest)] for value in values), term.operations))
             yield from self._sources(parent, term.path, undone, depth + 1)

@@ -12,7 +12,7 @@ from typing import Any
 from wfc.explore.attempts import FAILED, TIMED_OUT, Attempt, Chooser, Inputs, Key, Makers
 from wfc.explore.branches import Branch, Chart
 from wfc.explore.findings import Findings
-from wfc.explore.scopes import Aim, Scope, World
+from wfc.explore.scopes import BRIEF, Aim, Scope, World
 from wfc.explore.trial import Question, Trace, Trial
 from wfc_runtime.errors import RequestError
 from wfc_runtime.machine.ask import Ask
@@ -21,8 +21,9 @@ from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.structure import Edge
 from wfc_runtime.plan.ways import condition_of
+from wfc_runtime.service.children import is_briefed
 
-_MODES = ("always", "later", "first")
+_MODES = ("always", "varied", "later", "first")
 _TURNS = 3
 _LEFT_TO_CHANCE = 0.3
 """The share of the runs that is random however much there is to try."""
@@ -156,8 +157,18 @@ class Search:
                     break
 
     def _failing(self, scope: Scope, edge: Edge) -> dict[Key, Any]:
-        is_ask = isinstance(scope.machine.steps.get(edge.source.id), Ask)
-        return {(scope.name, edge.source.name): FAILED} if is_ask else {}
+        """Who has to fail for the way out of a failure to be taken: the step, or whatever its children ask."""
+        effect = scope.machine.steps.get(edge.source.id)
+        if isinstance(effect, Ask):
+            return {(scope.name, edge.source.name): FAILED}
+        if not isinstance(effect, Spawn):
+            return {}
+        child = effect.task or effect.workflow or ""
+        if child not in self._charts or (effect.task is not None and is_briefed(effect.agent)):
+            return {(child, BRIEF): FAILED}
+        inner = self._charts[child].structure
+        asks = [state for state, one in inner.steps.items() if isinstance(one, Ask)]
+        return {(child, inner.nodes[state].name): FAILED for state in asks}
 
     def _way_down(self, scope: Scope, seen: tuple[str, ...]) -> list[Aim]:
         """What leads from the workflow to a task, or to one that is called, with an item to work on."""

@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,6 +16,7 @@ from wfc.explore.patterns import sample
 from wfc_runtime.expr.syntax import parse
 
 Path = tuple[str | int, ...]
+_LENGTHS = ("length", "count")
 _ARITHMETIC = ("+", "-", "*", "/", "//", "%")
 
 
@@ -147,11 +148,18 @@ def is_constant(node: nodes.Node) -> bool:
     return False
 
 
-def undo(value: Any, operations: tuple[Operation, ...]) -> Any:
-    """What must stand at the beginning for all that is done to it to give a value, as far as can be told."""
+def undo(values: Iterable[Any], operations: tuple[Operation, ...]) -> list[Any]:
+    """What must stand at the beginning for all that is done to it to give one of some values, as far as can be told."""
+    found = list(values)
     for operation in reversed(operations):
-        value = _undone(value, operation)
-    return value
+        # A length is that of a list, or of a text.
+        texts = [_text_of_length(value) for value in found] if operation.name in _LENGTHS else []
+        found = [_undone(value, operation) for value in found] + texts
+    return found
+
+
+def _text_of_length(value: Any) -> str:
+    return "x" * min(max(int(value), 0), 500) if isinstance(value, int | float) else ""
 
 
 def _undone(value: Any, operation: Operation) -> Any:
