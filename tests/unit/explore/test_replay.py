@@ -41,6 +41,9 @@ class Player:
         self._answers = answers
         self.now = 1_767_225_600.0
 
+    def ahead(self, pending: list[Asked]) -> None:
+        pass
+
     def answer(self, asked: Asked) -> Any:
         return self._answers.take(asked.scope, asked.step_id, asked.kind, asked.schema).value
 
