@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from itertools import pairwise
 
+from wfc.core.values import Word
 from wfc.diagnostics import Note
 from wfc.dialects.blocks.graph import BlockNode, Graph, Wait
+from wfc.dialects.blocks.model import Block
 from wfc.dialects.blocks.reports import Reports
 from wfc.suggest import did_you_mean
 
 _SHOWN = 8
+
+
+def without_repeated(blocks: list[Block], reports: Reports) -> Iterator[Block]:
+    """The blocks, of those with the same id only the first."""
+    first: dict[str, Word] = {}
+    for block in blocks:
+        earlier = first.setdefault(block.id.text, block.id) if block.id else None
+        if block.id is None or earlier is block.id:
+            yield block
+        elif earlier is not None:
+            message = f"two blocks have the id `{block.id.text}`"
+            notes = (Note("the first one", earlier.span),)
+            reports.add(
+                "WF101", block.id.span, message, "give one of them another", notes=notes, step=block.id.text
+            )
 
 
 def check_graph(graph: Graph, reports: Reports) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from wfc.dialects.blocks.checking import check_graph
+from wfc.dialects.blocks.checking import check_graph, without_repeated
 from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition
 from wfc.dialects.blocks.graph import BlockNode, Graph, field_name, waits_of
 from wfc.dialects.blocks.kinds import KINDS
@@ -22,20 +22,24 @@ _CONDITION_HELP = (
     "compare references and quoted texts with ==, !=, <, >, <=, >= or in; join with and, or, not"
 )
 _VERSION = "1.0"
+_AT_ONCE = 50
+"""Blocks side by side: a run may not ask for more at once. A wave of more is worked in parts."""
 _NOTED = {START_TIME: "{{ now() }}", EXECUTION_ID: "{{ uuid() }}"}
 
 
 def translate(file: BlocksFile, reports: Reports) -> Mapping:
     """The steps that mean the same: wave after wave, the blocks of one wave side by side."""
     taken: set[str] = set()
-    graph = Graph([_node(block, taken, reports) for block in file.blocks or []])
+    graph = Graph([_node(block, taken, reports) for block in without_repeated(file.blocks or [], reports)])
     check_graph(graph, reports)
     names = _Names({node.name for node in graph.all})
     world = World(file, graph, {})
     making, outputs = Steps(world, reports), Outputs(world, reports)
     made_of = {node: making.step(node) for node in graph.all}
     steps: list[SourceNode] = [
-        _side_by_side(wave, made_of, names) if len(wave) > 1 else made_of[wave[0]] for wave in graph.waves
+        _side_by_side(part, made_of, names) if len(part) > 1 else made_of[part[0]]
+        for wave in graph.waves
+        for part in batched(wave, _AT_ONCE)
     ]
     steps.append(outputs.step(file, names.free("outputs")))
     used = outputs.site.reads.keys() | making.reads
@@ -47,8 +51,12 @@ def translate(file: BlocksFile, reports: Reports) -> Mapping:
     return _workflow(file, [*noted, *steps])
 
 
+def batched(nodes: list[BlockNode], size: int) -> Iterator[list[BlockNode]]:
+    return (nodes[start : start + size] for start in range(0, len(nodes), size))
+
+
 class _Names:
-    """Ids for steps that no block has."""
+    """Ids for steps that no block has, each given once."""
 
     def __init__(self, taken: set[str]) -> None:
         self._taken = {name.replace("-", "_") for name in taken}
@@ -56,6 +64,7 @@ class _Names:
     def free(self, name: str) -> str:
         while name.replace("-", "_") in self._taken:
             name = f"workflow-{name}"
+        self._taken.add(name.replace("-", "_"))
         return name
 
 

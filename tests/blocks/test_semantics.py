@@ -1,0 +1,92 @@
+"""Any graph of blocks ends as the rules of the language say: held against a plain simulation of those rules."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import pytest
+
+from tests.unit.machine.support import Drive
+
+STATES = ("succeeded", "failed", "skipped")
+
+
+@dataclass(frozen=True)
+class Block:
+    name: str
+    exit_code: int
+    waits: tuple[tuple[str, bool], ...]
+    """What it waits for, and whether it requires that."""
+    condition: tuple[tuple[str, str, bool], ...]
+    """All of these must hold: of a block, one of STATES, negated or not."""
+
+
+def made_up(seed: int) -> list[Block]:
+    """A graph in which a block waits for earlier ones and asks only for what is upstream."""
+    random = Random(seed)
+    blocks: list[Block] = []
+    upstream: dict[str, set[str]] = {}
+    for number in range(random.randint(2, 9)):
+        earlier = [block.name for block in blocks]
+        chosen = random.sample(earlier, random.randint(0, min(3, len(earlier))))
+        name = f"b{number}"
+        upstream[name] = set(chosen).union(*(upstream[one] for one in chosen)) if chosen else set()
+        asked = sorted(upstream[name])
+        condition = tuple(
+            (random.choice(asked), random.choice(STATES), random.random() < 0.3)
+            for _ in range(random.choice((0, 0, 1, 2)))
+            if asked
+        )
+        waits = tuple((one, random.random() < 0.6) for one in chosen)
+        blocks.append(Block(name, random.choice((0, 0, 0, 1)), waits, condition))
+    shuffled = blocks.copy()
+    random.shuffle(shuffled)
+    return shuffled
+
+
+def to_yaml(blocks: list[Block]) -> str:
+    lines = ["name: graph", "description: d", "blocks:"]
+    for block in blocks:
+        lines += [f"  - id: {block.name}", "    type: Shell", "    inputs: {command: make}"]
+        if block.condition:
+            parts = [f"{'not ' if no else ''}${{blocks.{one}.{state}}}" for one, state, no in block.condition]
+            lines.append(f"    condition: {' and '.join(parts)}")
+        if block.waits:
+            shown = [f"{{block: {one}, required: {str(must).lower()}}}" for one, must in block.waits]
+            lines.append(f"    depends_on: [{', '.join(shown)}]")
+    lines.append("outputs:")
+    for block in blocks:
+        lines.append(f"  {block.name}: ${{blocks.{block.name}.status}} ${{blocks.{block.name}.outcome}}")
+        lines.append(f"  code_{block.name}: ${{blocks.{block.name}.exit_code}}")
+    return "\n".join(lines) + "\n"
+
+
+def simulated(blocks: list[Block]) -> dict[str, str]:
+    """What the rules say, block by block."""
+    ended: dict[str, str] = {}
+    for block in sorted(blocks, key=lambda block: int(block.name[1:])):
+        runs = all(ended[one] == "succeeded" for one, must in block.waits if must)
+        runs = runs and all((ended[one] == state) is not no for one, state, no in block.condition)
+        ended[block.name] = ("failed" if block.exit_code else "succeeded") if runs else "skipped"
+    words = {"succeeded": "completed success", "failed": "completed failure", "skipped": "skipped n/a"}
+    codes = {
+        f"code_{block.name}": str(block.exit_code if ended[block.name] != "skipped" else 0)
+        for block in blocks
+    }
+    return {name: words[state] for name, state in ended.items()} | codes
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_graph_ends_as_the_rules_say(seed: int) -> None:
+    blocks = made_up(seed)
+    codes = {block.name: block.exit_code for block in blocks}
+    order = Random(seed)
+    drive = Drive(to_yaml(blocks))
+    while drive.pending:
+        visit = order.choice(drive.pending)
+        result: dict[str, Any] = {"stdout": "", "stderr": "", "exit_code": codes[visit]}
+        drive.submit(visit, result)
+    assert drive.at.error is None
+    assert drive.at.result == simulated(blocks)
