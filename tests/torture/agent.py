@@ -86,6 +86,8 @@ class Agent:
     """Whether a call that got no answer is made again, or the run asked where it is."""
     around: Callable[[Server], None] = lambda server: None
     """Called before each call: somebody may kill the server then."""
+    inputs: Reply | None = None
+    """What the run is started with, if not with `INPUTS`."""
     run: str = ""
     acknowledged: dict[tuple[str, str], Any] = field(default_factory=dict)
     deaths: int = 0
@@ -133,7 +135,7 @@ class Agent:
         if self.run:
             assert [run["workflow_id"] for run in runs] == [self.run], "an acknowledged run is lost"
         if not runs:
-            inputs = INPUTS.get(self.workflow, {})
+            inputs = INPUTS.get(self.workflow, {}) if self.inputs is None else self.inputs
             reply = self._call(server, "start_workflow", workflow=self.workflow, inputs=inputs)
             self.run = reply["workflow_id"]
             return reply
