@@ -85,9 +85,16 @@ def test_migrate_moves_a_run_whose_step_is_still_there(project: Path, run: str) 
     assert wfc("runs", "migrate", run, cwd=project).out == f"{run} goes on with the current version\n"
 
 
+def test_a_project_in_which_nothing_was_started_has_no_runs(project: Path) -> None:
+    assert wfc("runs", "list", cwd=project).out == "no runs\n"
+    assert json.loads(wfc("runs", "list", "--json", cwd=project).out) == {"runs": []}
+    assert not (project / ".wfc").exists()
+
+
 def test_without_a_store_or_with_a_wrong_id_the_error_is_clear(project: Path) -> None:
-    nothing = wfc("runs", "list", cwd=project)
+    nothing = wfc("runs", "show", "x", cwd=project)
     assert (nothing.status, nothing.err.split(":")[0:2]) == (2, ["wfc", " there are no runs"])
+    assert wfc("runs", "--state", "other.db", "list", cwd=project).status == 2
     write(project / ".wfc")
     (project / ".wfc" / "state.db").write_bytes(b"not a store at all")
     assert wfc("runs", "list", cwd=project).status == 2

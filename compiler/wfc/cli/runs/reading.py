@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from wfc.cli.runs.store import any_service_of, json_option, print_reply
+from wfc.cli.runs.store import any_service_of, json_option, nothing_started, print_reply
 from wfc.driver import actions_of
 
 _SHOWN = 160
@@ -22,6 +22,9 @@ _SHOWN = 160
 @click.pass_obj
 def list_(state: Path | None, status: str | None, limit: int, before: str | None, as_json: bool) -> None:
     """Show runs, the newest first."""
+    if nothing_started(state):
+        print_reply({"runs": []}, as_json, _listed)
+        return
     with any_service_of(state) as service:
         reply = service.runs(status, limit=limit, before=before)
     print_reply(reply, as_json, _listed)

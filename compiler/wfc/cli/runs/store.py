@@ -39,6 +39,13 @@ def chosen_engine(state: Path | None) -> Engine:
     return engine_of(load_config(Path(".")), click.get_current_context().meta.get(ENGINE), state)
 
 
+def nothing_started(state: Path | None) -> bool:
+    """Whether the project has no store yet, and none was named: then it simply has no runs."""
+    if state is not None or chosen_engine(state).name != "sqlite":
+        return False
+    return not store_path(state, load_config(Path("."))).exists()
+
+
 def service_of(
     state: Path | None,
     *,
