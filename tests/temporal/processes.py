@@ -31,13 +31,15 @@ class WorkerProcess:
     def __init__(self, box: TemporalBox, folder: Path, *options: str) -> None:
         self.said = folder / f"worker-{time.monotonic_ns()}.log"
         folder.mkdir(exist_ok=True)
-        with self.said.open("wb") as out:
+        self.out = self.said.with_suffix(".out")
+        with self.said.open("wb") as err, self.out.open("wb") as out:
             self.process = subprocess.Popen(
                 [*WFC, "worker", *options],
                 cwd=folder,
                 env=environment(box),
                 stdin=subprocess.DEVNULL,
-                stderr=out,
+                stdout=out,
+                stderr=err,
             )
         self.wait_for("task queue")
 

@@ -37,9 +37,7 @@ def command(generated: Path | None, modules: tuple[Path, ...], task_queue: str |
     """
     config = load_config(Path("."))
     engine = engine_of(config, "temporal", generated=generated, modules=modules)
-    # What the library says of a task that failed is a page of traceback; ours is a line.
     logging.basicConfig(format="wfc worker: %(message)s", level=logging.WARNING)
-    logging.getLogger("temporalio").setLevel(logging.ERROR)
     try:
         from wfc_runtime.service.engines import require_temporal
 

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import logging
 import re
 from datetime import timedelta
+from functools import cache
 from pathlib import Path
 
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
@@ -11,6 +13,7 @@ from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSe
 from temporalio.api.taskqueue.v1 import TaskQueue
 from temporalio.api.workflowservice.v1 import DescribeNamespaceRequest, DescribeTaskQueueRequest
 from temporalio.client import Client
+from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, TelemetryConfig, TelemetryFilter
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
 from wfc_runtime.errors import StoreError
@@ -37,6 +40,7 @@ async def connect(settings: TemporalSettings) -> Client:
             tls=_tls(settings),
             data_converter=CONVERTER,
             connect_timeout=_CONNECT,
+            runtime=_runtime(),
         )
         await _check_namespace(client)
         await _register(client, settings)
@@ -45,6 +49,14 @@ async def connect(settings: TemporalSettings) -> Client:
     except (RuntimeError, ValueError, OSError) as error:
         raise _unreachable(settings, str(error)) from error
     return client
+
+
+@cache
+def _runtime() -> Runtime:
+    """The library would write its log to standard output, which belongs to MCP clients."""
+    forwarding = LogForwardingConfig(logger=logging.getLogger("temporalio.core"))
+    levels = TelemetryFilter(core_level="WARN", other_level="ERROR")
+    return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=levels, forwarding=forwarding)))
 
 
 def _tls(settings: TemporalSettings) -> TLSConfig | bool:

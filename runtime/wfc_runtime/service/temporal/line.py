@@ -191,10 +191,11 @@ class Line:
 
 
 def _may_yet_answer(error: RPCError) -> bool:
-    """Whether a run's first task is still to come, or its workers are busy."""
+    """Whether a run's first task is still to come, its workers are busy, or a task that failed is tried again."""
     if error.status == RPCStatusCode.DEADLINE_EXCEEDED:
         return True
-    return error.status == RPCStatusCode.FAILED_PRECONDITION and "not scheduled" in error.message
+    is_early = "not scheduled" in error.message or "in failed state" in error.message
+    return error.status == RPCStatusCode.FAILED_PRECONDITION and is_early
 
 
 def _lacking(digest: str, workflow: str) -> DefinitionError:

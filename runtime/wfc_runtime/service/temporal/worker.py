@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import logging
 import signal
 from collections.abc import Callable, Coroutine, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -36,6 +37,8 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
             record = StepError(error.code, error.message, error.hint).record("")
             return {"error": record}
 
+    # What the library says of a task that failed is a page of traceback; ours is a line.
+    logging.getLogger("temporalio").setLevel(logging.ERROR)
     settle_in(settings.task_queue, modules)
     return Worker(
         client,
