@@ -120,6 +120,9 @@ class _Rehearsal(Worker):
     def ahead(self, pending: list[Asked]) -> None:
         """Answers are there at once: nothing is to be begun early."""
 
+    def busy(self, doing: list[dict[str, Any]]) -> None:
+        """Nothing does anything by itself here."""
+
     def wait(self, asked: Asked | None, seconds: float) -> None:
         # The next whole second: `resume_at` and what is left of it are rounded up.
         self._clock.now += max(seconds, 1)
