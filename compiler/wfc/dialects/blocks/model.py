@@ -7,6 +7,7 @@ from typing import Any
 
 from wfc.core.fields import (
     ANYTHING,
+    BINDINGS,
     BOOLEAN,
     ID,
     NAME,
@@ -180,7 +181,7 @@ class Block(Shape):
     id = Field(ID, "The block's name, unique in the workflow.", required=True, example="run_tests")
     type = Field(WORD, "The kind of block.", required=True, example="Shell")
     description = Field(WORD, "What the block is for.")
-    inputs = Field(ANYTHING, "What the block is given, by name.")
+    inputs = Field(BINDINGS, "What the block is given, by name.")
     depends_on = Field(ListOf(DependencyType(), "a list of blocks"), "The blocks that it waits for.")
     condition = Field(CONDITION, "Skip the block unless this is true.", example="${blocks.build.succeeded}")
     outputs = Field(

@@ -87,6 +87,15 @@ class Steps:
                 yield Entry(key, _given(entry, kind, texts))
         if kind.step == "call":
             self._check_timeout(node)
+        if block.outputs and kind.step != "shell":
+            self._reports.add(
+                "WF009",
+                block.key_span("outputs"),
+                f"a block of type {block.type.text if block.type else ''} reads no files: these are not looked at",
+                "declare them on the Shell block that writes them",
+                step=node.name,
+                severity=Severity.WARNING,
+            )
         if kind.step == "call" and self._calls_itself(block):
             yield Entry(made("max_depth", at), made(_DEEPEST, at))
         if block.outputs and kind.step == "shell":
