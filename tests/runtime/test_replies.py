@@ -76,6 +76,28 @@ def test_several_pending_actions_come_as_a_list(box: Box) -> None:
     assert step_ids(reply) == ["a"]
 
 
+def test_what_goes_on_by_itself_is_not_among_the_steps_to_submit(box: Box) -> None:
+    text = steps(
+        "{id: p, type: parallel, branches: {x: [{id: a, type: shell, command: x}],"
+        " y: [{id: b, type: wait, duration_seconds: 60}],"
+        " z: [{id: c, type: foreach, items: [1], task: t, output_to: o}],"
+        " u: [{id: d, type: wait, duration_seconds: 30}]}}",
+        head="tasks: {t: {inputs: {i: {type: number, required: true}}, steps:"
+        " [{id: s, type: shell, command: 'echo {{ inputs.i }}'}]}}",
+    )
+    service = box.compile(text).service
+    reply = service.start("w")
+    run = reply["workflow_id"]
+    assert reply["next"] == f'submit_result(workflow_id="{run}", step_id="a", result=<as the action says>)'
+    reply = service.submit(run, "a", OK)
+    [child] = reply["actions"][1]["parameters"]["children"]
+    assert reply["next"] == f'get_next_step(workflow_id="{child["workflow_id"]}")'
+    service.submit(child["workflow_id"], "s", OK)
+    reply = service.next_step(run)
+    first = reply["actions"][1]["parameters"]["resume_at"]
+    assert reply["next"] == f'get_workflow_status(workflow_id="{run}") after {first}'
+
+
 def test_replies_carry_no_state(box: Box) -> None:
     service = box.compile(TWO).service
     run = service.start("w")["workflow_id"]

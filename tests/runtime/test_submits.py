@@ -112,8 +112,9 @@ def test_an_unknown_run_is_refused_with_where_to_look(service: SqliteService) ->
 def test_a_run_that_has_ended_is_refused_with_how_it_ended(service: SqliteService) -> None:
     run = service.start("w")["workflow_id"]
     service.cancel(run)
-    with pytest.raises(RefusedError, match="the run is cancelled: nothing is pending"):
+    with pytest.raises(RefusedError, match="the run is cancelled: nothing is pending") as caught:
         service.submit(run, "build", OK)
+    assert str(caught.value).lower().count("the run is cancelled") == 1
 
 
 def test_a_result_that_does_not_fit_is_refused_with_what_is_wrong_and_can_be_mended(

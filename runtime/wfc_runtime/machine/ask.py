@@ -100,11 +100,12 @@ class Ask(Effect):
         told = run.snapshot.mask.message("; ".join(problems))
         allowed = self.retry.max_attempts if self.retry else run.limits.misfits
         if pending.misfits < allowed:
-            left = "one" if allowed - pending.misfits == 1 else str(allowed - pending.misfits)
+            left = allowed - pending.misfits
+            more = "one more that doesn't" if left == 1 else f"{left} more that don't"
             run.outcome.refusal = RefusedError(
                 "result_misfit",
                 f"the result of `{visit}` does not fit: {told}",
-                f"Submit one that fits its result_schema: after {left} more that don't, the step fails.",
+                f"Submit one that fits its result_schema: after {more}, the step fails.",
             )
         else:
             run.fail(pending.state, StepError("result_misfit", f"no result fitted: {told}"), retry=False)

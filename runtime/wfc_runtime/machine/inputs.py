@@ -12,6 +12,7 @@ from pydantic_core import ErrorDetails
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError, StepError
+from wfc_runtime.machine.broken import every_broken_rule
 from wfc_runtime.machine.chart import Machine, WorkflowInputs
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.masking import is_secret_place
@@ -32,7 +33,8 @@ def check_inputs(machine: type[Machine[Any, Any]], given: Json, limits: Limits) 
     try:
         checked = machine.inputs.model_validate(given)
     except ValidationError as error:
-        problems = dict.fromkeys(_problem(one, machine.inputs) for one in error.errors())
+        broken = every_broken_rule(error, machine.inputs, given)
+        problems = dict.fromkeys(_problem(one, machine.inputs) for one in broken)
         raise RequestError("invalid_inputs", "; ".join(problems), _expected(machine)) from None
     return machine.start_values(checked)
 
@@ -90,7 +92,7 @@ def _problem(error: ErrorDetails, model: type[WorkflowInputs]) -> str:
     if kind == "extra_forbidden":
         near = get_close_matches(str(error["loc"][-1]), list(_declared(model)), 1)
         return f"{place} is not an input" + (f"; did you mean `{near[0]}`?" if near else "")
-    if kind in ("string_too_short", "string_too_long"):
+    if kind.endswith(("too_short", "too_long")):
         return f"{place} {_demand(error)}; it has {len(error['input'])}"
     if is_secret_place(model, error["loc"]):
         return f"{place} {_demand(error)}; what it is, is a secret"

@@ -119,6 +119,11 @@ def with_way_on(run: AtHand, refused: RefusedError, reply: Reply) -> RefusedErro
     """A refusal that says what is pending and, as the reply has it, which call answers it."""
     way = reply["next"]
     pending = ", ".join(f"`{visit}`" for visit in run.now.pending)
-    waiting = f"Pending: {pending}." if pending else f"The run is {run.now.status}."
-    hint = refused.hint if refused.hint.startswith("Pending") else f"{refused.hint} {waiting}".strip()
-    return RefusedError(refused.code, refused.message, f"{hint} Next: {way}")
+    if pending:
+        waiting = "" if refused.hint.startswith("Pending") else f"Pending: {pending}."
+    else:
+        waiting = "" if refused.code == "finished" else f"The run is {run.now.status}."
+        if way.startswith("nothing: the run is"):
+            way = f'get_workflow_status(workflow_id="{run.row.id}"), which tells how it ended'
+    hint = f"{refused.hint} {waiting}".strip()
+    return RefusedError(refused.code, refused.message, f"{hint} Next: {way}".strip())

@@ -152,18 +152,24 @@ def _child(child: dict[str, Json], task: str, agent: str | None) -> dict[str, Js
 
 
 def _next(subject: Subject, actions: Mapping[str, Action]) -> str:
-    if len(actions) != 1:
-        names = ", ".join(f'"{visit}"' for visit in actions)
-        return f"{_submit(subject, f'<each of {names}, in any order>')}" if actions else _look(subject)
-    [(visit, action)] = actions.items()
-    children = action.parameters.get("children")
-    if children is not None:
-        if action.parameters.get("agent") is None and children:
-            return f'get_next_step(workflow_id="{children[0]["workflow_id"]}")'
+    """What can be answered comes first, then the children to work, then what is only waited for."""
+    parameters = [action.parameters for action in actions.values()]
+    names = [
+        f'"{visit}"'
+        for visit, action in actions.items()
+        if not {"children", "resume_at"} & set(action.parameters)
+    ]
+    if names:
+        return _submit(
+            subject, names[0] if len(names) == 1 else f"<each of {', '.join(names)}, in any order>"
+        )
+    for one in parameters:
+        if one.get("children") and one.get("agent") is None:
+            return f'get_next_step(workflow_id="{one["children"][0]["workflow_id"]}")'
+    if any("children" in one for one in parameters):
         return f"{_look(subject)} when the sub-agents have ended"
-    if "resume_at" in action.parameters:
-        return f"{_look(subject)} after {action.parameters['resume_at']}"
-    return _submit(subject, f'"{visit}"')
+    times = [one["resume_at"] for one in parameters]
+    return f"{_look(subject)} after {min(times)}" if times else _look(subject)
 
 
 def _submit(subject: Subject, visit: str) -> str:

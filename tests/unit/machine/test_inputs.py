@@ -23,7 +23,8 @@ inputs:
   place:
     type: object
     default: {host: h}
-    validation: {required_keys: [host], properties: {host: {type: string}, port: {type: number}}}
+    validation: {required_keys: [host], properties: {host: {type: string}, port: {type: number},
+      code: {type: string, pattern: "^[a-z]+$", max_length: 3}}}
   note: {type: string}
 steps:
   - id: a
@@ -44,7 +45,7 @@ def test_defaults_are_filled_in_and_what_is_optional_is_null() -> None:
         "count": 3,
         "fast": False,
         "tags": [],
-        "place": {"host": "h", "port": None},
+        "place": {"host": "h", "port": None, "code": None},
         "note": None,
     }
 
@@ -63,7 +64,7 @@ def test_defaults_are_filled_in_and_what_is_optional_is_null() -> None:
         ({"count": "3"}, "`count` must be a number, not the text '3'"),
         ({"count": True}, "`count` must be a number, not the boolean true"),
         ({"fast": 1}, "`fast` must be true or false, not the number 1"),
-        ({"tags": ["a", "b", "c"]}, "`tags` must have at most 2 items, not a list"),
+        ({"tags": ["a", "b", "c"]}, "`tags` must have at most 2 items; it has 3"),
         ({"tags": [1]}, "`tags[0]` must be text, not the number 1"),
         ({"tags": {}}, "`tags` must be a list, not an object"),
         ({"place": {}}, "`place.host` is required"),
@@ -89,6 +90,47 @@ def test_all_problems_are_in_one_message() -> None:
         "`extra` is not an input",
     ):
         assert part in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("values", "messages"),
+    [
+        (
+            {"name": "ABCDEF"},
+            ["`name` must have at most 5 characters; it has 6", "`name` must match the pattern"],
+        ),
+        (
+            {"name": "A"},
+            ["`name` must have at least 2 characters; it has 1", "`name` must match the pattern"],
+        ),
+        (
+            {"tags": [1, "b", 3, "d"]},
+            ["`tags` must have at most 2 items; it has 4", "`tags[0]` must be text"],
+        ),
+        (
+            {"place": {"host": "h", "code": "ABCD"}},
+            ["`place.code` must have at most 3", "`place.code` must match"],
+        ),
+    ],
+)
+def test_every_rule_that_one_value_breaks_is_told(values: dict[str, Any], messages: list[str]) -> None:
+    with pytest.raises(RequestError) as caught:
+        given(**{"name": "abc", **values})
+    for message in messages:
+        assert caught.value.message.count(message) == 1
+
+
+def test_the_pattern_that_a_secret_breaks_does_not_show_it() -> None:
+    text = """
+name: w
+version: 1.0.0
+inputs: {key: {type: string, required: true, secret: true, validation: {pattern: "^[a-z]+$", max_length: 3}}}
+steps: [{id: a, type: shell, command: "login {{ inputs.key | shquote }}"}]
+"""
+    with pytest.raises(RequestError) as caught:
+        check_inputs(compiled(text).machine, {"key": "HIDDEN"}, Limits())
+    assert "`key` must match the pattern ^[a-z]+$" in caught.value.message
+    assert "HIDDEN" not in caught.value.message
 
 
 @pytest.mark.parametrize("values", [[1], "x", 3, None])
