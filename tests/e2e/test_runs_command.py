@@ -61,7 +61,8 @@ def test_show_and_history_tell_of_one_run(project: Path, run: str) -> None:
 
 def test_cancel_ends_a_run_and_keeps_the_reason(project: Path, run: str) -> None:
     assert wfc("runs", "cancel", run, "--reason", "no need", cwd=project).out == f"{run} is cancelled\n"
-    assert wfc("runs", "list", cwd=project).out == "no runs\n"
+    told = "no runs under way; `--status all` shows those that have ended\n"
+    assert wfc("runs", "list", cwd=project).out == told
     assert "no need" in wfc("runs", "show", run, cwd=project).out
 
 
@@ -121,7 +122,9 @@ def test_a_timeline_says_when_who_where_what_came_and_what_was_written(project: 
         "the run is completed",
     ):
         assert line in timeline
-    events = json.loads(wfc("runs", "history", ended, "--json", cwd=project).out)["events"]
+    reply = json.loads(wfc("runs", "history", ended, "--json", cwd=project).out)
+    events = reply["events"]
+    assert "next" not in reply, "all of it is there"
     assert [event["event"] for event in events] == ["started", "submitted", "submitted"]
 
 
@@ -201,7 +204,7 @@ def test_export_and_import_carry_a_run_to_another_store(project: Path, run: str,
         (("import", "pyproject.toml"), "`pyproject.toml` is not JSON"),
         (("export", "nosuchrun"), "there is no run `nosuchrun`"),
         (("resume", "nosuchrun"), "there is no run `nosuchrun`"),
-        (("history", "nosuchrun"), "there is no run `nosuchrun`"),
+        (("history", "nosuchrun"), "there is no run `nosuchrun`. `wfc runs list --status all` shows"),
         (("list", "--status", "odd"), "there is no status 'odd'"),
     ],
 )

@@ -41,4 +41,9 @@ def opened(make: Callable[[], ServiceT]) -> Iterator[ServiceT]:
         finally:
             service.close()
     except WfcError as error:
+        if error.code == "unknown_run":
+            # The hint of the service names a tool, which nobody has here.
+            raise click.ClickException(
+                f"{error.message}. `wfc runs list --status all` shows those there are"
+            ) from error
         raise click.ClickException(str(error)) from error

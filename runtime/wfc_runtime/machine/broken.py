@@ -50,9 +50,8 @@ def _items_errors(model: type[BaseModel], shortened: Json, known: set[Any]) -> l
 def _cut(value: Json, location: tuple[int | str, ...], length: int) -> bool:
     """Shorten the list at a place, which may have names of a union's members in it."""
     for part in location:
-        if isinstance(value, list) and isinstance(part, int):
-            value = value[part]
-        elif isinstance(value, dict) and part in value:
+        in_list = isinstance(value, list) and isinstance(part, int)
+        if in_list or (isinstance(value, dict) and part in value):
             value = value[part]
     if not isinstance(value, list) or len(value) <= length:
         return False

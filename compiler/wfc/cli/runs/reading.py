@@ -27,7 +27,8 @@ def list_(state: Path | None, status: str | None, limit: int, before: str | None
         return
     with any_service_of(state) as service:
         reply = service.runs(status, limit=limit, before=before)
-    print_reply(reply, as_json, _listed)
+    none = "no runs" if status else "no runs under way; `--status all` shows those that have ended"
+    print_reply(reply, as_json, lambda found: _listed(found) if found["runs"] else none)
 
 
 def _listed(reply: dict[str, Any]) -> str:
@@ -86,6 +87,7 @@ def history(state: Path | None, run: str, children: bool, as_json: bool) -> None
         family = list(family_of(service, run)) if children else [(run, list(events_of(service, run)))]
         if as_json:
             reply = service.history(run, limit=1)
+            reply.pop("next", None)
             events = [
                 {**event, **({"run": one} if one != run else {})} for one, found in family for event in found
             ]
