@@ -77,6 +77,11 @@ class ScopeTypes:
             found[field_name] = merged([*start, *([plain(join(*later))] if later else [])])
         return found
 
+    def item_of(self, step: Foreach) -> Type:
+        """What the child of a foreach gets as its item."""
+        texts = self.inference.visit(step).types
+        return item_of(type_of_tree(step.items.node, texts) if step.items else ANY)
+
     def collect(self) -> None:
         """Look at every text once more, now that the types are known, and keep what is wrong with it."""
 
@@ -165,9 +170,7 @@ class FileTypes:
             self._found[scope] = self._infer(scope, self._found[scope].inference.names)
 
     def _names_given(self, step: Foreach, types: ScopeTypes) -> dict[str, Type]:
-        texts = types.inference.visit(step).types
-        items = type_of_tree(step.items.node, texts) if step.items else ANY
-        return child_names(step, item_of(items), self)
+        return child_names(step, types.item_of(step), self)
 
 
 def _reads_item(scope: Scope) -> bool:

@@ -49,16 +49,19 @@ from collections.abc import Iterator
 from wfc.core import types
 from wfc.core.ast import Scope
 from wfc.diagnostics import Edit, Fix, Note
+from wfc.infer.terms import kinds_of
+from wfc.infer.unit_types import types_of
+from wfc.infer.views import plain
 from wfc.rules.base import Finding, rule
 from wfc.rules.bindings import Binding, bindings
 from wfc.rules.edits import add_entry, line_break, rename
-from wfc.rules.item_types import is_scalar, item_type
 from wfc.rules.nearest import Nearest
 from wfc.source import Entry, Mapping, Span
 from wfc.steps.foreach import Foreach
 from wfc.suggest import did_you_mean
 from wfc.unit import Unit
 
+_SCALARS = frozenset({"text", "number", "bool", "null"})
 _WORDS: dict[types.Type, str] = {types.TEXT: "text", types.INT: "numbers", types.NUMBER: "numbers"}
 
 
@@ -66,6 +69,7 @@ _WORDS: dict[types.Type, str] = {types.TEXT: "text", types.INT: "numbers", types
 def check(unit: Unit) -> Iterator[Finding]:
     names: dict[Scope, Nearest] = {}
     for binding in bindings(unit):
+        item = _item(unit, binding)
         known = names.setdefault(binding.child, Nearest(binding.declared))
         free = set(binding.unbound)
         for entry in binding.unknown_entries():
@@ -73,12 +77,12 @@ def check(unit: Unit) -> Iterator[Finding]:
             yield _unknown(binding, entry, near if near in free else None)
             # What the author meant to give is not missing as well.
             free -= {near}
-        missing = [name for name in _missing(binding) if name in free]
+        missing = [name for name in _missing(binding, item) if name in free]
         if missing:
-            yield _unbound(binding, missing)
+            yield _unbound(binding, missing, item)
 
 
-def _missing(binding: Binding) -> list[str]:
+def _missing(binding: Binding, item: types.Type) -> list[str]:
     """The inputs that the child needs and nothing fills."""
     if binding.given is not None:
         return [name for name in binding.needed if name not in binding.keys]
@@ -86,15 +90,17 @@ def _missing(binding: Binding) -> list[str]:
         return list(binding.needed)
     if len(binding.declared) == 1:
         return []
-    item = _item(binding)
     if isinstance(item, types.Record):
         return [name for name in binding.needed if item.get(name) is None and not item.loose]
-    return list(binding.needed) if is_scalar(item) else []
+    return list(binding.needed) if kinds_of(item) <= _SCALARS else []
 
 
-def _item(binding: Binding) -> types.Type:
-    items = binding.step.values.get("items")
-    return item_type(binding.scope, items) if items is not None else types.ANY
+def _item(unit: Unit, binding: Binding) -> types.Type:
+    """What fills the inputs of a task by name; any where something else does, or nothing shows it."""
+    if not isinstance(binding.step, Foreach) or binding.given is not None:
+        return types.ANY
+    known = types_of(unit)
+    return plain(known.of(binding.scope).item_of(binding.step)) if known else types.ANY
 
 
 def _unknown(binding: Binding, entry: Entry, near: str | None) -> Finding:
@@ -107,12 +113,12 @@ def _unknown(binding: Binding, entry: Entry, near: str | None) -> Finding:
     )
 
 
-def _unbound(binding: Binding, missing: list[str]) -> Finding:
+def _unbound(binding: Binding, missing: list[str], item: types.Type) -> Finding:
     names = ", ".join(f"`{name}`" for name in missing)
-    guess, shown = _guess(binding, missing)
+    guess, shown = _guess(binding, missing, item)
     return Finding(
         _place(binding),
-        f"nothing gives {binding.title} its input{'s' if len(missing) > 1 else ''} {names}{_why(binding)}",
+        f"nothing gives {binding.title} its input{'s' if len(missing) > 1 else ''} {names}{_why(binding, item)}",
         help=f"add to `with`: `{shown}`" if binding.given else f"say what it gets: `with: {{{shown}}}`",
         notes=tuple(_declarations(binding, missing)),
         fix=_fix(binding, guess) if guess else None,
@@ -120,9 +126,8 @@ def _unbound(binding: Binding, missing: list[str]) -> Finding:
     )
 
 
-def _guess(binding: Binding, missing: list[str]) -> tuple[dict[str, str] | None, str]:
+def _guess(binding: Binding, missing: list[str], item: types.Type) -> tuple[dict[str, str] | None, str]:
     """What could fill the inputs, if anything surely does, and how to write that."""
-    item = _item(binding) if binding.given is None and isinstance(binding.step, Foreach) else types.ANY
     if isinstance(item, types.Record):
         # Once there is a `with`, nothing else is filled by name.
         parts = {name: f'"{{{{ item.{name} }}}}"' if item.get(name) else "..." for name in binding.needed}
@@ -140,10 +145,9 @@ def _target(binding: Binding) -> str:
     return "task" if isinstance(binding.step, Foreach) else "workflow"
 
 
-def _why(binding: Binding) -> str:
+def _why(binding: Binding, item: types.Type) -> str:
     if binding.given is not None or not isinstance(binding.step, Foreach):
         return ""
-    item = _item(binding)
     if isinstance(item, types.Record):
         has = ", ".join(f"`{known.name}`" for known in item.properties)
         return f": an item has {has or 'nothing'}"
