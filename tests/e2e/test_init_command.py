@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from pathlib import Path
@@ -95,6 +96,18 @@ def test_the_doctor_says_what_is_wrong_and_what_to_do(project: Path) -> None:
     assert all(one["help"] for results in parts.values() for one in results if one["status"] != "ok")
     told = wfc("doctor", cwd=project, env=ENV).out
     assert "`wfc compile`" in told
+
+
+def test_the_doctor_says_that_the_temporal_server_is_not_there(project: Path) -> None:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        address = f"127.0.0.1:{free.getsockname()[1]}"
+    (project / "pyproject.toml").write_text('[tool.wfc]\nengine = "temporal"\n')
+    env = {**ENV, "WFC_TEMPORAL_ADDRESS": address}
+    result = wfc("doctor", "--json", cwd=project, env=env)
+    found = [one for one in json.loads(result.out)["results"] if one["part"] == "temporal"]
+    assert found[-1]["status"] == "problem"
+    assert address in found[-1]["message"]
 
 
 def test_the_doctor_stops_at_settings_that_cant_be_read(project: Path) -> None:

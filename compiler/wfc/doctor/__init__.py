@@ -7,6 +7,7 @@ from pathlib import Path
 
 from wfc.config import ConfigError, load_config
 from wfc.doctor.clients import check_clients
+from wfc.doctor.engine import check_engine
 from wfc.doctor.hooks import check_hooks
 from wfc.doctor.installation import check_installation
 from wfc.doctor.project import check_project_files
@@ -30,5 +31,6 @@ def examine(folder: Path) -> Iterator[Result]:
     yield good("settings", where)
     yield from check_project_files(config)
     yield from check_store(config)
+    yield from check_engine(config)
     yield from check_clients(config)
     yield from check_hooks(config)
