@@ -37,6 +37,8 @@ SLOW = (
     "tests/robustness/",
     "tests/server/test_durability",
     "tests/runtime/test_durability",
+    "tests/bench/test_peers.py::test_one_peer",
+    "tests/bench/test_peers.py::test_a_package",
     "tests/e2e/test_pre_commit",
     "tests/e2e/test_ci.py",
     "tests/e2e/test_release",

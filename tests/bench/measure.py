@@ -22,6 +22,10 @@ _CACHE = tempfile.TemporaryDirectory(prefix="wfc-bench-")
 """What wfc remembers between runs."""
 
 
+class UnmeasuredError(Exception):
+    """Why part of a section could not be measured here, or not be kept."""
+
+
 @dataclass(frozen=True)
 class Row:
     """One line of the table: what was measured, how it came out, and what it should be at most."""
@@ -33,6 +37,8 @@ class Row:
     unit: str = "x"
     """"x" for a ratio, "s" for seconds."""
     detail: str = ""
+    digits: int | None = None
+    """How many to show after the point; by default as suits the unit."""
 
     @property
     def is_met(self) -> bool:

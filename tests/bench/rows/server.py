@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import sqlite3
 import statistics
 import tempfile
 from collections.abc import Callable, Iterator
-from contextlib import closing
 from pathlib import Path
 from time import perf_counter
 
 from tests.bench.measure import Row
+from tests.bench.peers.floor import Bare, bytes_of_a_step
 from tests.bench.servers import BARE_COMMAND, Server, our_command, start_seconds, started
 from tests.bench.workloads import workflow
 from tests.property.survival import CONFIG
@@ -121,49 +120,16 @@ def _durable_step(folder: Path) -> Row:
     run, other = (str(service.start("chain")["workflow_id"]) for _ in range(2))
     for number in range(10):
         service.submit(other, f"step-{number}", _RESULT)
-    bare = _Bare(folder / "bare.db", *_bytes_of_a_step(folder / "service.db"))
-    floor, mine = _alternating(bare.write, lambda number: _step(service, run, number))
+    bare = Bare(folder / "bare.db", *bytes_of_a_step(folder / "service.db"))
+    key = bare.start()
+    floor, mine = _alternating(
+        lambda number: bare.write(key, number), lambda number: _step(service, run, number)
+    )
     service.close()
-    bare.close()
+    bare.connection.close()
     detail = f"{mine * 1000:.2f} ms and {floor * 1000:.2f} ms"
     return Row("one durable step in the service, to a bare transaction", mine / floor, 2.5, detail=detail)
 
 
 def _step(service: SqliteService, run: str, number: int) -> None:
     service.submit(run, f"step-{number}", _RESULT)
-
-
-def _bytes_of_a_step(path: Path) -> tuple[int, int]:
-    """What a step writes: the snapshot over the one before, and its event."""
-    with closing(sqlite3.connect(path)) as connection:
-        [snapshot] = connection.execute("SELECT max(length(snapshot)) FROM runs").fetchone()
-        [event] = connection.execute(
-            "SELECT avg(length(data) + length(told)) FROM history WHERE seq > 1"
-        ).fetchone()
-    return int(snapshot), int(event)
-
-
-class _Bare:
-    """The same bytes in one transaction, with nothing around it."""
-
-    def __init__(self, path: Path, snapshot: int, event: int) -> None:
-        self._connection = sqlite3.connect(path, isolation_level=None)
-        self._snapshot, self._event = "s" * snapshot, "e" * event
-        for statement in (
-            "PRAGMA journal_mode = WAL",
-            "PRAGMA synchronous = FULL",
-            "CREATE TABLE runs (key INTEGER PRIMARY KEY, snapshot TEXT)",
-            "CREATE TABLE history (run INTEGER, seq INTEGER, data TEXT)",
-            "CREATE UNIQUE INDEX history_in_order ON history(run, seq)",
-            "INSERT INTO runs VALUES (1, '')",
-        ):
-            self._connection.execute(statement)
-
-    def write(self, number: int) -> None:
-        self._connection.execute("BEGIN IMMEDIATE")
-        self._connection.execute("UPDATE runs SET snapshot = ? WHERE key = 1", (self._snapshot,))
-        self._connection.execute("INSERT INTO history VALUES (1, ?, ?)", (number, self._event))
-        self._connection.execute("COMMIT")
-
-    def close(self) -> None:
-        self._connection.close()

@@ -1,0 +1,199 @@
+"""All engines on the same workload, in one go: their venvs, their processes, and the figures that come of it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from contextlib import ExitStack
+from dataclasses import dataclass
+from operator import truediv
+from pathlib import Path
+from shutil import rmtree
+from typing import Any
+
+from tests.bench.peers.driving import RESULT_BYTES, result_of
+from tests.bench.peers.floor import bytes_of_a_step
+from tests.bench.peers.wfc import WORKFLOW, Wfc
+from tests.bench.seat import ROOT, Seat, quiet
+from tests.runtime.support import compile_to
+
+VENVS = ROOT / ".venv-peers"
+STEPS = 200
+RUNS = 100
+ROUNDS = 3
+_TURN = 5
+"""Steps."""
+
+Figures = dict[str, Any]
+Report = dict[str, Any]
+Progress = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Engine:
+    """One of those compared, driven by the module of its name in tests.bench.peers."""
+
+    name: str
+    title: str
+    packages: tuple[str, ...] = ()
+    """What its venv has. Without any, it is measured in this one."""
+
+
+FLOOR = Engine("floor", "bare SQLite transaction")
+WFC = Engine("wfc", "wfc")
+PEERS = (
+    Engine("burr", "Burr, SQLite persister", ("apache-burr==0.43.0",)),
+    Engine(
+        "langgraph", "LangGraph, SQLite saver", ("langgraph==1.2.20", "langgraph-checkpoint-sqlite==3.1.2")
+    ),
+    Engine("dbos", "DBOS, SQLite", ("dbos==3.3.0",)),
+)
+
+
+Slices = dict[Engine, list[float]]
+"""The seconds of each turn."""
+
+
+class CannotInstallError(Exception):
+    """A peer that can't be had here."""
+
+
+def python_of(engine: Engine, progress: Progress, venvs: Path = VENVS) -> Path:
+    """The interpreter of an engine's venv, which is made if it isn't there."""
+    if not engine.packages:
+        return Path(sys.executable)
+    wanted = hashlib.sha256(" ".join((sys.version, *engine.packages)).encode()).hexdigest()[:12]
+    folder = venvs / f"{engine.name}-{wanted}"
+    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
+    ready = folder / "installed"
+    if not ready.exists():
+        progress(f"installing {', '.join(engine.packages)} in {folder.name}")
+        rmtree(folder, ignore_errors=True)
+        _run([sys.executable, "-m", "venv", str(folder)])
+        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
+        try:
+            _run([*pip, *engine.packages])
+        except RuntimeError as error:
+            rmtree(folder, ignore_errors=True)
+            last = str(error).strip().splitlines()[-1]
+            raise CannotInstallError(f"{', '.join(engine.packages)} can't be installed: {last}") from None
+        ready.touch()
+    return python
+
+
+def measure(
+    peers: dict[Engine, Path],
+    progress: Progress,
+    *,
+    steps: int = STEPS,
+    runs: int = RUNS,
+    rounds: int = ROUNDS,
+) -> Figures:
+    """All engines with one run each, a few times over; then all with many runs at once."""
+    engines = {WFC: Path(sys.executable), FLOOR: Path(sys.executable), **peers}
+    alone: Slices = {one: [] for one in engines}
+    for _ in range(rounds):
+        taken, _ = work_through(engines, steps, 1, progress)
+        for engine, slices in taken.items():
+            alone[engine] += slices
+    together, reports = work_through(engines, steps, runs, progress)
+    found = [figures_of(one, alone, together, reports[one]) for one in engines]
+    return {"steps": steps, "bytes": RESULT_BYTES, "runs": runs, "engines": found}
+
+
+def figures_of(engine: Engine, alone: Slices, together: Slices, report: Report) -> Figures:
+    """Ratios only: the times of one machine say little on another."""
+    ratios = {
+        key: {"to_floor": _ratio(engine, FLOOR, slices), "to_wfc": _ratio(engine, WFC, slices)}
+        for key, slices in (("one", alone), ("many", together))
+    }
+    facts = {"name": engine.name, "title": engine.title, "packages": list(engine.packages)}
+    return {**facts, "about": report["about"], "clients": report["clients"], **ratios}
+
+
+def _ratio(engine: Engine, base: Engine, slices: Slices) -> float:
+    """The median over turns: each compares what was done within moments, whatever else the machine was at."""
+    return round(statistics.median(map(truediv, slices[engine], slices[base])), 2)
+
+
+def work_through(
+    engines: dict[Engine, Path], steps: int, runs: int, progress: Progress
+) -> tuple[Slices, dict[Engine, Report]]:
+    """The workload on new files: what each turn took, and what the engines say of themselves."""
+    taken: Slices = {one: [] for one in engines}
+    VENVS.mkdir(exist_ok=True)
+    # On the disk of the clone: where temporary files live in memory, nothing would be durable.
+    with tempfile.TemporaryDirectory(dir=VENVS, prefix="work-") as name:
+        folder = Path(name)
+        for engine in engines:
+            (folder / engine.name).mkdir()
+        compile_to(folder / WFC.name / "generated", WORKFLOW)
+        (folder / FLOOR.name / "bytes.json").write_text(json.dumps(_bytes_of_ours(folder)), encoding="utf-8")
+        for half, count in (("first", steps // 2), ("second", steps - steps // 2)):
+            options = [half, "--steps", str(steps), "--runs", str(runs)]
+            reports = _half(engines, folder, options, count, taken, progress if runs > 1 else _nothing)
+            for engine, slices in taken.items():
+                pace = count * runs / sum(slices[-len(_turns(count)) :])
+                progress(f"{engine.title}, {_runs(runs)}, {half} half: {pace:.0f} steps a second")
+    return taken, reports
+
+
+def _bytes_of_ours(folder: Path) -> tuple[int, int]:
+    """What the transaction that all are measured by has to write."""
+    place = folder / "sample"
+    place.mkdir()
+    compile_to(place / "generated", WORKFLOW)
+    ours = Wfc(place, steps=20)
+    run = ours.start("sample")
+    for number in range(10):
+        ours.answer(run, result_of(number))
+    ours.close()
+    return bytes_of_a_step(ours.path)
+
+
+def _half(
+    engines: dict[Engine, Path],
+    folder: Path,
+    arguments: list[str],
+    count: int,
+    taken: Slices,
+    progress: Progress,
+) -> dict[Engine, Report]:
+    """Each engine in its process, a few steps at a time, by turns; whoever's turn it is not is stopped."""
+    with ExitStack() as stack:
+        seats = {
+            engine: stack.enter_context(Seat(python, engine, folder / engine.name, arguments))
+            for engine, python in engines.items()
+        }
+        turns = _turns(count)
+        for number, turn in enumerate(turns, start=1):
+            for engine, seat in seats.items():
+                taken[engine].append(seat.turn(turn))
+            progress(f"{arguments[0]} half: turn {number} of {len(turns)}")
+        return {engine: seat.end() for engine, seat in seats.items()}
+
+
+def _turns(count: int) -> list[int]:
+    return [min(_TURN, count - done) for done in range(0, count, _TURN)]
+
+
+def _nothing(line: str) -> None:
+    """A turn of one run is over at once."""
+
+
+def _runs(count: int) -> str:
+    return "1 run" if count == 1 else f"{count} runs"
+
+
+def _run(command: list[str]) -> None:
+    done = subprocess.run(
+        command, cwd=ROOT, env=quiet(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    )
+    if done.returncode != 0:
+        raise RuntimeError(f"{' '.join(command)} exited with {done.returncode}:\n{done.stdout}")
