@@ -93,18 +93,21 @@ def measure(
     *,
     steps: int = STEPS,
     runs: int = RUNS,
+    at_once: int | None = None,
     rounds: int = ROUNDS,
 ) -> Figures:
-    """All engines with one run each, a few times over; then all with many runs at once."""
+    """All engines with one run each, a few times over; then all with many at once, as long or of `at_once` steps."""
+    many_steps = at_once or steps
     engines = {WFC: Path(sys.executable), FLOOR: Path(sys.executable), **peers}
     alone: Slices = {one: [] for one in engines}
     for _ in range(rounds):
         taken, _ = work_through(engines, steps, 1, progress)
         for engine, slices in taken.items():
             alone[engine] += slices
-    together, reports = work_through(engines, steps, runs, progress)
+    together, reports = work_through(engines, many_steps, runs, progress)
     found = [figures_of(one, alone, together, reports[one]) for one in engines]
-    return {"steps": steps, "bytes": RESULT_BYTES, "runs": runs, "engines": found}
+    sizes = {"steps": steps, "bytes": RESULT_BYTES, "runs": runs, "steps_at_once": many_steps}
+    return {**sizes, "engines": found}
 
 
 def figures_of(engine: Engine, alone: Slices, together: Slices, report: Report) -> Figures:

@@ -8,6 +8,7 @@ from typing import Any
 from tests.bench.peers.driving import Contender, Result, main
 from wfc_runtime.service.sqlite import SqliteService
 
+# Whoever is stopped while the others have their turns must not run into a step's deadline.
 WORKFLOW = """\
 name: turns
 version: "1.0.0"
@@ -21,7 +22,7 @@ steps:
     if: "{{ state.n < inputs.steps }}"
     max_iterations: 100000
     steps:
-      - {id: ask, type: shell, command: make step, output_to: last}
+      - {id: ask, type: shell, command: make step, timeout: 86400, output_to: last}
       - {id: count, type: set_state, needs_state: [n], updates: {n: "{{ state.n + 1 }}"}}
   - {id: end, type: return, needs_state: [n, last], value: {n: "{{ state.n }}", last: "{{ state.last }}"}}
 """
