@@ -17,7 +17,10 @@ BEGIN, END = "<!-- peers: made by `python -m tests.bench peers --write` -->", "<
 
 _WIDTH, _LEFT, _RIGHT = 720, 190, 70
 _BAR, _GAP, _TOP = 14, 34, 46
-_SERIES = (("one", "#4c78a8", "one run"), ("many", "#f58518", "{runs} runs at once"))
+_SERIES = (
+    ("one", "#4c78a8", "one run of {steps} steps"),
+    ("many", "#f58518", "{runs} runs of {steps_at_once} steps at once"),
+)
 
 
 def write(figures: Figures) -> list[Path]:
@@ -39,8 +42,8 @@ def with_table(text: str, figures: Figures) -> str:
 
 
 def render_table(figures: Figures) -> str:
-    runs = figures["runs"]
-    head = f"| | one run | {runs} runs at once | a step, to the bare transaction: one run | {runs} runs |"
+    one, many = (label.format_map(figures) for _, _, label in _SERIES)
+    head = f"| | {one} | {many} | a step, to the bare transaction: one run | {figures['runs']} runs |"
     lines = [head, "|---|---:|---:|---:|---:|"]
     for engine in _slowest_last(figures):
         cells = [_pace(engine[key]) for key in ("one", "many")]
@@ -58,14 +61,14 @@ def render_svg(figures: Figures) -> str:
     parts = [
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {_WIDTH} {height}" role="img" '
         f'font-family="sans-serif" font-size="12">',
-        f"<title>Durable steps per second, wfc = 1, {figures['steps']} steps a run</title>",
+        "<title>Durable steps per second, wfc = 1</title>",
         # A ground of its own: pages may be dark.
         f'<rect width="{_WIDTH}" height="{height}" fill="#ffffff"/>',
     ]
     for number, (_, colour, label) in enumerate(_SERIES):
-        left = _LEFT + number * 150
+        left = _LEFT + number * 190
         parts.append(f'<rect x="{left}" y="14" width="12" height="12" fill="{colour}"/>')
-        parts.append(f'<text x="{left + 18}" y="24">{escape(label.format(runs=figures["runs"]))}</text>')
+        parts.append(f'<text x="{left + 18}" y="24">{escape(label.format_map(figures))}</text>')
     for row, engine in enumerate(engines):
         top = _TOP + row * (2 * _BAR + _GAP - 14)
         weight = ' font-weight="bold"' if engine["name"] == "wfc" else ""
