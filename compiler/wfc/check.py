@@ -25,8 +25,8 @@ def in_order(findings: Iterable[list[Diagnostic]]) -> list[Diagnostic]:
 def check_unit(unit: Unit) -> list[Diagnostic]:
     """The findings of one file. WF704, which says what hid nothing, comes last in the list of rules."""
     found: dict[object, Diagnostic] = {}
-    # One that is too large, which WF010 says, would only keep the others busy.
-    for rule in RULES if len(unit.steps) <= unit.limits.steps else _ON_FORM:
+    # One that is far too large, which WF010 says, would only keep the others busy.
+    for rule in _ON_FORM if unit.is_hopeless else RULES:
         for diagnostic in rule.run(unit):
             if _is_wanted(diagnostic, unit):
                 # What an alias or a merge brings to many places is wrong once.

@@ -73,8 +73,11 @@ def load_config(start: Path) -> Config:
     """The settings that hold for a folder."""
     folder = start.resolve()
     root = find_root(folder)
-    if root is None or not (root / "pyproject.toml").is_file():
-        return Config(root or folder)
+    if root is None:
+        # No project, but the layout of one: a folder `workflows` means what it would as part of its parent.
+        return Config(folder.parent if folder.name == Config.workflows else folder)
+    if not (root / "pyproject.toml").is_file():
+        return Config(root)
     path = root / "pyproject.toml"
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))

@@ -21,6 +21,9 @@ from wfc.suppress import Suppressions
 if TYPE_CHECKING:
     from wfc_runtime.store.waiting import Waiting
 
+_WORTH_A_LOOK = 1500
+"""A file over its limit of steps gets all its findings in one run nevertheless, up to so many."""
+
 
 @dataclass(eq=False)
 class Unit:
@@ -55,6 +58,11 @@ class Unit:
     def steps(self) -> list[Step]:
         """Every step of the file, in source order."""
         return [step for scope in self.scopes for step in scope.walk()]
+
+    @property
+    def is_hopeless(self) -> bool:
+        """Whether it has so many steps that looking for anything else would take too long."""
+        return len(self.steps) > max(self.limits.steps, _WORTH_A_LOOK)
 
     @property
     def scopes(self) -> list[Scope]:

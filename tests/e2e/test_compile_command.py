@@ -175,6 +175,30 @@ def test_without_a_project_a_removed_workflow_takes_its_module_with_it(tmp_path:
     assert [path.name for path in (tmp_path / "out").iterdir()] == ["alpha.py"]
 
 
+def test_without_a_project_a_folder_of_workflows_gives_the_same_module_however_it_is_named(
+    tmp_path: Path,
+) -> None:
+    write(tmp_path / "workflows", alpha="")
+    (tmp_path / "elsewhere").mkdir()
+    assert wfc("compile", cwd=tmp_path).out == "generated: wrote 1\n"
+    for named in ("workflows", "workflows/alpha.yaml", tmp_path / "workflows"):
+        assert wfc("compile", "--check", named, cwd=tmp_path).out == "generated: 1 unchanged\n"
+    wfc("compile", tmp_path / "workflows", cwd=tmp_path / "elsewhere")
+    made = [folder / "generated" / "alpha.py" for folder in (tmp_path, tmp_path / "elsewhere")]
+    assert made[0].read_bytes() == made[1].read_bytes()
+
+
+def test_a_removed_module_that_was_edited_by_hand_is_named(project: Path) -> None:
+    wfc("compile", cwd=project)
+    with (project / "made" / "beta.py").open("a") as module:
+        module.write("# mine\n")
+    (project / "flows" / "beta.yaml").unlink()
+    done = wfc("compile", cwd=project)
+    assert done.out == (
+        "made: removed 1, 1 unchanged\nnote: made/beta.py had been edited by hand; the edit is gone\n"
+    )
+
+
 def test_the_same_bytes_come_out_for_any_hash_seed_and_working_directory(
     project: Path, tmp_path: Path
 ) -> None:

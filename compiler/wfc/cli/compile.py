@@ -12,7 +12,7 @@ import click
 from wfc.cli.memory import Answer, Memory
 from wfc.cli.names import FILES
 from wfc.cli.output import FORMATS
-from wfc.cli.selection import Selection, as_typed, select
+from wfc.cli.selection import Selection, modules_folder, select
 from wfc.cli.staged import staged_option
 
 
@@ -26,7 +26,7 @@ def _writes(given: dict[str, Any]) -> str:
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder for modules; by default the project's generated folder.",
+    help="The folder for modules; by default the project's generated folder, without a project `generated` here.",
 )
 @click.option(
     "--check", "check_only", is_flag=True, help="Write nothing; exit with 1 if a module would change."
@@ -62,7 +62,7 @@ def command(
     modules whose source has gone are removed. A workflow with an error is reported, and its module left as it was.
     """
     selection = select(paths)
-    folder = output or as_typed(selection.config.generated_dir)
+    folder = output or modules_folder(selection.config)
     memory = None
     if check_only and not no_cache and _is_within_project(selection):
         question = ("compile --check", paths, str(folder), show_diff, form, quiet)

@@ -11,6 +11,7 @@ from wfc.cli.modules import apply_drift, find_drift, recorded_path
 from wfc.cli.output import counted, rendered
 from wfc.cli.progress import progress
 from wfc.diagnostics import Diagnostic, Severity
+from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift
 from wfc.pipeline import Compilation, compile_project
 from wfc.rules import BY_CODE
@@ -78,6 +79,11 @@ def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry:
     parts += [f"{same} unchanged"] if same else []
     broken = {found.path for found in compilation.findings if found.severity is Severity.ERROR}
     parts += [f"{counted(len(broken), 'workflow')} with errors"] if broken else []
-    edited = [item.path for item in drift if item.condition is Condition.EDITED and not dry]
+    edited = [item.path for item in drift if _was_edited(item) and not dry]
     note = f"\nnote: {', '.join(edited)} had been edited by hand; the edit is gone" if edited else ""
     return f"{folder}: {', '.join(parts) or 'nothing to do'}{note}"
+
+
+def _was_edited(item: Drift) -> bool:
+    header = read_header(item.before) if item.before and item.condition is not Condition.FOREIGN else None
+    return header is not None and header.edited

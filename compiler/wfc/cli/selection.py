@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.config import Config, load_config
+from wfc.config import Config, find_root, load_config
 
 if TYPE_CHECKING:
     from wfc_runtime.store.waiting import Waiting
@@ -63,6 +63,11 @@ def _named(paths: tuple[str, ...]) -> Selection:
         for file in found:
             files.setdefault(file.resolve(), file)
     return Selection(config, list(files.values()), folders)
+
+
+def modules_folder(config: Config) -> Path:
+    """Where modules go: into the project, or without one into the folder where the command is given."""
+    return as_typed(config.generated_dir) if find_root(config.root) else Path(config.generated)
 
 
 def as_typed(path: Path) -> Path:

@@ -21,7 +21,7 @@ _underway: list[Unit] = []
 @lru_cache(maxsize=128)
 def types_of(unit: Unit) -> FileTypes | None:
     """What is known of a file, for its checks. One that is far too large has other worries."""
-    if unit.workflow is None or len(unit.steps) > unit.limits.steps:
+    if unit.workflow is None or unit.is_hopeless:
         return None
     _underway.append(unit)
     try:
