@@ -99,14 +99,14 @@ class Moves:
         return self._of[id(edge)]
 
     def _assertions(self, texts: list[Place]) -> tuple[frozenset[str], frozenset[str]]:
-        """Fields read without a guard: where the flow goes on, they were there. And those read into."""
+        """Fields surely read without a guard: where the flow goes on, they were there. And those read into."""
         there: set[str] = set()
         deep: set[str] = set()
         for place in texts:
             for field, reads in state_use(place.text.template).fields.items():
                 if field not in self._definitions.masks:
                     continue
-                plain = [read for read in reads if not read.guarded]
+                plain = [read for read in reads if not read.guarded and not read.perhaps]
                 if plain:
                     there.add(field)
                 if any(len(read.path) > 1 for read in plain):

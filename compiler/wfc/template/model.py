@@ -32,6 +32,8 @@ class Read:
     """Does the template cope with its absence: by `default`, or by a test such as `is defined`?"""
     known: int = 0
     """How many of the leading parts a test around it has shown to be there and not null."""
+    perhaps: bool = False
+    """Is it read only where a condition around it comes out one way, or a loop has items?"""
 
     @property
     def names(self) -> tuple[str | int, ...]:

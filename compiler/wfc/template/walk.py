@@ -26,6 +26,7 @@ class Walk:
         self._syntax = syntax
         self._bound: set[str] = set()
         self._facts: Facts = NO_FACTS
+        self._perhaps = False
         self.reads: list[Read] = []
         self.filters: list[Use] = []
         self.tests: list[Use] = []
@@ -54,23 +55,26 @@ class Walk:
                 self._bind(node.target)
 
     def _if(self, node: nodes.If) -> None:
-        before = self._facts
+        facts, perhaps = self._facts, self._perhaps
         for branch in (node, *node.elif_):
             self._expression(branch.test)
+            self._perhaps = True
             otherwise = self._with(facts_of(self._syntax, branch.test, False))
             self._facts = self._with(facts_of(self._syntax, branch.test, True))
             self._statements(branch.body)
             self._facts = otherwise
         self._statements(node.else_)
-        self._facts = before
+        self._facts, self._perhaps = facts, perhaps
 
     def _for(self, node: nodes.For) -> None:
         self._expression(node.iter)
         targets = _names(node.target)
+        perhaps, self._perhaps = self._perhaps, True
         if node.test is not None:
             self._inner([nodes.Output([node.test])], targets)
         self._inner(node.body, targets | {"loop"})
         self._inner(node.else_, set())
+        self._perhaps = perhaps
 
     def _inner(self, body: Iterable[nodes.Node], names: set[str]) -> None:
         """Statements in a scope of their own."""
@@ -113,10 +117,10 @@ class Walk:
                 self._expression(child)
 
     def _under(self, facts: Facts, node: nodes.Node, guarded: bool = False) -> None:
-        before = self._facts
-        self._facts = self._with(facts)
+        before, perhaps = self._facts, self._perhaps
+        self._facts, self._perhaps = self._with(facts), True
         self._expression(node, guarded)
-        self._facts = before
+        self._facts, self._perhaps = before, perhaps
 
     def _with(self, facts: Facts) -> Facts:
         return self._facts | facts if len(self._facts) < _MAX_FACTS else self._facts
@@ -133,7 +137,8 @@ class Walk:
             facts = self._facts
             safe = guarded or (bool(facts) and is_guarded(facts, base.name, access.parts))
             known = known_parts(facts, base.name, access.parts) if facts else 0
-            self.reads.append(Read(base.name, tuple(access.parts), start, access.end, safe, known))
+            path = tuple(access.parts)
+            self.reads.append(Read(base.name, path, start, access.end, safe, known, self._perhaps))
 
     def _call(self, node: nodes.Call) -> None:
         target = node.node
