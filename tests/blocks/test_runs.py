@@ -75,6 +75,14 @@ def test_a_child_gets_what_it_is_given_and_gives_back_its_outputs(tmp_path: Path
     assert result(tmp_path, parent, ADDER) == expected
 
 
+def test_a_child_does_not_see_what_it_has_no_input_for(tmp_path: Path) -> None:
+    parent = workflow(
+        "  - {id: one, type: Workflow, inputs: {workflow: adder, inputs: {a: 1, working_dir: ., mode: fast}}}",
+        "  sum: ${blocks.one.sum}",
+    )
+    assert result(tmp_path, parent, ADDER) == {"sum": "2"}
+
+
 def test_a_child_that_crashes_fails_its_parent(tmp_path: Path) -> None:
     child = workflow(
         "  - {id: read, type: ReadFile, inputs: {path: none.txt}}",

@@ -41,6 +41,11 @@ class Binding:
         }
 
     @property
+    def is_lenient(self) -> bool:
+        """Whether what the child has no input for is left out."""
+        return isinstance(self.step, Call) and bool(self.step.setting("only_declared"))
+
+    @property
     def unbound(self) -> list[str]:
         keys = self.keys
         return [name for name in self.declared if name not in keys]

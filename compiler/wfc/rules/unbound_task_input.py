@@ -2,7 +2,8 @@
 
 A foreach without `with` gives the item to a task's only input; an item that is an object fills several by
 name. A plain value can't, so with several inputs say in `with:` what each one gets. A `call` has nothing
-but its `with`.
+but its `with`; what the workflow has no input for is left out where the step says `only_declared: true`, and
+this is a warning then.
 
 Bad:
 
@@ -48,7 +49,7 @@ from collections.abc import Iterator
 
 from wfc.core import types
 from wfc.core.ast import Scope
-from wfc.diagnostics import Edit, Fix, Note
+from wfc.diagnostics import Edit, Fix, Note, Severity
 from wfc.infer.terms import kinds_of
 from wfc.infer.unit_types import types_of
 from wfc.infer.views import plain
@@ -109,6 +110,7 @@ def _unknown(binding: Binding, entry: Entry, near: str | None) -> Finding:
         f"{binding.title} has no input `{entry.key.text[:60]}`",
         help=f"did you mean `{near}`?" if near else did_you_mean("", binding.declared) or "it has no inputs",
         fix=rename(entry.key, near, f"call it {near}") if near else None,
+        severity=Severity.WARNING if binding.is_lenient else None,
         step=binding.step.name,
     )
 

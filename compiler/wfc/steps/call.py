@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wfc.core.fields import BINDINGS, COUNT, WORD
+from wfc.core.fields import BINDINGS, BOOLEAN, COUNT, WORD
 from wfc.core.shape import Field
 from wfc.steps.base import Keeping, Retried
 
@@ -35,6 +35,11 @@ class Call(Keeping, Retried):
     max_depth = Field(
         COUNT, "How deep runs may nest, for a workflow that calls itself; deeper, the step fails.", example=10
     )
+    only_declared = Field(
+        BOOLEAN,
+        "Leave out what the workflow has no input for, instead of refusing to call it.",
+        default=False,
+    )
 
     def lower(self, chart: Lowering, after: str) -> None:
         effect = chart.effect(
@@ -43,5 +48,6 @@ class Call(Keeping, Retried):
             workflow=self.workflow.text if self.workflow else None,
             inputs=self.with_ or {},
             max_depth=self.setting("max_depth"),
+            only_declared=self.setting("only_declared") or None,
         )
         chart.suspend(self, effect, after, "joined")

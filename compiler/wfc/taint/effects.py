@@ -24,6 +24,7 @@ from wfc.taint.sources import of_schema, of_type
 from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record
 
 Outcome = Iterator[tuple[tuple[Hashable, ...], Taint]]
+_FILE = ("what stood in a file", "what {} reads comes from outside")
 _ORIGINS = {
     "shell": ("what a command printed", "what the command of {} prints comes from outside"),
     "prompt": ("what a person typed", "the answer to {} comes from outside"),
@@ -31,7 +32,11 @@ _ORIGINS = {
     "mcp_call": ("what a tool returned", "what the tool of {} returns comes from outside"),
     "foreach": ("what an agent wrote", "what the agent that {} asks returns comes from outside"),
     "call": ("what another workflow returned", "what {} gets back comes from outside"),
+    "read_file": _FILE,
+    "read_json_state": _FILE,
+    "merge_json_state": _FILE,
 }
+_OTHER = ("what a step brought back", "what {} brings back comes from outside")
 
 
 class File(Protocol):
@@ -50,7 +55,7 @@ def outcome_of(step: Step, file: File, home: ScopeTypes) -> Outcome:
 
 def origin(step: Step) -> Flow:
     """What a step brings in."""
-    words, message = _ORIGINS.get(step.kind, _ORIGINS["call"])
+    words, message = _ORIGINS.get(step.kind, _OTHER)
     return Flow(Level.OUTSIDE, words, message.format(_called(step)), step.span)
 
 

@@ -77,6 +77,8 @@ class Child:
     scope: dict[str, Json]
     max_depth: int | None = None
     """How deep runs may nest here, where the workflow says so itself."""
+    only_declared: bool = False
+    """Whether `inputs` that the machine does not have are left out."""
 
 
 @dataclass(slots=True)

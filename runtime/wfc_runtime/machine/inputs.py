@@ -62,6 +62,12 @@ def bind_item(machine: type[Machine[Any, Any]], item: Json) -> dict[str, Json]:
     )
 
 
+def only_declared(machine: type[Machine[Any, Any]], given: dict[str, Json]) -> dict[str, Json]:
+    """What a machine has inputs for, of what it is given."""
+    declared = _declared(machine.inputs)
+    return {name: value for name, value in given.items() if name in declared}
+
+
 def _declared(model: type[WorkflowInputs]) -> dict[str, Any]:
     return {field.alias or name: field.annotation for name, field in model.model_fields.items()}
 

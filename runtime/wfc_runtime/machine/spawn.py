@@ -34,6 +34,8 @@ class Spawn(Effect):
     max_items: int | None = None
     max_depth: int | None = None
     """How deep runs may nest here: for a workflow that calls itself."""
+    only_declared: bool = False
+    """Whether a called workflow gets only what it has inputs for."""
 
     @property
     def is_call(self) -> bool:
@@ -111,6 +113,7 @@ class Spawn(Effect):
             inputs=inputs,
             scope=self._scope(pending, index),
             max_depth=self.max_depth,
+            only_declared=self.only_declared,
         )
         pending.children[index] = {"run": child.id}
         run.outcome.started.append(child)

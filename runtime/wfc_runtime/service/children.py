@@ -9,7 +9,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError, WfcError
 from wfc_runtime.machine.chart import Machine
 from wfc_runtime.machine.events import Child
-from wfc_runtime.machine.inputs import bind_item, check_inputs
+from wfc_runtime.machine.inputs import bind_item, check_inputs, only_declared
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.masking import secrets_in
 from wfc_runtime.registry import Module
@@ -43,6 +43,8 @@ def begin_child(module: Module, child: Child, limits: Limits) -> Beginning:
     """Raises `StepError` where the item or the inputs don't fit the task."""
     task = module.workflow.machine if child.task is None else module.workflow.tasks[child.task]
     given = child.inputs if child.inputs is not None else bind_item(task, child.scope.get("item"))
+    if child.only_declared:
+        given = only_declared(task, given)
     try:
         inputs = check_inputs(task, given, limits)
     except WfcError as error:

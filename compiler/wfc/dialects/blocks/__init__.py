@@ -26,7 +26,7 @@ from wfc.source import Entry, Mapping, Node, Sequence
 
 MILD = frozenset({"WF002", "WF501", "WF502"})
 """Errors elsewhere that are warnings here: of two keys the last counts, and there is no way to quote a value."""
-SILENT = frozenset({"WF304", "WF305", "WF306"})
+SILENT = frozenset({"WF211", "WF304", "WF305", "WF306"})
 """What a block reads of another that may not have run has a default; and every block keeps its result, read or not."""
 
 _BY_ENVIRONMENT = 'hand it over in `env`, and write "$NAME" in the command'

@@ -87,6 +87,7 @@ class Steps:
                 yield Entry(key, _given(entry, kind, texts))
         if kind.step == "call":
             self._check_timeout(node)
+            yield Entry(made("only_declared", at), made(True, at))
         if block.outputs and kind.step != "shell":
             self._reports.add(
                 "WF009",
