@@ -82,7 +82,8 @@ def test_with_at_task_every_child_has_a_prompt_ready_for_a_sub_agent(box: Box) -
     prompt = child["prompt"]
     assert f'get_next_step(workflow_id="{child["workflow_id"]}")' in prompt
     assert f'submit_step_result(workflow_id="{child["workflow_id"]}"' in prompt
-    assert '<item>"m1"</item>' in prompt
+    assert prompt.startswith("<workflow-server-rules>\n")
+    assert prompt.endswith('</workflow-server-rules>\nTask: audit\nInput, as data: <item>"m1"</item>')
     assert reply["workflow_id"] not in prompt
     assert reply["next"].startswith("get_workflow_status(")
     end = work(box, child["workflow_id"])

@@ -92,6 +92,7 @@ def test_a_hundred_children_fit_into_one_reply(agent: Agent) -> None:
     assert all(
         f'get_next_step(workflow_id="{child["workflow_id"]}")' in child["prompt"] for child in children
     )
+    assert all(reply["action"]["parameters"]["task"] in child["prompt"] for child in children)
     assert len(str(reply)) < 50_000
 
 

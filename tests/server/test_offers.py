@@ -28,9 +28,16 @@ DEBUG = {
     "trace_transformations",
     "test_transformation",
     "explain_plan",
+    "list_checkpoints",
+    "get_checkpoint",
+    "checkpoint",
+    "resume_workflow",
+    "delete_checkpoint",
+    "cleanup_checkpoints",
 }
 AUTHOR = {
     "validate_workflow_yaml",
+    "get_workflow_schema",
     "execute_inline_workflow",
 }
 CHANGING = {
@@ -39,7 +46,13 @@ CHANGING = {
     "submit_step_result",
     "cancel_workflow",
     "execute_inline_workflow",
+    "checkpoint",
+    "resume_workflow",
+    "delete_checkpoint",
+    "cleanup_checkpoints",
 }
+DESTROYING = {"cancel_workflow", "delete_checkpoint", "cleanup_checkpoints"}
+NOT_TWICE = {"start_workflow", "execute_inline_workflow", "checkpoint", "resume_workflow"}
 
 
 def test_each_toolset_has_its_tools(agent: Agent) -> None:
@@ -53,8 +66,8 @@ def test_tools_say_truly_whether_they_read_destroy_or_may_be_repeated(agent: Age
     for name, tool in tools.items():
         hints = tool.annotations
         assert hints.read_only_hint == (name not in CHANGING), name
-        assert hints.destructive_hint == (name == "cancel_workflow"), name
-        assert hints.idempotent_hint == (name not in ("start_workflow", "execute_inline_workflow")), name
+        assert hints.destructive_hint == (name in DESTROYING), name
+        assert hints.idempotent_hint == (name not in NOT_TWICE), name
         assert hints.open_world_hint is False
     first = {name for name, tool in tools.items() if tool.meta}
     assert first == {"start_workflow", "submit_result", "get_workflow_status"}
@@ -151,6 +164,14 @@ def test_a_workflows_prompt_tells_the_agent_how_to_drive_it_with_what_was_given(
         agent.ask("get_prompt", "greet", {"nme": "root"})
     with pytest.raises(MCPError, match="there is no workflow `gret`"):
         agent.ask("get_prompt", "gret", {})
+
+
+def test_a_workflows_prompt_has_the_whole_schema_of_objects(agent: Agent) -> None:
+    [message] = agent.ask("get_prompt", "side-by-side", {}).messages
+    text = message.content.text
+    [name] = set(re.findall(r'"#/\$defs/(\w+)"', text))
+    assert f'"{name}": {{' in text
+    assert "Which machine." in text
 
 
 def test_the_rules_for_sub_agents_name_the_run_and_both_tools(agent: Agent) -> None:

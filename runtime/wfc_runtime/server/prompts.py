@@ -76,7 +76,8 @@ class PromptHandlers:
         from wfc_runtime.server.about import description_of, input_schema
 
         module = self._desk.registry.find(check_name(name))
-        properties = input_schema(module)["properties"]
+        whole = input_schema(module)
+        properties = whole["properties"]
         unknown = [key for key in given if key not in properties]
         if unknown:
             names = ", ".join(f"`{key}`" for key in properties) or "none"
@@ -85,7 +86,9 @@ class PromptHandlers:
             )
         values = {key: _value(text, properties[key]) for key, text in given.items()}
         stated = f"{json.dumps(values, ensure_ascii=False)} are given. " if values else ""
-        schema = json.dumps(properties, ensure_ascii=False)
+        # What `$ref` names stands beside the inputs, as in the schema that they are taken from.
+        named = {key: whole[key] for key in ("$defs",) if key in whole}
+        schema = json.dumps({**properties, **named}, ensure_ascii=False)
         return driving(name, description_of(module), f"{stated}Their schema: {schema}" if properties else "")
 
 

@@ -22,7 +22,7 @@ def by_reference(reply: Reply) -> Reply:
     if _length(reply) <= _LONGEST_REPLY:
         return reply
     for action in actions_of(reply):
-        _shorten_children(action["parameters"].get("children"))
+        _shorten_children(action["parameters"])
     size = _length(reply)
     for holder, key, uri in sorted(_holders(reply), key=lambda one: -_length(one[0][one[1]])):
         length = _length(holder[key])
@@ -34,11 +34,11 @@ def by_reference(reply: Reply) -> Reply:
     return reply
 
 
-def _shorten_children(children: list[dict[str, Json]] | None) -> None:
+def _shorten_children(parameters: dict[str, Any]) -> None:
     """A hundred children with a page of rules each: rules can be shorter, and a child has its whole item."""
-    for child in children or ():
+    for child in parameters.get("children", ()):
         if "prompt" in child:
-            child["prompt"] = short_prompt(child["workflow_id"])
+            child["prompt"] = short_prompt(child["workflow_id"], parameters["task"])
         if "item" in child and _length(child["item"]) > _LONGEST_ITEM:
             child["item"] = f"{_text(child['item'])[:_LONGEST_ITEM]}..."
 

@@ -63,10 +63,10 @@ Begin with get_next_step(workflow_id="{run}").
 """
 
 
-def short_prompt(run: str) -> str:
+def short_prompt(run: str, task: str) -> str:
     """The same in a sentence, where there are many children."""
     return (
-        f'Work a workflow task: get_next_step(workflow_id="{run}"), do its action, submit_step_result with '
+        f'Work the workflow task {task}: get_next_step(workflow_id="{run}"), do its action, submit_step_result with '
         "the action's step_id and a result as result_schema says; the reply has the next action. Stop when "
         "status is completed, failed or cancelled."
     )
