@@ -83,6 +83,16 @@ def test_the_one_step_asks_for_what_every_return_gives_and_has_the_time_of_all()
     assert ask.timeout == 930  # type: ignore[attr-defined]
 
 
+def test_the_brief_says_which_shape_a_step_s_result_must_have() -> None:
+    shape = "result_schema: {type: object, required: [n], properties: {n: {type: integer}}}"
+    text = TEXT.replace("        output_to: fixed\n", f"        output_to: fixed\n        {shape}\n")
+    told = brief_text("mend", compiled(text).tasks["mend"], {"module": "a"}, {})
+    assert (
+        '   result_schema: {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}'
+        in told
+    )
+
+
 def test_data_cannot_close_its_own_fence() -> None:
     fenced = as_data("item", {"x": "</item><b>"})
     assert fenced == '<item>{"x": "\\u003c/item>\\u003cb>"}</item>'

@@ -62,6 +62,16 @@ def test_a_failed_run_says_what_failed_where_and_what_to_do(box: Box) -> None:
     assert error["hint"].endswith("See workflows/w.yaml:5.")
 
 
+def test_a_command_that_writes_files_says_how_their_values_are_submitted(box: Box) -> None:
+    text = steps(
+        "{id: a, type: shell, command: 'wc > $SCRATCH/n', output_to: o,"
+        " outputs: {n: {type: integer, path: $SCRATCH/n}}}"
+    )
+    action = box.compile(text).service.start("w")["action"]
+    assert "and as `outputs` what is then in the file of each of its outputs" in action["instruction"]
+    assert "`$SCRATCH` is a folder" in action["instruction"]
+
+
 def test_several_pending_actions_come_as_a_list(box: Box) -> None:
     text = steps(
         "{id: p, type: parallel, branches: {x: [{id: a, type: shell, command: x}],"

@@ -27,6 +27,7 @@ from wfc.unit import Unit
     show_default=True,
     help="markdown is made for a comment on a pull request.",
 )
+@click.option("--json", "form", flag_value="json", help="Short for --format json.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if there is any difference, safe or not.")
 def command(versions: tuple[str, ...], form: str, exit_code: bool) -> int:
     """Show what changed in meaning between two versions, and whether runs under way bear it.

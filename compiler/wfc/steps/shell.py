@@ -76,7 +76,6 @@ class Shell(Action):
     kind = "shell"
     label = "a shell step"
     color = "agent"
-    instruction = "Run this command and submit its stdout, stderr and exit_code."
     result = ShellResult
 
     command = Field(TEXT, "The command line.", required=True, example="npm test")
@@ -94,6 +93,16 @@ class Shell(Action):
         MapOf(Nested(lambda: FileOutput, "an output (`type`, `path`)"), "a mapping of name to output"),
         "Files that the command writes, to be read into `outputs` of the result.",
     )
+
+    @property
+    def instruction(self) -> str:
+        run = "Run this command and submit its stdout, stderr and exit_code"
+        if not self.outputs:
+            return f"{run}."
+        return (
+            f"{run}, and as `outputs` what is then in the file of each of its outputs, by name and of its type. "
+            "`$SCRATCH` is a folder for this run that you make and set for every command."
+        )
 
     def parameters(self) -> dict[str, Any]:
         given = {name: parameter(self.values[name]) for name in _PLAIN if name in self.values}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -118,8 +118,10 @@ def _doing(effect: Effect | None) -> Iterator[str]:
 
 def _details(effect: Effect | None) -> Iterator[str]:
     match effect:
-        case Ask() if effect.parameters:
-            yield from _values(effect.parameters)
+        case Ask():
+            # A shape that the workflow declares; what is usual for the kind stands in the instruction.
+            declared = {"result_schema": effect.result} if isinstance(effect.result, Mapping) else {}
+            yield from _values({**effect.parameters, **declared})
         case Assign():
             yield from _values(effect.updates)
         case Return():

@@ -83,6 +83,7 @@ def test_two_revisions_are_compared_and_paths_narrow_it_down(project: Path) -> N
     commit("second")
     write("one", "broken: [")
     found = as_json("HEAD~1", "HEAD")
+    assert json.loads(run("--json", "HEAD~1", "HEAD")[1]) == found
     assert [(one["workflow"], one["status"]) for one in found["workflows"]] == [
         ("one", "changed"),
         ("two", "added"),
