@@ -44,17 +44,29 @@ def remove_items(
     """Take items, by their index, out of a list that may become empty."""
     items = sequence.items
     gone = frozenset(unwanted)
-    kept = [item.span for number, item in enumerate(items) if number not in gone]
     if sequence.span.text.startswith("["):
-        inside = all(sequence.span.start < item.span.start < sequence.span.end for item in items)
-        if "#" in sequence.span.text or not inside:
-            return None
-        return Fix(description, (Edit(sequence.span, f"[{', '.join(span.text for span in kept)}]"),), safe)
-    if not kept:
+        text = _without_items(sequence, gone)
+        return Fix(description, (Edit(sequence.span, text),), safe) if text is not None else None
+    if len(gone) == len(items):
         return None
     lines = [_item_lines(items[number].span) for number in unwanted]
     edits = tuple(Edit(span, "") for span in lines if span is not None and not _holds_anchor(span))
     return Fix(description, edits, safe) if len(edits) == len(unwanted) else None
+
+
+def _without_items(sequence: Sequence, gone: frozenset[int]) -> str | None:
+    """A list in brackets without some items; the blanks and line breaks around the others stay."""
+    items, whole = [item.span for item in sequence.items], sequence.span
+    if len(gone) == len(items):
+        return "[]" if "#" not in whole.text else None
+    starts = [whole.start, *(span.end for span in items)]
+    ends = [*(span.start for span in items), whole.end]
+    gaps = [whole.source.text[start:end] for start, end in zip(starts, ends, strict=True)]
+    if starts != sorted(starts) or any(gap.strip("[], \t\r\n") for gap in gaps):
+        return None  # An alias stands here, a comment or an anchor.
+    kept = [number for number in range(len(items)) if number not in gone]
+    parts = [gaps[0], *(items[number].text + gaps[number + 1] for number in kept[:-1])]
+    return "".join([*parts, items[kept[-1]].text, gaps[-1]])
 
 
 def remove_run(first: Span, last: Span, description: str, *, safe: bool = False) -> Fix | None:
