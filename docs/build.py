@@ -14,7 +14,17 @@ from wfc.cli.main import cli
 from wfc.core.ast import Task, Workflow
 from wfc.core.inputs import InputDecl, Validation
 from wfc.core.shape import Shape
-from wfc.reference import FieldPage, StepPage, step_page
+from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.model import (
+    Block,
+    BlocksFile,
+    Dependency,
+    InputDeclaration,
+    OutputDeclaration,
+    WorkflowOutput,
+)
+from wfc.dialects.blocks.reference import STATE_DOCS, block_page
+from wfc.reference import FieldPage, StepPage, fields_of, step_page
 from wfc.rules import RULES
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Recovery, Retry
@@ -40,6 +50,7 @@ def pages() -> dict[str, str]:
     """Each page by its file name."""
     made = {
         "language.md": _language(),
+        "blocks.md": _blocks(),
         "checks.md": _checks(),
         "command-line.md": _command_line(),
         "mcp-tools.md": _mcp_tools(),
@@ -97,11 +108,7 @@ def _doc(shape: type[Shape]) -> str:
 
 
 def _fields_of(shape: type[Shape]) -> Iterator[str]:
-    fields = [
-        FieldPage(name, field.type.words, field.required, field.default, field.doc)
-        for name, field in shape.FIELDS.items()
-    ]
-    return _table(sorted(fields, key=lambda field: not field.required))
+    return _table(fields_of(shape))
 
 
 def _table(fields: list[FieldPage]) -> Iterator[str]:
@@ -114,6 +121,38 @@ def _table(fields: list[FieldPage]) -> Iterator[str]:
 
 def _cell(text: str) -> str:
     return text.replace("|", "\\|")
+
+
+# -- graphs of blocks ----------------------------------------------------------
+
+
+def _blocks() -> Iterator[str]:
+    yield from (
+        "# Graphs of blocks",
+        "",
+        _MADE,
+        "",
+        (HERE / "parts" / "blocks.md").read_text(encoding="utf-8"),
+    )
+    yield from ("## The file", "")
+    yield from _fields_of(BlocksFile)
+    shapes = (
+        ("Inputs", InputDeclaration),
+        ("Blocks", Block),
+        ("Dependencies", Dependency),
+        ("Files that a block writes", OutputDeclaration),
+        ("Outputs", WorkflowOutput),
+    )
+    for title, shape in shapes:
+        yield from ("", f"### {title}", "", _doc(shape), "")
+        yield from _fields_of(shape)
+    yield from ("", "## What every block says of itself", "")
+    yield from (f"- `${{blocks.<id>.{name}}}`, {doc}" for name, doc in STATE_DOCS.items())
+    yield from ("", "## Types of block")
+    for name in KINDS:
+        page = block_page(name)
+        yield from ("", f"### {name}", "", page.markdown, "")
+        yield from _table(page.fields)
 
 
 # -- the checks ----------------------------------------------------------------

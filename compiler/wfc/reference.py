@@ -9,6 +9,7 @@ from typing import Any
 
 from wfc.core import types
 from wfc.core.fields import OneOf
+from wfc.core.shape import Shape
 from wfc.core.types import Record, Type
 from wfc.core.values import Word
 from wfc.rules import BY_CODE, RULES
@@ -95,13 +96,16 @@ def topics() -> Iterator[str]:
 
 
 def step_page(kind: type[Step]) -> StepPage:
+    return StepPage(kind.kind, inspect.cleandoc(kind.__doc__ or ""), fields_of(kind), _results(kind))
+
+
+def fields_of(shape: type[Shape]) -> list[FieldPage]:
     fields = [
         FieldPage(name, field.type.words, field.required, field.default, field.doc)
-        for name, field in kind.FIELDS.items()
+        for name, field in shape.FIELDS.items()
     ]
     # Stable: what must be there comes first, else it is the order in which the fields are declared.
-    fields.sort(key=lambda field: not field.required)
-    return StepPage(kind.kind, inspect.cleandoc(kind.__doc__ or ""), fields, _results(kind))
+    return sorted(fields, key=lambda field: not field.required)
 
 
 def _results(kind: type[Step]) -> list[ResultPage]:

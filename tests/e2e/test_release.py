@@ -74,6 +74,18 @@ def test_the_wheel_checks_compiles_and_draws(installed: Path, project: Path) -> 
     assert "<svg" in run(installed / "wfc", "graph", "deploy-service", "--format", "svg", cwd=project)
 
 
+def test_the_wheel_runs_a_workflow_to_its_end(installed: Path, project: Path) -> None:
+    run(installed / "wfc", "compile", cwd=project)
+    script, _, _ = (project / "workflows/deploy-service.test.yaml").read_text("utf-8").partition("\ntests:")
+    (project / "answers.yaml").write_text(script, encoding="utf-8")
+    shown = run(
+        installed / "wfc", "run", "deploy-service", "--answers", "answers.yaml", "--json", cwd=project
+    )
+    assert json.loads(shown)["result"]["status"] == "deployed"
+    listed = json.loads(run(installed / "wfc", "runs", "list", "--status", "all", "--json", cwd=project))
+    assert [one["status"] for one in listed["runs"]] == ["completed"]
+
+
 def test_the_wheel_serves(installed: Path, project: Path) -> None:
     run(installed / "wfc", "compile", cwd=project)
     server = StdioServerParameters(command=str(installed / "wfc"), args=["serve"], cwd=project, env=ENV)

@@ -8,8 +8,11 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.support import ROOT, unit_of
+from tests.support import ROOT, check, unit_of
 from wfc.core.values import plain
+from wfc.diagnostics import Severity
+from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.reference import block_page
 from wfc.dialects.blocks.schema import blocks_schema
 from wfc.schema import steps_schema
 from wfc.steps import STEP_TYPES
@@ -70,3 +73,23 @@ def test_every_step_type_and_field_is_described() -> None:
         step = SCHEMA["definitions"][f"step_{kind}"]
         assert len(step["description"]) > 40
         assert all(field.get("description") for field in step["properties"].values()), kind
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_every_type_of_block_is_described_with_an_example_that_is_right(name: str) -> None:
+    page = block_page(name)
+    inputs = blocks_schema()["definitions"][f"inputs_{name}"]
+    assert inputs["description"] == page.doc
+    assert all(field.get("description") for field in inputs["properties"].values())
+    text = f"name: example\nblocks:\n{page.example}"
+    called = "name: run-tests\nblocks:\n  - {id: a, type: EchoBlock, inputs: {message: b}}\n"
+    assert [found.message for found in check(text, called) if found.severity is not Severity.INFO] == []
+    assert BLOCKS.is_valid(plain(unit_of(text).document.root))
+
+
+def test_text_compared_with_a_number_is_explained_in_the_words_of_blocks() -> None:
+    block = "- {id: b, type: EchoBlock, inputs: {message: x}, depends_on: [a], condition: '${blocks.a.stdout} < 3'}"
+    text = f"name: example\nblocks:\n- {{id: a, type: Shell, inputs: {{command: ls}}}}\n{block}\n"
+    [found] = [one for one in check(text) if one.code == "WF207"]
+    assert "state." not in found.message + found.help
+    assert "|" not in found.help

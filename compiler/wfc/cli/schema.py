@@ -26,7 +26,7 @@ def command(dialect: str, output: Path | None) -> int:
 
     \b
       wfc schema -o .vscode/wfc.schema.json
-      "yaml.schemas": {".vscode/wfc.schema.json": "workflows/*.yaml"}
+      "yaml.schemas": {".vscode/wfc.schema.json": ["workflows/*.yaml", "!workflows/*.test.yaml"]}
 
     or as the first line of a workflow: `# yaml-language-server: $schema=<path of the file>`.
     """

@@ -26,6 +26,8 @@ class Mode(Enum):
 
 
 class ShellInputs(Shape):
+    """Runs a command. One that fails is data: `exit_code`, and `failed` of the block."""
+
     label = "a Shell block"
 
     command = Field(WORD, "The command line.", required=True, example="pytest tests/")
@@ -42,6 +44,8 @@ ShellInputs.FIELDS["continue-on-error"] = ShellInputs.FIELDS["continue_on_error"
 
 
 class WorkflowCallInputs(Shape):
+    """Runs another workflow and has its outputs."""
+
     label = "a Workflow block"
 
     workflow = Field(WORD, "The workflow to run.", required=True, example="run-tests")
@@ -50,10 +54,12 @@ class WorkflowCallInputs(Shape):
 
 
 class CreateFileInputs(Shape):
+    """Writes a file."""
+
     label = "a CreateFile block"
 
     path = Field(WORD, "The file.", required=True, example="README.md")
-    content = Field(WORD, "What to write.", required=True)
+    content = Field(WORD, "What to write.", required=True, example="# Title")
     encoding = Field(WORD, "How the text is encoded.", default="utf-8")
     mode = Field(ANYTHING, "Who may read, write and run it, in octal.")
     permissions = Field(ANYTHING, "The same as `mode`.")
@@ -62,6 +68,8 @@ class CreateFileInputs(Shape):
 
 
 class ReadFileInputs(Shape):
+    """Reads a file."""
+
     label = "a ReadFile block"
 
     path = Field(WORD, "The file.", required=True, example="README.md")
@@ -72,9 +80,11 @@ class ReadFileInputs(Shape):
 
 
 class RenderTemplateInputs(Shape):
+    """Fills a Jinja template, and writes it to a file where `output_path` names one."""
+
     label = "a RenderTemplate block"
 
-    template = Field(WORD, "A Jinja template.", required=True)
+    template = Field(WORD, "A Jinja template.", required=True, example="Hello")
     variables = Field(BINDINGS, "What the template may use, by name.")
     strict = Field(FLAG, "Whether a name that is not among the variables is an error.", default=True)
     output_path = Field(WORD, "The file to write it to.")
@@ -84,12 +94,16 @@ class RenderTemplateInputs(Shape):
 
 
 class PromptInputs(Shape):
+    """Asks for an answer, which is text."""
+
     label = "a Prompt block"
 
     prompt = Field(WORD, "What to ask.", required=True, example="Deploy now? Answer yes or no.")
 
 
 class ReadJsonStateInputs(Shape):
+    """Reads an object from a JSON file."""
+
     label = "a ReadJSONState block"
 
     path = Field(WORD, "The file.", required=True, example="state.json")
@@ -97,23 +111,29 @@ class ReadJsonStateInputs(Shape):
 
 
 class WriteJsonStateInputs(Shape):
+    """Writes an object to a JSON file."""
+
     label = "a WriteJSONState block"
 
     path = Field(WORD, "The file.", required=True, example="state.json")
-    data = Field(BINDINGS, "The object to write.", required=True)
+    data = Field(BINDINGS, "The object to write.", required=True, example={"runs": 1})
     create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
 
 
 class MergeJsonStateInputs(Shape):
+    """Changes some keys of the object in a JSON file, and keeps the others."""
+
     label = "a MergeJSONState block"
 
     path = Field(WORD, "The file.", required=True, example="state.json")
-    updates = Field(BINDINGS, "Keys and their new values.", required=True)
+    updates = Field(BINDINGS, "Keys and their new values.", required=True, example={"runs": 2})
     create_if_missing = Field(FLAG, "Whether the file is made where there is none.", default=True)
     create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
 
 
 class EchoInputs(Shape):
+    """Gives its message back."""
+
     label = "an EchoBlock"
 
     message = Field(WORD, "The message.", required=True, example="Hello")
@@ -121,6 +141,8 @@ class EchoInputs(Shape):
 
 
 class CreateWorktreeInputs(Shape):
+    """Makes a git work tree with a branch checked out."""
+
     label = "a CreateWorktree block"
 
     branch = Field(WORD, "The branch that it has checked out.", required=True, example="feature/login")
