@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from wfc.block_reference import STATE_DOCS, block_page
 from wfc.cli.main import cli
 from wfc.core.ast import Task, Workflow
 from wfc.core.inputs import InputDecl, Validation
@@ -23,7 +24,6 @@ from wfc.dialects.blocks.model import (
     OutputDeclaration,
     WorkflowOutput,
 )
-from wfc.dialects.blocks.reference import STATE_DOCS, block_page
 from wfc.reference import FieldPage, StepPage, fields_of, step_page
 from wfc.rules import RULES
 from wfc.steps import STEP_TYPES

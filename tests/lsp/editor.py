@@ -83,6 +83,18 @@ class Editor:
         )
         self._loop.call_soon_threadsafe(self._client.text_document_did_change, changed)
 
+    def change_on_disk(self, name: str) -> list[lsp.Diagnostic]:
+        """Say that a file has changed, and wait for what is then found in the first open text."""
+        first = next(iter(self._versions))
+        self._published.pop(first, None)
+        event = lsp.FileEvent(self.uri(name), lsp.FileChangeType.Changed)
+        changed = lsp.DidChangeWatchedFilesParams([event])
+        self._loop.call_soon_threadsafe(self._client.workspace_did_change_watched_files, changed)
+        with self._news:
+            if not self._news.wait_for(lambda: first in self._published, 30):
+                raise TimeoutError("no diagnostics after a change on disk")
+            return self._published[first]
+
     # -- questions -------------------------------------------------------------
 
     def hover(self, name: str, at: lsp.Position) -> str:

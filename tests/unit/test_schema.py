@@ -9,10 +9,10 @@ import jsonschema
 import pytest
 
 from tests.support import ROOT, check, unit_of
+from wfc.block_reference import block_page
 from wfc.core.values import plain
 from wfc.diagnostics import Severity
 from wfc.dialects.blocks.kinds import KINDS
-from wfc.dialects.blocks.reference import block_page
 from wfc.dialects.blocks.schema import blocks_schema
 from wfc.schema import steps_schema
 from wfc.steps import STEP_TYPES

@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 from wfc.core.ast import Scope
 from wfc.core.fields import OneOf
 from wfc.core.type_text import shown
+from wfc.dialects.blocks.model import BlocksFile
 from wfc.lsp.analysis import Analysis
+from wfc.lsp.blocks import suggestions_in_blocks
 from wfc.lsp.members import properties, type_of_path
+from wfc.lsp.suggestion import Suggestion, column_of, siblings
 from wfc.reference import step_page
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step
@@ -26,24 +28,19 @@ _TEST = re.compile(r"\bis\s+(?:not\s+)?(\w*)$")
 _WORD = re.compile(r"(\w*)$")
 _VALUE = re.compile(r"^\s*(?:- )?([a-z_]+):\s+(['\"]?)([^'\"\[\]{},#]*)$")
 _LISTED = re.compile(r"^\s*needs_state:\s*\[(?:[^\]]*,)?\s*(\w*)$")
-_KEY = re.compile(r"^(\s*)(- )?([a-z_]*)$")
+_KEY = re.compile(r"^\s*(?:- )?[a-z_]*$")
 _ID = re.compile(r"^\s*(?:- )?id:\s*['\"]?([^'\"\s#]+)")
-_TYPE = re.compile(r"^\s*(?:- )?type:\s*['\"]?(\w+)")
-
-
-@dataclass(frozen=True)
-class Suggestion:
-    text: str
-    kind: str
-    """field, input, property, step, task, workflow, type, key, value, filter, test, function or name."""
-    detail: str = ""
-    doc: str = ""
 
 
 def suggestions_at(analysis: Analysis, text: str, offset: int) -> list[Suggestion]:
     """`analysis` is of the last version that could be read; `text` and `offset` are of this moment."""
     line = text[text.rfind("\n", 0, offset) + 1 : offset]
     above = text[:offset].split("\n")
+    if not analysis.is_workflow:
+        return []
+    surface = analysis.unit.workflow.surface if analysis.unit.workflow else None
+    if isinstance(surface, BlocksFile):
+        return list(suggestions_in_blocks(surface, above, analysis.unit.project.names))
     scope, step = _around(analysis, above)
     hole = _hole(text, offset)
     if hole is not None:
@@ -162,10 +159,8 @@ def _names(analysis: Analysis, kind: str, scope: Scope | None) -> list[str]:
 
 def _keys(analysis: Analysis, above: list[str]) -> Iterator[Suggestion]:
     """The fields of the mapping that the cursor is in: of a step by its `type`, else of the workflow."""
-    found = _KEY.match(above[-1])
-    assert found is not None
-    indent = len(found[1]) + len(found[2] or "")
-    there, kind = _siblings(above[:-1], indent)
+    indent = column_of(above[-1])
+    there, kind = siblings(above[:-1], indent)
     if indent == 0 and analysis.unit.workflow is not None:
         shape: type[Step] | None = None
         fields = type(analysis.unit.workflow).FIELDS
@@ -176,23 +171,3 @@ def _keys(analysis: Analysis, above: list[str]) -> Iterator[Suggestion]:
         if name not in there:
             need = "required" if field.required else ""
             yield Suggestion(name, "key", need, f"{field.doc} Takes {field.type.words}.")
-
-
-def _siblings(above: list[str], indent: int) -> tuple[set[str], str]:
-    """The keys above the cursor in the same mapping, and the `type` among them."""
-    keys: set[str] = set()
-    kind = ""
-    for line in reversed(above):
-        if not line.strip() or line.lstrip().startswith("#"):
-            continue
-        bare = line.replace("- ", "  ", 1) if line.lstrip().startswith("- ") else line
-        depth = len(bare) - len(bare.lstrip())
-        if depth < indent:
-            break
-        if depth == indent:
-            keys.add(bare.strip().partition(":")[0])
-            typed = _TYPE.match(line)
-            kind = kind or (typed[1] if typed else "")
-            if line.lstrip().startswith("- "):
-                break
-    return keys, kind

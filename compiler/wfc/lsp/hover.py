@@ -4,15 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.block_reference import STATE_DOCS, block_page
 from wfc.core.names_in_scope import Site
 from wfc.core.shape import Shape
 from wfc.core.type_text import shown
 from wfc.core.types import Type
+from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.model import Block
 from wfc.lsp.analysis import Analysis
+from wfc.lsp.block_references import referred_block
 from wfc.lsp.index import Symbol
 from wfc.lsp.members import properties, type_of_path
 from wfc.reference import find_step
 from wfc.source import Span
+from wfc.steps.base import Step
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
 
 Shown = tuple[str, tuple[int, int]]
@@ -22,7 +27,20 @@ def hover_at(analysis: Analysis, offset: int) -> Shown | None:
     """Markdown, and the characters that it is about."""
     site = analysis.site_at(offset)
     found = _in_template(analysis, site, offset) if site else None
-    return found or _symbol(analysis, offset) or _field(analysis, offset)
+    return found or _symbol(analysis, offset) or _block(analysis, offset) or _field(analysis, offset)
+
+
+def _block(analysis: Analysis, offset: int) -> Shown | None:
+    """A block that is referred to, or how it ended. The core leaves out what `depends_on` ensures anyway."""
+    found = referred_block(analysis, offset)
+    if found is None:
+        return None
+    block, part, place = found
+    if part:
+        return (f"`{part}`: {STATE_DOCS[part]}", place) if part in STATE_DOCS else None
+    kind = f", type `{block.type.text}`" if block.type else ""
+    about = f"\n\n{block.description.text}" if block.description else ""
+    return f"`blocks.{block.id.text if block.id else ''}`{kind}{about}", place
 
 
 def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
@@ -33,7 +51,7 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
             if span.start <= offset <= span.end and not part.called:
                 names = [read.root, *(one.name for one in read.path[:count])]
                 kind = type_of_path(analysis, site.scope, names)
-                title = ".".join(str(name) for name in names)
+                title = _spelt(analysis, ".".join(str(name) for name in names))
                 return "\n\n".join([_typed(title, kind), *_about(analysis, offset)]), (span.start, span.end)
     uses = ((FILTERS, template.filters), (TESTS, template.tests), (FUNCTIONS, template.functions))
     for table, used in uses:
@@ -49,6 +67,14 @@ def _typed(title: str, kind: Type | None) -> str:
     lines = [f"`{title}`: {shown(kind) if kind else 'not known'}"]
     lines += [f"- `{name}`: {shown(one)}" for name, one in properties(kind).items()]
     return "\n".join(lines)
+
+
+def _spelt(analysis: Analysis, title: str) -> str:
+    """A path as the file's own language writes it."""
+    workflow = analysis.unit.workflow
+    for core, own in (workflow.spelling if workflow else {}).items():
+        title = own + title.removeprefix(core) if title.startswith(core) else title
+    return title
 
 
 def _builtin(builtin: Builtin) -> str:
@@ -69,7 +95,7 @@ def _title(analysis: Analysis, symbol: Symbol) -> str:
     match symbol.kind:
         case "field" if scope is not None:
             kind = type_of_path(analysis, scope, ["state", symbol.name])
-            return _typed(f"state.{symbol.name}", kind)
+            return _typed(_spelt(analysis, f"state.{symbol.name}"), kind)
         case "input" if scope is not None:
             kind = type_of_path(analysis, scope, ["inputs", symbol.name])
             return _typed(f"inputs.{symbol.name}", kind)
@@ -110,9 +136,16 @@ def _field(analysis: Analysis, offset: int) -> Shown | None:
             if key.start <= offset <= key.end and entry.key.text in shape.FIELDS:
                 return _documented(shape, entry.key.text), (key.start, key.end)
             if entry.key.text == "type" and value.start <= offset <= value.end:
-                page = find_step(value.text.strip("'\""))
-                return (page.doc, (value.start, value.end)) if page else None
+                doc = _kind(shape, value.text.strip("'\""))
+                return (doc, (value.start, value.end)) if doc else None
     return None
+
+
+def _kind(shape: Shape, name: str) -> str:
+    if isinstance(shape, Block):
+        return block_page(name).markdown if name in KINDS else ""
+    page = find_step(name) if isinstance(shape, Step) else None
+    return page.doc if page else ""
 
 
 def _documented(shape: Shape, name: str) -> str:

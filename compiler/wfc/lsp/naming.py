@@ -6,6 +6,7 @@ from pathlib import Path
 
 from wfc.core.fields import ID, NAME
 from wfc.lsp.analysis import Analysis
+from wfc.lsp.block_references import referred_block
 from wfc.lsp.index import Symbol
 from wfc.source import Scalar, Span
 
@@ -21,7 +22,8 @@ def definitions_at(analysis: Analysis, offset: int) -> list[tuple[Path, Span]]:
     """Where the thing named at a place is defined. A state field has as many definitions as writers."""
     found = analysis.index.at(offset)
     if found is None:
-        return []
+        referred = referred_block(analysis, offset)
+        return [(analysis.path, referred[0].id.span)] if referred and referred[0].id else []
     symbol, _ = found
     if symbol.kind == "workflow" and not symbol.definitions:
         units = analysis.unit.project.named(symbol.name)

@@ -12,16 +12,24 @@ from pygls.lsp.server import LanguageServer
 from pygls.uris import from_fs_path, to_fs_path
 
 from wfc.lsp.analysis import Analysis
-from wfc.lsp.completion import Suggestion, suggestions_at
+from wfc.lsp.completion import suggestions_at
 from wfc.lsp.findings import FIX_ALL, actions_of, diagnostics_of
 from wfc.lsp.hover import hover_at
 from wfc.lsp.naming import RenameError, definitions_at, references_at, renamable_at, renamed
 from wfc.lsp.places import to_offset, to_position, to_range
+from wfc.lsp.suggestion import Suggestion
 from wfc.source import Source, Span
 from wfc_runtime.version import __version__
 
 _PAUSE = 0.15
 """How long a text must rest before it is checked, in seconds."""
+_WATCHED = lsp.Registration(
+    "files",
+    lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES,
+    lsp.DidChangeWatchedFilesRegistrationOptions(
+        [lsp.FileSystemWatcher("**/pyproject.toml"), lsp.FileSystemWatcher("**/*.{yaml,yml}")]
+    ),
+)
 _KINDS = {
     "field": lsp.CompletionItemKind.Variable,
     "input": lsp.CompletionItemKind.Variable,
@@ -70,6 +78,10 @@ class WorkflowServer(LanguageServer):
             waiting.cancel()
         self._checks[uri] = asyncio.get_running_loop().create_task(self._check(uri))
 
+    def check_all_soon(self) -> None:
+        for uri in list(self.workspace.text_documents):
+            self.check_soon(uri)
+
     async def _check(self, uri: str) -> None:
         await asyncio.sleep(_PAUSE)
         document = self.workspace.get_text_document(uri)
@@ -114,8 +126,19 @@ def build() -> WorkflowServer:
     @server.feature(lsp.TEXT_DOCUMENT_DID_SAVE)
     async def saved(asked: lsp.DidSaveTextDocumentParams) -> None:
         """Another file may now have what this one calls."""
-        for uri in list(server.workspace.text_documents):
-            server.check_soon(uri)
+        server.check_all_soon()
+
+    @server.feature(lsp.INITIALIZED)
+    async def begun(asked: lsp.InitializedParams) -> None:
+        workspace = server.client_capabilities.workspace
+        watching = workspace.did_change_watched_files if workspace else None
+        if watching and watching.dynamic_registration:
+            await server.client_register_capability_async(lsp.RegistrationParams([_WATCHED]))
+
+    @server.feature(lsp.WORKSPACE_DID_CHANGE_WATCHED_FILES)
+    async def changed_on_disk(asked: lsp.DidChangeWatchedFilesParams) -> None:
+        """The settings, or files that nobody has open: a switch of branches, for one."""
+        server.check_all_soon()
 
     @server.feature(lsp.TEXT_DOCUMENT_DID_CLOSE)
     async def closed(asked: lsp.DidCloseTextDocumentParams) -> None:

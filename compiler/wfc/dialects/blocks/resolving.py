@@ -13,7 +13,7 @@ from wfc.dialects.blocks.results import STATES, Results, UnresolvedError, World
 from wfc.suggest import did_you_mean
 
 START_TIME, EXECUTION_ID = "start_time", "execution_id"
-_OF_WORKFLOW = ("workflow_name", START_TIME, EXECUTION_ID)
+OF_WORKFLOW = ("workflow_name", START_TIME, EXECUTION_ID)
 _TYPES = {"string": "str", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
 _DEFAULTS = {
     "str": "''",
@@ -83,7 +83,7 @@ class Site(Results):
                 f"a workflow has no metadata `{part.name}`",
                 part.start,
                 part.end,
-                did_you_mean(part.name, _OF_WORKFLOW),
+                did_you_mean(part.name, OF_WORKFLOW),
             )
         field_ = self.world.facts.setdefault(part.name, f"workflow_{part.name}")
         return Expr((Piece(f"state.{field_}", part.start, part.end),), "str", reads=frozenset({field_}))

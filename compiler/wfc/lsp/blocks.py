@@ -1,0 +1,112 @@
+"""What could come next in a graph of blocks: after `${`, in `depends_on`, as a type, and as a key."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+
+from wfc.block_reference import STATE_DOCS, block_page
+from wfc.core.shape import Shape
+from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.model import INPUT_TYPES, Block, BlocksFile
+from wfc.dialects.blocks.resolving import OF_WORKFLOW
+from wfc.lsp.suggestion import Suggestion, column_of, siblings
+
+_REFERENCE = re.compile(r"\$\{\s*((?:[\w-]+\.)*)[\w-]*$")
+_WAITED_FOR = re.compile(r"^\s*(?:- )?depends_on:\s*\[(?:[^\]]*,)?\s*[\w-]*$|\bblock:\s*[\w-]*$")
+_LISTED = re.compile(r"^\s*-\s*[\w-]*$")
+_TYPE = re.compile(r"^\s*(?:- )?type:\s*\w*$")
+_WORKFLOW = re.compile(r"^\s*workflow:\s*[\w-]*$")
+_KEY = re.compile(r"^\s*(?:- )?[a-z_]*$")
+
+
+def suggestions_in_blocks(
+    file: BlocksFile, above: list[str], workflows: Callable[[], Iterable[str]]
+) -> Iterator[Suggestion]:
+    """`above` is the text to the cursor, in lines; `workflows` names those of the project, which takes a moment."""
+    line = above[-1]
+    reference = _REFERENCE.search(line)
+    if reference:
+        yield from _after(file, [part for part in reference[1].split(".") if part])
+    elif _WAITED_FOR.search(line) or (_LISTED.match(line) and _parent(above)[0] == "depends_on"):
+        yield from _blocks(file)
+    elif _WORKFLOW.match(line):
+        yield from (Suggestion(name, "workflow") for name in workflows())
+    elif _TYPE.match(line):
+        yield from _types(above)
+    elif _KEY.match(line):
+        yield from _keys(above)
+
+
+def _after(file: BlocksFile, path: list[str]) -> Iterator[Suggestion]:
+    match path:
+        case []:
+            yield Suggestion("inputs", "name", "what the run was started with")
+            yield Suggestion("blocks", "name", "what blocks gave back, and how they ended")
+            yield Suggestion("metadata", "name", "the run itself")
+        case ["inputs"]:
+            for name, declared in (file.inputs or {}).items():
+                doc = declared.description.text if declared.description else ""
+                yield Suggestion(name, "input", declared.type.text if declared.type else "", doc)
+        case ["metadata"]:
+            yield from (Suggestion(name, "property") for name in OF_WORKFLOW)
+        case ["blocks"]:
+            yield from _blocks(file)
+        case ["blocks", name]:
+            yield from (Suggestion(state, "property", doc) for state, doc in STATE_DOCS.items())
+            yield from _outputs(file, name)
+            yield Suggestion("outputs", "name", "what it gave back")
+        case ["blocks", name, "outputs"]:
+            yield from _outputs(file, name)
+
+
+def _blocks(file: BlocksFile) -> Iterator[Suggestion]:
+    for block in file.blocks or []:
+        if block.id:
+            doc = block.description.text if block.description else ""
+            yield Suggestion(block.id.text, "step", block.type.text if block.type else "", doc)
+
+
+def _outputs(file: BlocksFile, name: str) -> Iterator[Suggestion]:
+    block = next((one for one in file.blocks or [] if one.id and one.id.text == name), None)
+    if block is None or block.type is None or block.type.text not in KINDS:
+        return
+    for output, kind in block_page(block.type.text).outputs.items():
+        yield Suggestion(output, "property", kind)
+    for output, declared in (block.outputs or {}).items():
+        yield Suggestion(output, "property", declared.type.text if declared.type else "")
+
+
+def _types(above: list[str]) -> Iterator[Suggestion]:
+    top = next((line for line in reversed(above) if re.match(r"\w", line)), "")
+    if top.startswith("blocks:"):
+        for name in KINDS:
+            page = block_page(name)
+            yield Suggestion(name, "type", page.doc, page.markdown)
+    else:
+        yield from (Suggestion(name, "value") for name in INPUT_TYPES)
+
+
+def _keys(above: list[str]) -> Iterator[Suggestion]:
+    indent = column_of(above[-1])
+    there, _ = siblings(above[:-1], indent)
+    shape: type[Shape] | None = BlocksFile if indent == 0 else None
+    if indent:
+        parent, kind = _parent(above)
+        inner = KINDS.get(kind)
+        shape = {"blocks": Block, "inputs": inner.inputs if inner else None}.get(parent)
+    for name, field in (shape.FIELDS if shape else {}).items():
+        if name not in there:
+            need = "required" if field.required else ""
+            yield Suggestion(name, "key", need, f"{field.doc} Takes {field.type.words}.")
+
+
+def _parent(above: list[str]) -> tuple[str, str]:
+    """The key that the mapping or list at the cursor belongs to, and the `type` that stands beside that key."""
+    column = column_of(above[-1])
+    for number in range(len(above) - 2, -1, -1):
+        line = above[number]
+        if line.strip() and column_of(line) < column:
+            key = line.strip().removeprefix("- ").partition(":")[0]
+            return key, siblings(above[:number], column_of(line))[1]
+    return "", ""
