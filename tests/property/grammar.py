@@ -34,8 +34,8 @@ steps:
 
 
 @st.composite
-def workflows(draw: st.DrawFn, depth: int = 3) -> Tree:
-    """A workflow as the tree that its YAML says."""
+def workflows(draw: st.DrawFn, depth: int = 3, returns: bool = False) -> Tree:
+    """A workflow as the tree that its YAML says. `returns`: steps in the middle may end it."""
     choose = Chooser(draw)
     ids: set[str] = set()
     names: set[str] = set()
@@ -45,19 +45,21 @@ def workflows(draw: st.DrawFn, depth: int = 3) -> Tree:
         "version": "1.0.0",
     }
     for _ in range(choose.number(0, 2)):
-        tasks[choose.fresh(STEMS, names)] = _scope(choose, ids, {}, depth - 1, task=True)
+        tasks[choose.fresh(STEMS, names)] = _scope(choose, ids, {}, depth - 1, task=True, returns=returns)
     if choose.chance():
         head["description"] = choose.prose()
-    main = _scope(choose, ids, tasks, depth, task=False)
+    main = _scope(choose, ids, tasks, depth, task=False, returns=returns)
     return {**head, **main, **({"tasks": tasks} if tasks else {})}
 
 
-def _scope(choose: Chooser, ids: set[str], tasks: dict[str, Tree], depth: int, task: bool) -> Tree:
+def _scope(
+    choose: Chooser, ids: set[str], tasks: dict[str, Tree], depth: int, *, task: bool, returns: bool
+) -> Tree:
     """Inputs, initial state and steps, of a workflow or a task."""
     inputs = declarations(choose, 1 if task else 3)
     sure = {name: INPUT_KINDS[decl["type"]] for name, decl in inputs.items() if _has_value(decl)}
     sight = Sight(sure, names={"index": NUMBER} if task else {})
-    writer = Writer(choose, ids, tasks)
+    writer = Writer(choose, ids, tasks, returns=returns)
     found: Tree = {"inputs": inputs}
     if choose.chance():
         writer.counter = "count"

@@ -76,6 +76,10 @@ class Writer:
     lists: list[list[Step]] = field(default_factory=list)
     jumps: list[Jump] = field(default_factory=list)
     counter: str | None = None
+    returns: bool = False
+    """Whether steps in the middle may return."""
+    branches: int = 0
+    """How many parallel branches it is writing inside each other."""
 
     def block(self, sight: Sight, depth: int, *, most: int = 4, loop: bool = False) -> list[Step]:
         """One to `most` steps; in a loop some may leave it."""
@@ -106,10 +110,13 @@ class Writer:
         kinds += ["condition", "condition", "while", "parallel"] if depth else []
         kinds += ["break", "continue"] if loop else []
         kinds += ["goto"] if any(self.lists) else []
+        kinds += ["return"] if self.returns and not self.branches and len(self.lists) > 1 else []
         kind = self.choose.pick(kinds)
         step: Step = {"id": self.choose.fresh(STEMS, self.ids), "type": kind}
         reads: set[str] = set()
-        may_be_skipped = self._when(step, sight, reads, always=kind in ("break", "continue", "goto"))
+        may_be_skipped = kind != "return" and self._when(
+            step, sight, reads, always=kind in ("break", "continue", "goto")
+        )
         inner = sight.inside() if may_be_skipped else sight
         kept = getattr(self, f"_{kind}")(step, inner, reads, depth)
         if self.choose.chance(4):
@@ -261,16 +268,24 @@ class Writer:
         names: set[str] = set()
         outer = self.lists, self.counter
         self.lists, self.counter = [], None  # a branch keeps to itself
+        self.branches += 1
         step["branches"] = {
             self.choose.fresh(STEMS, names): self.block(sight.inside(), depth - 1, most=2)
             for _ in range(self.choose.number(1, 3))
         }
+        self.branches -= 1
         self.lists, self.counter = outer
 
     def _break(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         """Nothing more to say."""
 
     _continue = _break
+
+    def _return(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
+        step["value"] = {
+            "text": self._use(text(self.choose, sight), reads),
+            "list": self._use(list_of_texts(self.choose, sight), reads),
+        }
 
     def _goto(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         step["max_iterations"] = self.choose.number(1, 3)

@@ -1,0 +1,89 @@
+"""What flows of control are made of: what they wait for, how they part, and the ways in which they leave off."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from tests.model.interpreter import Run
+
+Step = dict[str, Any]
+Tree = dict[str, Any]
+GRACE = 30
+MISFITS = 3
+TIMEOUTS = {"shell": 30, "mcp_call": 30, "delegate": 300}
+"""Seconds, where the step does not say."""
+
+
+class FailError(Exception):
+    """A step fails. `kept`: what its output_to gets all the same; `final`: trying again is no use."""
+
+    def __init__(self, code: str, visit: str = "", kept: Any = None, final: bool = False) -> None:
+        super().__init__(code)
+        self.code, self.visit, self.kept, self.final = code, visit, kept, final
+
+
+class DeadError(Exception):
+    """Nothing takes care of a failure: the run fails."""
+
+    def __init__(self, code: str, visit: str) -> None:
+        super().__init__(code, visit)
+        self.code, self.visit = code, visit
+
+
+class WayError(Exception):
+    """The flow goes on elsewhere: at a target, after the loop (break), or with its next turn (continue)."""
+
+    def __init__(self, kind: str, target: str = "") -> None:
+        super().__init__(kind, target)
+        self.kind, self.target = kind, target
+
+
+class ReturnedError(Exception):
+    def __init__(self, value: Any) -> None:
+        super().__init__()
+        self.value = value
+
+
+@dataclass(eq=False)
+class Wait:
+    """Something pending."""
+
+    visit: str
+    type: str
+    parameters: dict[str, Any]
+    due: float | None = None
+    ends_by_itself: bool = False
+    misfits_allowed: int = MISFITS
+    misfits: int = 0
+    thread: Thread | None = None
+    items: list[Any] | None = None
+    children: list[Run | None] = field(default_factory=list)
+    results: dict[int, dict[str, Any]] = field(default_factory=dict)
+    begin: Callable[[Wait, int], Run] | None = None
+    sequential: bool = False
+
+    def at_work(self) -> int:
+        return sum(
+            child is not None and index not in self.results for index, child in enumerate(self.children)
+        )
+
+
+@dataclass(eq=False)
+class Fork:
+    branches: list[Flow]
+
+
+Flow = Generator["Wait | Fork", Any, Any]
+
+
+@dataclass(eq=False)
+class Thread:
+    """A flow of control; a branch of a parallel step has the one that it came from."""
+
+    flow: Flow
+    parent: Thread | None = None
+    branches: list[Thread] = field(default_factory=list)
+    is_done: bool = False

@@ -1,0 +1,233 @@
+"""A plain interpreter of the steps language, written from its documents: what a run does, by the simplest means.
+
+It walks the steps as they stand in the YAML, with a Python generator for each flow of control, and knows nothing of
+statecharts, modules, stores or snapshots. Only expressions are evaluated by the same code.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections import Counter, deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from tests.model.flow import DeadError, FailError, Fork, ReturnedError, Step, Thread, Tree, Wait, WayError
+from tests.model.steps import Steps, with_defaults
+
+
+@dataclass(eq=False)
+class Family:
+    """A run and its children, and the time."""
+
+    workflows: dict[str, Tree]
+    now: float
+    record: Callable[[Run], Any]
+    """The error of a child that has failed, as the one that is looked at words it."""
+    parallel_children: int = 100
+    todo: deque[Callable[[], None]] = field(default_factory=deque)
+    runs: list[Run] = field(default_factory=list)
+
+    def settle(self) -> None:
+        while self.todo:
+            self.todo.popleft()()
+
+
+@dataclass(eq=False)
+class Run(Steps):
+    family: Family
+    workflow: Tree
+    scope: Tree
+    """The workflow or the task: inputs, initial_state, steps."""
+    inputs: dict[str, Any]
+    names: dict[str, Any] = field(default_factory=dict)
+    parent: Run | None = None
+    wait: Wait | None = None
+    index: int = 0
+    brief: str | None = None
+    """The named agent that has the whole task as one brief."""
+    status: str = "running"
+    result: Any = None
+    error: tuple[str, str] | None = None
+    """Code and step."""
+    rivals: list[tuple[str, str]] = field(default_factory=list)
+    """Errors of branches that failed at the same moment: either may count."""
+    pending: dict[str, Wait] = field(default_factory=dict)
+    visits: Counter[str] = field(default_factory=Counter)
+    jumps: Counter[str] = field(default_factory=Counter)
+
+    def __post_init__(self) -> None:
+        initial = {} if self.brief else self.scope.get("initial_state", {})
+        self.state: dict[str, Any] = copy.deepcopy(initial)
+        self.family.runs.append(self)
+
+    # -- what happens to it --------------------------------------------------------
+
+    def start(self) -> None:
+        self._resume(Thread(self.one_brief() if self.brief else self.steps_of(self.scope["steps"])))
+
+    def submit(self, visit: str, result: Any, fits: bool) -> bool:
+        """An answer to a pending visit. False: it is refused, and the visit stays pending."""
+        wait = self.pending[visit]
+        if wait.ends_by_itself:
+            if wait.due is not None and wait.due > self.family.now:
+                return False
+            self._over(wait)
+        elif wait.items is not None:
+            return False
+        elif isinstance(result, dict) and set(result) == {"error"} and result["error"]:
+            self._answer(wait, error=FailError("agent_error", visit))
+        elif isinstance(result, dict) and result.get("timed_out") is True:
+            self._answer(wait, error=FailError("timeout", visit))
+        elif not fits:
+            wait.misfits += 1
+            if wait.misfits < wait.misfits_allowed:
+                return False
+            self._answer(wait, error=FailError("result_misfit", visit, final=True))
+        else:
+            self._answer(wait, result)
+        self.family.settle()
+        return True
+
+    def clock(self) -> None:
+        """Time has passed: waits end, deadlines are missed, the longest due first."""
+        due = [(one.due, visit) for visit, one in self.pending.items() if one.due is not None]
+        for moment, visit in sorted(due):
+            if moment <= self.family.now and visit in self.pending:
+                self._over(self.pending[visit])
+        self.family.settle()
+
+    def due(self) -> float | None:
+        return min((one.due for one in self.pending.values() if one.due is not None), default=None)
+
+    def cancel(self) -> None:
+        if self.status == "running":
+            self._end("cancelled")
+
+    def _over(self, wait: Wait) -> None:
+        if not wait.ends_by_itself:
+            self._answer(wait, error=FailError("timeout", wait.visit))
+        else:
+            seconds = wait.parameters["duration_seconds"]
+            self._answer(wait, {"resumed": True, "duration_seconds": seconds})
+
+    def _answer(self, wait: Wait, result: Any = None, error: FailError | None = None) -> None:
+        del self.pending[wait.visit]
+        assert wait.thread is not None
+        self._resume(wait.thread, result, error)
+
+    # -- flows of control ----------------------------------------------------------
+
+    def _resume(self, thread: Thread, value: Any = None, error: Exception | None = None) -> None:
+        try:
+            found = thread.flow.throw(error) if error else thread.flow.send(value)
+        except StopIteration:
+            self._finish(thread)
+        except ReturnedError as returned:
+            self._end("completed", result=returned.value)
+        except DeadError as dead:
+            self._end("failed", error=(dead.code, dead.visit))
+        except WayError as way:
+            self._leave(thread, way)
+        else:
+            if isinstance(found, Fork):
+                self._fork(thread, found)
+            else:
+                found.thread = thread
+                self.pending[found.visit] = found
+                if found.items is not None:
+                    self._start_more(found)
+
+    def _leave(self, branch: Thread, way: WayError) -> None:
+        assert branch.parent is not None, f"{way} leads nowhere"
+        self._abandon(branch.parent)
+        self._resume(branch.parent, error=way)
+
+    def _fork(self, thread: Thread, fork: Fork) -> None:
+        thread.branches = [Thread(flow, thread) for flow in fork.branches]
+        for branch in thread.branches:
+            if self.status == "running":
+                self._resume(branch)
+            elif self.status == "failed":
+                self._rival(branch)
+
+    def _rival(self, branch: Thread) -> None:
+        """Another branch has failed already, but this one began at the same moment."""
+        first, self.status = self.error, "running"
+        self._resume(branch)
+        if self.status == "failed" and self.error is not None:
+            self.rivals.append(self.error)
+        self.pending.clear()
+        self.status, self.error = "failed", first
+
+    def _finish(self, thread: Thread) -> None:
+        thread.is_done = True
+        if thread.parent is None:
+            self._end("completed", result=self.state)
+        elif all(branch.is_done for branch in thread.parent.branches):
+            self._resume(thread.parent)
+
+    def _abandon(self, thread: Thread) -> None:
+        """Nobody wants what the branches of a flow still do."""
+        for branch in thread.branches:
+            self._abandon(branch)
+            for wait in [one for one in self.pending.values() if one.thread is branch]:
+                self._drop(wait)
+
+    def _drop(self, wait: Wait) -> None:
+        del self.pending[wait.visit]
+        for child in wait.children:
+            if child is not None:
+                self.family.todo.append(child.cancel)
+
+    def _end(self, status: str, result: Any = None, error: tuple[str, str] | None = None) -> None:
+        self.status, self.result, self.error = status, result, error
+        for wait in list(self.pending.values()):
+            self._drop(wait)
+        if self.parent is not None:
+            self.family.todo.append(self._tell_parent)
+
+    # -- children ------------------------------------------------------------------
+
+    def _tell_parent(self) -> None:
+        parent, wait = self.parent, self.wait
+        assert parent is not None
+        assert wait is not None
+        if parent.pending.get(wait.visit) is not wait:
+            return
+        failed = {"error": self.family.record(self)}
+        wait.results[self.index] = {"value": self.result} if self.status == "completed" else failed
+        parent._start_more(wait)
+        for other in list(parent.pending.values()):
+            if other.items is not None and None in other.children and other is not wait:
+                parent._start_more(other)
+
+    def _start_more(self, wait: Wait) -> None:
+        room = self.family.parallel_children - sum(one.at_work() for one in self.pending.values())
+        room = min(room, 1 - wait.at_work()) if wait.sequential else room
+        assert wait.items is not None
+        assert wait.begin is not None
+        for index, child in enumerate(wait.children):
+            if child is None and room > 0:
+                made = wait.children[index] = wait.begin(wait, index)
+                self.family.todo.append(made.start_if_wanted)
+                room -= 1
+        if len(wait.results) == len(wait.items):
+            self._answer(wait, [wait.results[index] for index in range(len(wait.items))])
+
+    def start_if_wanted(self) -> None:
+        if self.is_wanted():
+            self.start()
+
+    def is_wanted(self) -> bool:
+        return (
+            self.status == "running" and self.parent is not None and self.wait in self.parent.pending.values()
+        )
+
+    def child(self, step: Step, wait: Wait, index: int, names: dict[str, Any], inputs: Any) -> Run:
+        workflow = self.family.workflows[step["workflow"]] if "workflow" in step else self.workflow
+        scope = self.workflow["tasks"][step["task"]] if "task" in step else workflow
+        given = inputs if inputs is not None else {next(iter(scope["inputs"])): names["item"]}
+        agent = step.get("agent") if step.get("agent") != "@task" and step["type"] == "foreach" else None
+        whole = with_defaults(scope["inputs"], given)
+        return Run(self.family, workflow, scope, whole, names, self, wait, index, agent)

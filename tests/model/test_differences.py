@@ -1,0 +1,110 @@
+"""The comparison finds what it is there for: with an interpreter that has a step wrong, it fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.model.flow import DeadError, Flow, WayError
+from tests.model.interpreter import Run
+from tests.model.steps import Steps
+from tests.model.world import World, make_world, result_for
+
+TREE = yaml.safe_load("""
+name: w
+version: "1.0.0"
+inputs: {target: {type: string, required: true}}
+initial_state: {n: 0}
+steps:
+  - {id: pause, type: wait, duration_seconds: 30}
+  - id: loop
+    type: while
+    needs_state: [n]
+    if: "{{ state.n < 2 }}"
+    max_iterations: 3
+    steps:
+      - {id: count, type: set_state, needs_state: [n], updates: {n: "{{ state.n + 1 }}"}}
+      - {id: odd, type: continue, needs_state: [n], when: "{{ state.n == 1 }}"}
+      - id: try
+        type: mcp_call
+        tool: t
+        retry: {max_attempts: 2, delay_seconds: 2}
+        on_error: continue
+        output_to: got
+  - {id: each, type: foreach, items: [a, b], sequential: true, task: one, output_to: all}
+  - {id: ask, type: shell, command: "say {{ inputs.target | shquote }}", on_error: continue}
+  - {id: back, type: goto, target: each, max_iterations: 1, else: sides}
+  - id: sides
+    type: parallel
+    branches:
+      left: [{id: l, type: prompt, prompt_type: info, message: hello}]
+      right: [{id: r, type: call, workflow: helper, with: {subject: x}, on_error: continue}]
+  - {id: end, type: return, needs_state: [all, n], value: ["{{ state.all | length }}", "{{ state.n }}"]}
+tasks:
+  one:
+    inputs: {target: {type: string, required: true}}
+    steps:
+      - {id: look, type: shell, command: "cat {{ item }} {{ previous | length }}", output_to: seen, on_error: continue}
+      - {id: tell, type: return, value: "{{ index }}"}
+""")
+
+
+def work(folder: Path) -> World:
+    """A run from its start to its end, with answers of all kinds."""
+    world = make_world(folder, TREE)
+    assert world is not None
+    try:
+        world.start(TREE)
+        random = Random(3)
+        while questions := world.questions():
+            run, wait = random.choice(questions)
+            if wait.ends_by_itself or random.random() < 0.2:
+                world.pass_(31)
+                world.look()
+            else:
+                world.submit(run, wait, *result_for(world, run, wait, random))
+    finally:
+        world.close()
+    return world
+
+
+def test_the_right_interpreter_agrees(tmp_path: Path) -> None:
+    world = work(tmp_path)
+    assert world.root.status == "completed"
+    assert {name.partition("@")[0] for name in world.root.visits} == {"pause", "try", "each", "ask", "l", "r"}
+
+
+def _break(self: Steps, step: Any) -> Flow:
+    raise WayError("break")
+    yield
+
+
+def _never_again(self: Steps, step: Any) -> Flow:
+    yield from ()
+
+
+def _fails(self: Steps, step: Any, failure: Any) -> None:
+    raise DeadError(failure.code, failure.visit)
+
+
+WRONG: dict[str, tuple[type, str, Callable[..., Any]]] = {
+    "continue breaks": (Steps, "_do_continue", _break),
+    "goto does nothing": (Steps, "_do_goto", _never_again),
+    "on_error is not heard": (Steps, "_recover", _fails),
+    "time stands still": (Run, "clock", lambda self: None),
+    "children are forgotten": (Run, "_start_more", lambda self, wait: None),
+    "nothing is computed": (Steps, "_do_set_state", _never_again),
+}
+
+
+@pytest.mark.parametrize("what", WRONG)
+def test_a_wrong_interpreter_is_found_out(what: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    where, name, wrong = WRONG[what]
+    monkeypatch.setattr(where, name, wrong)
+    with pytest.raises(AssertionError):
+        work(tmp_path)

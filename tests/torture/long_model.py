@@ -1,0 +1,47 @@
+"""Thousands of generated workflows on the real service, beside the plain interpreter."""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from unittest.mock import patch
+
+from hypothesis import HealthCheck, Phase, settings
+from hypothesis.stateful import run_state_machine_as_test
+
+from tests.model.test_model import Model
+
+EXAMPLES = int(os.environ.get("TORTURE_MODELS", "2000"))
+SHRINK = bool(os.environ.get("TORTURE_SHRINK"))
+"""Make a failing example small: that takes minutes."""
+
+
+def run(folder: Path) -> Iterator[str]:
+    figures: Counter[str] = Counter()
+    teardown = Model.teardown
+
+    def counted(self: Model) -> None:
+        if self.world is not None:
+            figures["workflows"] += 1
+            figures["calls"] += self.world.calls
+            figures["runs"] += len(self.world.family.runs)
+            figures[self.world.root.status] += 1
+        teardown(self)
+
+    some = settings(
+        max_examples=EXAMPLES,
+        stateful_step_count=50,
+        derandomize=False,
+        database=None,
+        deadline=None,
+        phases=[Phase.generate, *([Phase.shrink] if SHRINK else [])],
+        suppress_health_check=list(HealthCheck),
+    )
+    try:
+        with patch.object(Model, "teardown", counted):
+            run_state_machine_as_test(Model, settings=some)
+    finally:
+        told = ", ".join(f"{count} {name}" for name, count in figures.items())
+        yield f"{told}: the service and the plain interpreter agree"
