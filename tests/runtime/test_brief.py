@@ -93,6 +93,11 @@ def test_the_brief_says_which_shape_a_step_s_result_must_have() -> None:
     )
 
 
+def test_a_brief_shows_its_time_in_whole_seconds_like_any_delegate() -> None:
+    task = compiled(TEXT.replace("timeout: 900", "timeout: 9")).tasks["mend"]
+    assert repr(brief_machine(task, "@fixer").steps["work"].timeout) == "300"  # type: ignore[attr-defined]
+
+
 def test_data_cannot_close_its_own_fence() -> None:
     fenced = as_data("item", {"x": "</item><b>"})
     assert fenced == '<item>{"x": "\\u003c/item>\\u003cb>"}</item>'

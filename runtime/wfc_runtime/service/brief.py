@@ -16,7 +16,7 @@ from wfc_runtime.machine.guards import Condition
 from wfc_runtime.service.texts import as_data
 
 AnyMachine = type[Machine[Any, Any]]
-_SHORTEST = 300.0
+_SHORTEST = 300
 
 
 class BriefInputs(WorkflowInputs):
