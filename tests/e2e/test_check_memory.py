@@ -63,7 +63,9 @@ def looked(project: Path, *arguments: str) -> bool:
     calls: list[Any] = []
     work = checking.check_selection
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checking, "check_selection", lambda *asked: calls.append(asked) or work(*asked))
+        patch.setattr(
+            checking, "check_selection", lambda *asked, **more: calls.append(asked) or work(*asked, **more)
+        )
         check(project, *arguments)
     return bool(calls)
 
@@ -153,8 +155,8 @@ def test_a_file_that_changes_while_it_is_checked_leaves_no_answer(
     write(project / "workflows", alpha=MISSPELT.format(name="alpha"))
     work = checking.check_selection
 
-    def meanwhile(*asked: Any) -> Any:
-        found = work(*asked)
+    def meanwhile(*asked: Any, **more: Any) -> Any:
+        found = work(*asked, **more)
         write(project / "workflows", alpha="")
         return found
 

@@ -40,9 +40,10 @@ def test_a_step_type_is_explained_with_its_fields_and_its_result() -> None:
     lines = explain("shell").out.splitlines()
     assert lines[0] == "shell (step type)"
     assert '  command: "npm test -- {{ inputs.suite | shquote }}"' in lines
-    assert any(line.startswith("  command      required ") for line in lines)
-    assert any(line.startswith("  timeout      default 30 ") for line in lines)
-    assert lines[lines.index("Result") + 1 :] == [
+    assert any(line.split()[:2] == ["command", "required"] for line in lines)
+    assert any(line.split()[:3] == ["timeout", "default", "30"] for line in lines)
+    result = lines.index("Result with `runner: agent`")
+    assert lines[result + 1 : result + 6] == [
         "  stdout     text",
         "  stderr     text",
         "  exit_code  int",

@@ -172,13 +172,21 @@ def test_there_is_no_way_out(text: str) -> None:
     assert state == before
 
 
+def yardstick() -> float:
+    """What about an eighth of a second's work costs here and now: other work on the machine slows down both."""
+    start = time.process_time()
+    sum(number * number for number in range(2_000_000))
+    return time.process_time() - start
+
+
 @pytest.mark.parametrize("text", BOMBS, ids=range(len(BOMBS)))
 def test_bombs_do_not_go_off(text: str) -> None:
     state: dict[str, Any] = {"big": BIG}
     memory, start = peak_memory(), time.process_time()
     with pytest.raises(ExpressionError) as caught:
         ev(text, state=state)
-    assert time.process_time() - start < 1
+    spent = time.process_time() - start
+    assert spent < 1 or spent < 8 * yardstick()
     assert peak_memory() - memory < 64 * MIB
     assert len(str(caught.value)) < 600
     assert state == {"big": BIG}
