@@ -228,6 +228,9 @@ def _arguments(schema: dict[str, Any]) -> Iterator[str]:
 
 
 def main() -> int:
+    if "--json" in sys.argv:
+        sys.stdout.write(json.dumps(pages()))
+        return 0
     for name, text in pages().items():
         (HERE / name).write_text(text, encoding="utf-8")
     return 0
