@@ -7,6 +7,7 @@ which takes minutes; `HYPOTHESIS_PROFILE=long` looks much further.
 from __future__ import annotations
 
 import os
+import signal
 import tempfile
 from pathlib import Path
 
@@ -20,6 +21,9 @@ if "PYTHONPYCACHEPREFIX" not in os.environ:
     # Hundreds of commands are run: they share compiled modules, also where the outer shell wants none written.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(_CACHE.name, "bytecode")
+
+# What a shell starts in the background ignores Ctrl-C, and so would every process that a test starts.
+signal.signal(signal.SIGINT, signal.default_int_handler)
 
 _SLOW = (HealthCheck.too_slow, HealthCheck.data_too_large, HealthCheck.large_base_example)
 
