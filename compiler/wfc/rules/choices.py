@@ -45,7 +45,7 @@ class Comparisons:
     def __init__(self, field: str, use: ScopeUse) -> None:
         self._field = field
         self.all: list[Comparison] = []
-        self.decide_alone = field not in use.meant
+        self.decide_alone = field not in use.meant | use.bare
         """Whether nothing but these comparisons looks at the answer, and none of them covers the rest."""
         texts: dict[Text, list[StateRead]] = {}
         for read in use.reads.get(field, []):

@@ -7,6 +7,7 @@ from functools import cached_property, lru_cache
 
 from wfc.core.ast import Scope, walk
 from wfc.core.blocks import Targets, jumps
+from wfc.core.names_in_scope import CHILD_IN_TURN
 from wfc.core.state_use import state_use
 from wfc.core.values import Text, Tree
 from wfc.flow import Flow, FlowEdge, flows_of
@@ -48,11 +49,13 @@ class ScopeUse:
     """The fields that some step lists."""
     meant: set[str] = field(default_factory=set)
     """Names in places where they are wrong (WF004, WF202, WF204, WF303), and what they may stand for."""
+    bare: set[str] = field(default_factory=set)
+    """Names without `state.` that are right where they stand: `item` and its kin, and earlier keys of an update."""
     is_whole: bool = True
     """Whether all is there: not where a step lacks a field, or reads one that is nowhere, and might read more."""
 
     def is_read(self, name: str) -> bool:
-        return name in self.reads or name in self.as_a_whole or name in self.meant
+        return name in self.reads or name in self.as_a_whole or name in self.meant or name in self.bare
 
     def is_read_beside(self, step: Step) -> bool:
         """Whether all that a step reads is read by other steps too."""
@@ -129,6 +132,7 @@ def _add(use: ScopeUse, step: Step) -> None:
             _add_unread(use, entry.value)
     if any(known.required and name not in step.values for name, known in step.FIELDS.items()):
         use.is_whole = False
+    given = CHILD_IN_TURN | (step.values.get("updates") or {}).keys()
     for text in step.texts():
         template = text.template
         if template.error is not None:
@@ -146,7 +150,7 @@ def _add(use: ScopeUse, step: Step) -> None:
                 use.inputs.setdefault(name, set()).add(step)
                 use.meant |= {name} - use.scope.declared_inputs.keys()
             elif read.root not in ("state", "inputs"):
-                use.meant.add(read.root)
+                (use.bare if read.root in given else use.meant).add(read.root)
 
 
 def _add_unread(use: ScopeUse, node: Node) -> None:
