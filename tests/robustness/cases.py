@@ -117,7 +117,7 @@ CASES = [
     _case("alias bomb", alias_bomb(12), "WF010", says="aliases expanded", heavy=True),
     _case("a chain of 1,500 merges", merge_bomb(1500), "WF010", heavy=True),
     _case("80 KB of merge keys", merge_list_bomb(900), "WF010", heavy=True),
-    _case("50 MB", RIGHT + "# " + "x" * 50_000_000, "WF010", says="at most", heavy=True),
+    _case("50 MB", RIGHT + "# " + "x" * 50_000_000, "WF010", says="more than 1,048,576 bytes", heavy=True),
     _case("a line of 1 MB", RIGHT + "# " + "x" * 1_000_000, heavy=True),
     _case("a million empty lines", RIGHT + "\n" * 1_000_000, heavy=True),
     _case("invalid UTF-8", RIGHT.encode() + b"# \xff\xfe\x80", "WF001", says="not valid UTF-8"),
