@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -11,7 +13,7 @@ from typing import Any
 import pytest
 
 from tests.runtime.support import OK, TWO, TemporalBox, compile_to, step_ids, steps
-from tests.temporal.processes import WorkerProcess, worker
+from tests.temporal.processes import WFC, WorkerProcess, worker
 from wfc_runtime.errors import DefinitionError
 from wfc_runtime.service.temporal.engine import TemporalService
 
@@ -161,3 +163,23 @@ def _once_it_goes_on(service: TemporalService, run: str) -> dict[str, Any]:
 def _folder(root: Path) -> Path:
     root.mkdir()
     return root / "generated"
+
+
+def test_a_worker_without_a_server_says_so_and_ends_with_2_every_time(tmp_path: Path) -> None:
+    """One in five used to abort: native threads outlived the interpreter."""
+
+    def try_it(_: int) -> tuple[int, str]:
+        done = subprocess.run(
+            [*WFC, "worker"],
+            cwd=tmp_path,
+            env={**os.environ, "WFC_TEMPORAL_ADDRESS": "127.0.0.1:1"},
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+        return done.returncode, done.stderr
+
+    with ThreadPoolExecutor(2) as pool:
+        ends = list(pool.map(try_it, range(12)))
+    assert {status for status, _ in ends} == {2}
+    assert all(said.startswith("wfc: there is no Temporal server at 127.0.0.1:1") for _, said in ends)

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import gc
+import os
 import sys
 from importlib import import_module
+from typing import NoReturn
 
 import click
 
@@ -102,4 +104,14 @@ def main() -> None:
     except Exception as error:
         click.echo(f"wfc: internal error: {type(error).__name__}: {error}; please report it", err=True)
         status = EXIT_FAILURE
-    sys.exit(status if isinstance(status, int) else EXIT_CLEAN)
+    _leave(status if isinstance(status, int) else EXIT_CLEAN)
+
+
+def _leave(status: int) -> NoReturn:
+    if "temporalio" in sys.modules:
+        # Its native threads may still be ending, and abort the process when they meet a Python that is gone.
+        for stream in (sys.stdout, sys.stderr):
+            if not stream.closed:
+                stream.flush()
+        os._exit(status)
+    sys.exit(status)
