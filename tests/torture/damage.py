@@ -29,7 +29,7 @@ tasks:
 
 
 @dataclass
-class Store_:  # noqa: N801
+class Storage:
     """A store with runs of every kind, to be damaged in copies."""
 
     folder: Path
@@ -39,7 +39,7 @@ class Store_:  # noqa: N801
     outcomes: Counter[str] = field(default_factory=Counter)
 
 
-def make_store(folder: Path) -> Store_:
+def make_store(folder: Path) -> Storage:
     compile_to(folder / "generated", TWO, FANS_OUT)
     registry = Registry(folder / "generated")
     service = SqliteService(Store(folder / "state.db"), registry)
@@ -54,10 +54,10 @@ def make_store(folder: Path) -> Store_:
     service.submit(child, "s", OK)
     runs += [reply["workflow_id"], child]
     service.close()
-    return Store_(folder, runs, (folder / "state.db").read_bytes(), registry)
+    return Storage(folder, runs, (folder / "state.db").read_bytes(), registry)
 
 
-def use(made: Store_, data: bytes, name: str) -> None:
+def use(made: Storage, data: bytes, name: str) -> None:
     """Look at everything in a damaged copy, then try to work with it."""
     place = made.folder / name
     place.mkdir()
@@ -81,7 +81,7 @@ def use(made: Store_, data: bytes, name: str) -> None:
 
 
 @contextmanager
-def _opened(made: Store_, path: Path) -> Iterator[SqliteService | None]:
+def _opened(made: Storage, path: Path) -> Iterator[SqliteService | None]:
     try:
         service = SqliteService(Store(path), made.registry, clock=lambda: 1_700_000_000.0)
     except WfcError as error:
@@ -95,7 +95,7 @@ def _opened(made: Store_, path: Path) -> Iterator[SqliteService | None]:
             service.close()
 
 
-def _try(made: Store_, call: Any, *arguments: Any) -> None:
+def _try(made: Storage, call: Any, *arguments: Any) -> None:
     """An answer, or an error that a caller has to expect: anything else is a failure of ours."""
     try:
         call(*arguments)
@@ -104,7 +104,7 @@ def _try(made: Store_, call: Any, *arguments: Any) -> None:
         made.outcomes[error.code] += 1
 
 
-def flip(made: Store_, random: Random) -> int:
+def flip(made: Storage, random: Random) -> int:
     """One byte, anywhere that is in use. Gives its place."""
     at = random.choice([place for place, byte in enumerate(made.data) if byte])
     data = bytearray(made.data)
@@ -113,5 +113,5 @@ def flip(made: Store_, random: Random) -> int:
     return at
 
 
-def cut(made: Store_, size: int) -> None:
+def cut(made: Storage, size: int) -> None:
     use(made, made.data[:size], "cut")

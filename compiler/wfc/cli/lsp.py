@@ -15,7 +15,7 @@ def command() -> int:
     Needs the extra: pip install 'wfc[lsp]'
     """
     try:
-        import pygls  # noqa: F401
+        import pygls  # noqa: F401  to see whether it is there
     except ImportError:
         raise click.UsageError("the language server needs an extra: pip install 'wfc[lsp]'") from None
     from wfc.lsp.server import build

@@ -80,7 +80,7 @@ def main() -> None:
     """One place where errors become exit codes."""
     gc.set_threshold(GARBAGE)
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
+        stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text
     try:
         status = cli.main(prog_name="wfc", complete_var="_WFC_COMPLETE", standalone_mode=False)
     except click.exceptions.Exit as stop:

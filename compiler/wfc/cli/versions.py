@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 
 import click
@@ -125,7 +126,7 @@ def _at_commit(commit: str, paths: tuple[str, ...], config: Config, top: Path) -
         full = top / path
         if path.endswith(ENDINGS) and _is_meant(full, paths, config):
             shown = str(as_typed(full))
-            version.files[shown] = lambda blob=blob: content_of(blob, top)  # type: ignore[misc]
+            version.files[shown] = partial(content_of, blob, top)
             version.contents[shown] = blob
     return version
 
@@ -144,7 +145,7 @@ def _is_meant(full: Path, paths: tuple[str, ...], config: Config) -> bool:
 def _in_work_tree(paths: tuple[str, ...], config: Config) -> Version:
     there = tuple(path for path in paths if os.path.exists(path))
     files = select(there).files if there or not paths else []
-    return Version(config, {str(path): lambda path=path: read_bytes(path, config) for path in files})  # type: ignore[misc]
+    return Version(config, {str(path): partial(read_bytes, path, config) for path in files})
 
 
 def _has(version: Version, path: str) -> bool:

@@ -175,7 +175,7 @@ class Computed(FieldType["Literal | Text"]):
     inner: FieldType[Literal]
 
     @property
-    def words(self) -> str:  # type: ignore[override]
+    def words(self) -> str:  # type: ignore[override]  # made on demand
         return f"{self.inner.words}, or an expression `{{{{ ... }}}}`"
 
     def read(self, node: Node, reader: Reader) -> Literal | Text | None:
@@ -222,7 +222,7 @@ class OneOf(FieldType[Word]):
     choices: tuple[str, ...]
 
     @property
-    def words(self) -> str:  # type: ignore[override]
+    def words(self) -> str:  # type: ignore[override]  # made on demand
         return "one of " + ", ".join(f"`{choice}`" for choice in self.choices)
 
     def read(self, node: Node, reader: Reader) -> Word | None:

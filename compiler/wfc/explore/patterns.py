@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from random import Random
-from re import _parser as parser  # type: ignore[attr-defined]
+from re import _parser as parser  # type: ignore[attr-defined]  # not public, and the only reader of patterns there is
 from typing import Any
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789 _-ABCDEFGHIJKLMNOPQRSTUVWXYZ./:"

@@ -56,7 +56,7 @@ def _validator(schema: str) -> Any:
 @cache
 def _validator_class() -> Any:
     # 0.1 s to import, paid with the first result that is checked.
-    import jsonschema  # type: ignore[import-untyped]
+    import jsonschema  # type: ignore[import-untyped]  # it has no types
 
     own = {"pattern": _pattern, "patternProperties": _pattern_properties, "additionalProperties": _additional}
     return jsonschema.validators.extend(jsonschema.Draft202012Validator, own)
@@ -100,7 +100,7 @@ def _matches(pattern: str, text: str) -> bool:
 
 @lru_cache(maxsize=64)
 def _compiled(pattern: str) -> Any:
-    import re2  # type: ignore[import-untyped]
+    import re2  # type: ignore[import-untyped]  # it has no types
 
     options = re2.Options()
     options.log_errors = False

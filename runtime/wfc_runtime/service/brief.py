@@ -33,7 +33,7 @@ class Brief(Machine[BriefInputs, BriefFields]):
     inputs = BriefInputs
     fields = BriefFields
 
-    class running(State.Compound):  # noqa: N801
+    class running(State.Compound):  # noqa: N801  the name of a state
         work = State("do-task", initial=True)
         give_back = State("give-back")
         finished = State("finished", final=True)

@@ -53,7 +53,7 @@ class Writer:
         """The job's result, on disk."""
         ticket = _Ticket(job)
         with self._queue_lock:
-            self._queue.append(ticket)  # type: ignore[arg-type]
+            self._queue.append(ticket)  # type: ignore[arg-type]  # each job knows its own type
         with self._leader:
             # Whoever held the lock before may have taken this job along.
             while not ticket.done:

@@ -29,7 +29,7 @@ def move_all(state: Path | None, run: str | None, as_json: bool) -> int:
 
         for one in [run] if run is not None else list(_under_way(old)):
             try:
-                move_run(old, new, one, ACTOR)  # type: ignore[arg-type]
+                move_run(old, new, one, ACTOR)  # type: ignore[arg-type]  # a file and a server, as opened above
                 moved.append(one)
             except WfcError as error:
                 left[one] = str(error)

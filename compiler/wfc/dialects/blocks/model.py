@@ -154,7 +154,7 @@ class OrReference(FieldType[Tree]):
     inner: FieldType[Any]
 
     @property
-    def words(self) -> str:  # type: ignore[override]
+    def words(self) -> str:  # type: ignore[override]  # made on demand
         return f"{self.inner.words}, or `${{...}}`"
 
     def read(self, node: Node, reader: Reader) -> Tree | None:

@@ -51,7 +51,7 @@ def test_transformation(
     call: Call,
     transform: str,
     input: Json = None,  # noqa: PT028  no test: a tool for trying things
-    context: dict[str, Json] | None = None,  # noqa: PT028
+    context: dict[str, Json] | None = None,  # noqa: PT028  as above
 ) -> Reply:
     """Try an expression, as a step would evaluate it, on values of your own. Nothing is stored or run."""
     from datetime import UTC, datetime
