@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 
+from tests.e2e.command import wfc
 from tests.execute.conftest import is_alive
 from tests.execute.serving import Site
 from tests.runtime.support import compile_to, steps
@@ -154,8 +155,8 @@ def test_cancelling_a_run_kills_its_commands(site: Site) -> None:
     run = service.start("w")["workflow_id"]
     pid = int(until(lambda: (site.place / "pid").exists() and (site.place / "pid").read_text()))
     assert service.cancel(run, "enough")["status"] == "cancelled"
-    until(lambda: not is_alive(pid))
-    until(lambda: not service.crew.at_work())
+    assert until(lambda: not is_alive(pid))
+    assert until(lambda: not service.crew.at_work())
     assert service.store.queries.claims(1) == []
 
 
@@ -165,7 +166,7 @@ def test_cancelling_it_elsewhere_kills_them_too(site: Site) -> None:
     pid = int(until(lambda: (site.place / "pid").exists() and (site.place / "pid").read_text()))
     other = SqliteService(Store(site.state), Registry(site.generated))
     other.cancel(run)
-    until(lambda: not is_alive(pid))
+    assert until(lambda: not is_alive(pid))
     other.close()
 
 
@@ -175,7 +176,7 @@ def test_a_failing_branch_ends_the_commands_of_the_others(site: Site) -> None:
     site.compile(steps(f"{{id: both, type: parallel, branches: {{x: [{slow}], y: [{bad}]}}}}"))
     reply = site.server().start("w")
     assert (reply["status"], reply["error"]["code"]) == ("failed", "timeout")
-    until(lambda: not is_alive(int((site.place / "pid").read_text())))
+    assert until(lambda: not is_alive(int((site.place / "pid").read_text())))
 
 
 def test_a_failed_command_is_tried_again_by_the_steps_own_rule(site: Site) -> None:
@@ -220,7 +221,7 @@ def test_a_command_whose_server_was_killed_is_interrupted_and_not_run_twice(site
     site.compile(steps(sh("a", "echo $$ >> runs; sleep 60")))
     process, reply = _server(site)
     runs = site.place / "runs"
-    until(lambda: runs.exists() and runs.read_text())
+    assert until(lambda: runs.exists() and runs.read_text())
     _kill(process)
     run = reply["workflow_id"]
     service = site.server()
@@ -229,7 +230,7 @@ def test_a_command_whose_server_was_killed_is_interrupted_and_not_run_twice(site
     assert [event["event"] for event in service.history(run)["events"]] == ["started", "interrupted"]
     pids = runs.read_text().split()
     assert len(pids) == 1
-    until(lambda: not is_alive(int(pids[0])))
+    assert until(lambda: not is_alive(int(pids[0])))
 
 
 def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_is_gone(site: Site) -> None:
@@ -237,19 +238,46 @@ def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_i
     site.compile(steps(sh("a", command, ", timeout: 300, retry: {max_attempts: 2}"), RETURN_A))
     process, reply = _server(site)
     runs = site.place / "runs"
-    until(lambda: runs.exists() and runs.read_text())
+    assert until(lambda: runs.exists() and runs.read_text())
     _kill(process)
     ended = site.server().status(reply["workflow_id"])
     assert ended["result"] == "done\n"
     first, second = runs.read_text().split()
     assert first != second
-    until(lambda: not is_alive(int(first)))
+    assert until(lambda: not is_alive(int(first)))
+
+
+def test_commands_that_were_under_way_beside_it_are_told_too(site: Site) -> None:
+    branches = ", ".join(f"b{n}: [{sh(f's{n}', LONG)}]" for n in range(3))
+    site.compile(steps(f"{{id: all, type: parallel, branches: {{{branches}}}}}"))
+    process, reply = _server(site)
+    runs = site.place / "runs"
+    assert until(lambda: runs.exists() and runs.read_text() == "x\n" * 3)
+    _kill(process)
+    run = reply["workflow_id"]
+    service = site.server()
+    assert service.status(run)["error"]["code"] == "interrupted"
+    [_, event] = service.history(run)["events"]
+    assert {event["step_id"], *event["broken_off"]} == {"s0", "s1", "s2"}
+    assert len(event["broken_off"]) == 2
+    done = wfc("runs", "--state", site.state, "history", run, cwd=site.folder)
+    assert f"{event['step_id']}: interrupted" in done.out
+    assert f"broken off under way: {', '.join(event['broken_off'])}" in done.out
+
+
+def test_what_a_cancel_breaks_off_is_told(site: Site) -> None:
+    site.compile(steps(sh("a", LONG)))
+    service = site.server(reply_seconds=0.2)
+    run = service.start("w")["workflow_id"]
+    assert until(lambda: (site.place / "runs").exists())
+    service.cancel(run)
+    assert service.history(run)["events"][-1]["broken_off"] == ["a"]
 
 
 def test_a_server_without_a_grant_finds_the_interruption_too(site: Site) -> None:
     site.compile(steps(sh("a", LONG, ", retry: {max_attempts: 2}")))
     process, reply = _server(site)
-    until(lambda: (site.place / "runs").exists())
+    assert until(lambda: (site.place / "runs").exists())
     _kill(process)
     plain = SqliteService(Store(site.state), Registry(site.generated))
     assert plain.next_step(reply["workflow_id"])["action"]["step_id"] == "a@2"
@@ -261,7 +289,7 @@ def test_the_command_of_a_living_server_is_left_alone(site: Site) -> None:
     site.compile(steps(sh("a", LONG)))
     process, reply = _server(site)
     try:
-        until(lambda: (site.place / "runs").exists())
+        assert until(lambda: (site.place / "runs").exists())
         other = site.server(reply_seconds=0.5)
         seen = other.status(reply["workflow_id"])
         assert (seen["status"], seen["running"][0]["step_id"]) == ("running", "a")

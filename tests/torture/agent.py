@@ -105,7 +105,7 @@ class Agent:
                 last = None
                 reply = self._find(server)
                 while reply["status"] == "pending_action":
-                    last = self._next(server, reply, self.run)
+                    last = self._next(server, reply, self.run, self.workflow)
                     if last is not None:
                         self._submit(server, *last)
                     last = None
@@ -143,20 +143,24 @@ class Agent:
         self.run = runs[0]["workflow_id"]
         return self._call(server, "get_workflow_status", workflow_id=self.run)
 
-    def _next(self, server: Server, reply: Reply, path: str) -> tuple[str, str, Any] | None:
-        """What to submit next; None where only time has to pass."""
+    def _next(self, server: Server, reply: Reply, path: str, scope: str) -> tuple[str, str, Any] | None:
+        """What to submit next; None where only time has to pass. `scope` is the task or workflow of the run."""
         action = reply.get("action") or reply["actions"][0]
         run, step_id, parameters = reply["workflow_id"], action["step_id"], action["parameters"]
         if action["type"] in ("foreach", "call"):
             child = parameters["children"][0]
             below = self._call(server, "get_next_step", workflow_id=child["workflow_id"])
-            return self._next(server, below, f"{path}/{step_id}[{child['index']}]")
+            inner = parameters.get("task") or parameters["workflow"]
+            return self._next(server, below, f"{path}/{step_id}[{child['index']}]", inner)
         if "resume_at" in parameters:
             with (self.folder / "clock").open("ab") as clock:
                 clock.write(b"." * (parameters["seconds_left"] + 1))
             return None
-        place = path.removeprefix(self.run)
-        return run, step_id, self._answer(f"{self.seed}{place}/{step_id}", action.get("result_schema"))
+        return run, step_id, self._result(f"{path.removeprefix(self.run)}/{step_id}", scope, action)
+
+    def _result(self, place: str, scope: str, action: Reply) -> Any:
+        """The same each time that it is asked for the same visit of the same run."""
+        return self._answer(f"{self.seed}{place}", action.get("result_schema"))
 
     def _answer(self, key: str, schema: Any) -> Any:
         """Mostly what the workflow hopes for, so that it goes a long way."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import statistics
+from collections import Counter
 from collections.abc import Callable
 from pathlib import Path
 from threading import Thread
@@ -172,8 +173,8 @@ def many_children(folder: Path, many: int = 100) -> float:
     return statistics.median(costs) / alone
 
 
-def runs_at_once(server: Server, count: int) -> None:
-    """Runs that are all under way, each call made before the one for the run before is answered."""
+def runs_at_once(server: Server, count: int) -> Counter[str]:
+    """Runs that are all under way, each call made before the one for the run before is answered. How they end."""
     for _ in range(count):
         server.request("tools/call", name="start_workflow", arguments={"workflow": "two"})
     runs = [server.next_answer()["structuredContent"]["workflow_id"] for _ in range(count)]
@@ -184,7 +185,7 @@ def runs_at_once(server: Server, count: int) -> None:
             server.request("tools/call", name="submit_result", arguments=arguments)
         replies = [server.next_answer()["structuredContent"] for _ in runs]
         assert {reply["workflow_id"] for reply in replies} == set(runs)
-    assert {reply["status"] for reply in replies} == {"completed"}
+    return Counter(str(reply["status"]) for reply in replies)
 
 
 def hammer(nursery: Nursery, folder: Path, servers: int, turns: int) -> dict[str, int]:

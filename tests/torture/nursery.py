@@ -1,7 +1,8 @@
 """A process that has imported everything and makes servers by forking: a hundred of them in the time of ten.
 
 `python -m tests.torture.nursery DESCRIPTOR` takes orders from that socket, each with the socket that the new server
-is to use as its stdin and stdout. A server is the real one, but for its clock and for the fault in its store.
+is to use as its stdin and stdout. A server is the real one, but for its clock and for the fault in its store. One that
+runs commands itself has the clock of the system.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from typing import Any
 
 import wfc_runtime.server.about  # noqa: F401
 from tests.torture.clock import clock_of
+from wfc_runtime.execute import Grant
 from wfc_runtime.machine.validation import problems
 from wfc_runtime.registry import Registry
 from wfc_runtime.server import stdio
 from wfc_runtime.server.desk import Desk
 from wfc_runtime.server.options import Options
 from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.store import Store
 from wfc_runtime.store.writer import Hook
 
@@ -36,7 +39,11 @@ def serve(order: dict[str, Any], registry: Registry) -> None:
             with self._lock:
                 if self._service is None:
                     store = Store(options.state, hook=_fault(order))
-                    self._service = SqliteService(store, registry, clock=clock_of(folder))
+                    if order["works_in"]:
+                        grant = Grant(Path(order["works_in"]), commands=None)
+                        self._service = ServingService(store, registry, grant)
+                    else:
+                        self._service = SqliteService(store, registry, clock=clock_of(folder))
                 assert isinstance(self._service, SqliteService)
                 return self._service
 

@@ -113,10 +113,17 @@ class Nursery:
     def __init__(self, channel: socket.socket) -> None:
         self._channel = channel
 
-    def server(self, folder: Path, fatal: int = 0, notes: Path | None = None) -> Server:
-        """A server on the store in a folder; it dies at its write number `fatal`."""
+    def server(
+        self, folder: Path, fatal: int = 0, notes: Path | None = None, works_in: Path | None = None
+    ) -> Server:
+        """A server on the store in a folder; it dies at its write number `fatal`, and runs commands in `works_in`."""
         ours, theirs = socket.socketpair()
-        order = {"folder": str(folder), "fatal": fatal, "notes": str(notes) if notes else ""}
+        order = {
+            "folder": str(folder),
+            "fatal": fatal,
+            "notes": str(notes or ""),
+            "works_in": str(works_in or ""),
+        }
         socket.send_fds(self._channel, [json.dumps(order).encode()], [theirs.fileno()])
         theirs.close()
         pid = int(self._channel.recv(64))

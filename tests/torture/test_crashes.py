@@ -1,6 +1,6 @@
 """Killed at any write or at any moment, a server is followed by another, and the run comes to the same end.
 
-These are the short versions; `make torture` goes through every write of every shipped workflow.
+These are the short versions; `make torture` goes through every write of every scenario of every shipped workflow.
 """
 
 from __future__ import annotations
@@ -12,48 +12,70 @@ from random import Random
 import pytest
 
 from tests.support import ROOT
-from tests.torture.agent import INPUTS
-from tests.torture.crashes import Figures, Undisturbed, kill_anytime, kill_at, ways
+from tests.torture.crashes import (
+    Figures,
+    every_point,
+    firsts_of_each_kind,
+    kill_anytime,
+    kill_at,
+    kill_at_points,
+    one_point_each,
+    states_of,
+    undisturbed,
+)
+from tests.torture.scenarios import fewest, scenarios, scenarios_of
 from tests.torture.servers import Nursery, nursery
-from wfc_runtime.machine.inputs import check_inputs
-from wfc_runtime.machine.limits import Limits
 from wfc_runtime.registry import Registry
 
 GENERATED = ROOT / "generated"
-WORKFLOWS = ("analyze-codebase", "release-checks")
+SHIPPED = {module.workflow.name: module for module in Registry(GENERATED).modules()}
+SAMPLE = ("analyze-codebase", "release-checks")
 
 
 @pytest.fixture(scope="module")
 def servers() -> Iterator[Nursery]:
-    with nursery(GENERATED, *WORKFLOWS) as made:
+    with nursery(GENERATED, *SHIPPED) as made:
         yield made
 
 
-def way(folder: Path, workflow: str) -> Undisturbed:
-    [found] = ways(GENERATED, folder, workflow, range(1), 1)
-    return found
+def test_every_shipped_workflow_has_scenarios() -> None:
+    assert {one.workflow for one in scenarios()} == SHIPPED.keys()
 
 
-def test_every_shipped_workflow_can_be_started_by_the_agent_of_these_tests() -> None:
-    for module in Registry(GENERATED).modules():
-        check_inputs(module.workflow.machine, INPUTS.get(module.workflow.name, {}), Limits())
-
-
-@pytest.mark.parametrize("workflow", WORKFLOWS)
+@pytest.mark.parametrize("workflow", SAMPLE)
 def test_killed_at_a_write_the_run_comes_to_the_same_end(
     servers: Nursery, tmp_path: Path, workflow: str
 ) -> None:
-    usual, figures = way(tmp_path, workflow), Figures()
-    # The first of each kind, and the last of all.
-    firsts = {point: number for number, point in reversed(list(enumerate(usual.points, 1)))}
-    for number in sorted({*list(firsts.values())[:3], len(usual.points)}):
-        kill_at(servers, GENERATED, tmp_path, usual, number, figures)
-    assert figures.kills == figures.runs == 4
+    usual, figures = undisturbed(GENERATED, tmp_path, scenarios_of(workflow)[0]), Figures()
+    for number in firsts_of_each_kind(usual):
+        kill_at(servers, GENERATED, tmp_path, usual, [number], figures)
+    assert figures.kills == figures.runs == 7
 
 
 def test_killed_at_random_moments_the_run_comes_to_the_same_end(servers: Nursery, tmp_path: Path) -> None:
-    figures = Figures()
-    kill_anytime(
-        servers, GENERATED, tmp_path, way(tmp_path, WORKFLOWS[0]), Random(7), kills=4, figures=figures
-    )
+    usual, figures = undisturbed(GENERATED, tmp_path, scenarios_of(SAMPLE[0])[0]), Figures()
+    kill_anytime(servers, GENERATED, tmp_path, usual, Random(7), kills=4, figures=figures)
     assert figures.kills >= 2
+
+
+def test_the_rounds_of_kills_come_by_every_write_once(tmp_path: Path) -> None:
+    usual = undisturbed(GENERATED, tmp_path, scenarios_of("ship-release")[0])
+    picked = [
+        (place, number)
+        for numbers in every_point(usual)
+        for place, number in enumerate(numbers)
+        if number is not None
+    ]
+    assert len(picked) == len(set(picked)) == len(usual.kinds)
+
+
+@pytest.mark.parametrize("workflow", SHIPPED)
+def test_killed_in_every_transaction_that_enters_a_state_the_run_comes_to_the_same_end(
+    servers: Nursery, tmp_path: Path, workflow: str
+) -> None:
+    found = [undisturbed(GENERATED, tmp_path, one) for one in scenarios_of(workflow)]
+    figures = Figures()
+    for usual in fewest((one, one.states) for one in found):
+        kill_at_points(servers, GENERATED, tmp_path, usual, one_point_each(usual), figures)
+    assert figures.states == {state for usual in found for state in usual.states}
+    assert not states_of(SHIPPED[workflow]) - figures.states

@@ -32,7 +32,7 @@ class Questions:
     def of(cls, workflows: Iterable[Workflow]) -> Questions:
         found = cls()
         for workflow in workflows:
-            whole = _given_whole(workflow)
+            whole = given_whole(workflow)
             found._add(workflow.name, workflow.machine)
             for task, machine in workflow.tasks.items():
                 found._add(task, machine)
@@ -52,7 +52,7 @@ class Questions:
         return [place for place in places if key in (place[1], f"{place[0]}/{place[1]}")]
 
 
-def _given_whole(workflow: Workflow) -> dict[str, str]:
+def given_whole(workflow: Workflow) -> dict[str, str]:
     """The tasks that a named agent gets as one brief."""
     machines = [workflow.machine, *workflow.tasks.values()]
     spawns = [one for machine in machines for one in machine.steps.values() if isinstance(one, Spawn)]

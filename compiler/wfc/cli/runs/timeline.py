@@ -51,6 +51,8 @@ def _words(run: str, event: Event, names: StepNames) -> Iterator[str]:
     entered = names.of(run, event.get("entered", ()))
     if entered:
         yield f"-> {', '.join(entered)}"
+    if event.get("broken_off"):
+        yield f"broken off under way: {', '.join(event['broken_off'])}"
     if "status" in event:
         yield f"the run is {event['status']}"
 
@@ -60,6 +62,7 @@ _HEADLINES = {
     "started": "started",
     "submitted": "{step_id}: answered",
     "refused": "{step_id}: an answer that does not fit was refused",
+    "interrupted": "{step_id}: interrupted, the server that was doing it has ended",
     "clock": "time passed",
     "child_ended": "{step_id}: child {index} ended",
     "cancelled": "cancelled",

@@ -83,6 +83,8 @@ class Work:
     ) -> HistoryRow:
         outcome = step(active.machine, active.snapshot, event, self._limits)
         self.refusal = outcome.refusal
+        if outcome.snapshot.status != "running":
+            more = {**more, **self._broken_off(active, visit)}
         entry = self.ledger.record(active, event, outcome, visit, more)
         why = STOPPED[active.now.status]
         self._todo += [partial(self._stop, child_id, why) for child_id in outcome.stopped]
@@ -96,6 +98,12 @@ class Work:
             tell = partial(self._tell_parent, active.row, active.parent, ended, outcome.secrets)
             self._todo.append(tell)
         return entry
+
+    def _broken_off(self, active: Active, visit: str | None) -> dict[str, Json]:
+        """What servers were doing for a run that ends: it is stopped, and may be done in part."""
+        pending = active.snapshot.pending if active.snapshot is not None else ()
+        found = [one for one in pending if one != visit and self.ledger.claim_of(active, one)]
+        return {"broken_off": list[Json](found)} if found else {}
 
     # -- time ------------------------------------------------------------------
 

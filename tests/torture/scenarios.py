@@ -1,0 +1,93 @@
+"""The scenarios of `workflows/*.test.yaml`, as something for an agent to work through.
+
+Together they come by every step and branch of the shipped workflows, which made-up answers do not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from functools import cache
+from typing import Any
+
+from tests.support import ROOT
+from tests.torture.agent import Agent
+from wfc.answers import Answers
+from wfc.answers.nodes import Reader
+from wfc.config import CompileLimits
+from wfc.testing.model import Case
+from wfc.testing.reading import read_tests
+
+
+@dataclass(frozen=True)
+class Scenario:
+    workflow: str
+    number: int
+    case: Case
+
+    @property
+    def label(self) -> str:
+        """A name that a folder can have."""
+        return f"{self.workflow}-{self.number}"
+
+    @property
+    def ends_as(self) -> str:
+        return "completed" if self.case.expect.failure is None else "failed"
+
+
+@cache
+def scenarios() -> tuple[Scenario, ...]:
+    """All that there are, by workflow."""
+    found: list[Scenario] = []
+    for path in sorted((ROOT / "workflows").glob("*.test.yaml")):
+        reader = Reader(str(path), path.read_bytes(), CompileLimits())
+        cases = read_tests(reader).cases
+        assert not reader.found, reader.found
+        workflow = path.name.removesuffix(".test.yaml")
+        found += [Scenario(workflow, number, case) for number, case in enumerate(cases, 1)]
+    return tuple(found)
+
+
+def scenarios_of(workflow: str) -> list[Scenario]:
+    return [one for one in scenarios() if one.workflow == workflow]
+
+
+@dataclass
+class ScriptedAgent(Agent):
+    """Gives the answers of a scenario: the next one for a step that it has not been asked for before."""
+
+    answers: Answers = field(default_factory=Answers)
+    given: dict[str, Any] = field(default_factory=dict)
+
+    def _result(self, place: str, scope: str, action: dict[str, Any]) -> Any:
+        if place not in self.given:
+            taken = self.answers.take(scope, action["step_id"], action["type"], action.get("result_schema"))
+            self.given[place] = taken.value
+        return self.given[place]
+
+
+def scripted(scenario: Scenario, *arguments: Any, **more: Any) -> ScriptedAgent:
+    """An agent for one run of a scenario."""
+    folder, connect = arguments
+    return ScriptedAgent(
+        folder,
+        scenario.workflow,
+        connect,
+        inputs=scenario.case.inputs,
+        answers=Answers(scenario.case.scripts),
+        **more,
+    )
+
+
+def fewest(found: Iterable[tuple[Any, set[Any]]]) -> list[Any]:
+    """Of things that each come by some states, a few that together come by all of them."""
+    left = list(found)
+    chosen: list[Any] = []
+    seen: set[Any] = set()
+    while left:
+        best, states = max(left, key=lambda one: len(one[1] - seen))
+        if not states - seen:
+            break
+        chosen.append(best)
+        seen |= states
+    return chosen
