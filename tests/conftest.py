@@ -57,10 +57,25 @@ SLOW = (
 """What takes most of the time. `make test` leaves it to `make test-slow`; CI runs both."""
 
 
+LONGEST = (
+    "tests/temporal/test_load",
+    "tests/temporal/test_workers",
+    "tests/bench/test_peers",
+    "tests/e2e/test_",
+)
+"""The slowest of the slow, first: whichever comes last keeps one process busy and all others waiting."""
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(part in item.nodeid for part in SLOW):
             item.add_marker(pytest.mark.slow)
+    items.sort(key=_start_late)
+
+
+def _start_late(item: pytest.Item) -> int:
+    places = (place for place, part in enumerate(LONGEST) if part in item.nodeid)
+    return next(places, len(LONGEST)) if item.get_closest_marker("slow") else len(LONGEST)
 
 
 @pytest.fixture(scope="session")

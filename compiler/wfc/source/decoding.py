@@ -27,7 +27,7 @@ _ESCAPES = {
 }
 _SPACES = re.compile(" *")
 _LINE = re.compile(rf"[^{_BREAKS}]*")
-_INDENTATION = re.compile(rf"(?: *+(?:\r\n|[{_BREAKS}]))*+( *+)")
+_INDENTATION = re.compile(rf"(?>(?: *+(?:\r\n|[{_BREAKS}]))*)( *+)")
 
 
 class Piece(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Any
 
-_PROPERTIES = re.compile(r"(?:(?:&[\w-]+|!\S*)(?:\s|#[^\r\n\x85\u2028\u2029]*)*+)*+")
+_PROPERTIES = re.compile(r"(?>(?:(?:&[\w-]+|!\S*)(?>(?:\s|#[^\r\n\x85\u2028\u2029]*)*))*)")
 _TAG = re.compile(r"![^\s,\[\]{}]*")
 _BLANKS = re.compile(r"[ \t]*")
 _BLANK_OR_BREAK = " \t\r\n\x85\u2028\u2029"

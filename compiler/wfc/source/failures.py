@@ -12,7 +12,7 @@ from wfc.source.text import Source, Span
 
 _BREAK = re.compile(r"[\r\n]")
 _LEAD_IN = re.compile(r"[\s:,?\[{-]*")
-_END_OF_TEXT = re.compile(r"(?:\s|#[^\r\n\x85\u2028\u2029]*)*+\Z")
+_END_OF_TEXT = re.compile(r"(?>(?:\s|#[^\r\n\x85\u2028\u2029]*)*)\Z")
 Related = tuple[tuple[Span, str], ...]
 
 

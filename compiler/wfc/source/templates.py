@@ -12,7 +12,8 @@ from wfc.source.nodes import Problem
 from wfc.source.text import Source, Span
 from wfc.source.wording import advise_quotes
 
-_LEAD_IN = re.compile(r"(?:[\s:,?\[-]|\{(?![{%])|#[^\r\n\x85\u2028\u2029]*)*+(?=\{[{%])")
+# `(?>(?:...)*)` and not `(?:...)*+`, which before Python 3.11.5 fails where it should match.
+_LEAD_IN = re.compile(r"(?>(?:[\s:,?\[-]|\{(?![{%])|#[^\r\n\x85\u2028\u2029]*)*)(?=\{[{%])")
 _REST_OF_LINE = re.compile(r"[^\r\n]*")
 _REST_IN_FLOW = re.compile(r"[^\r\n,\]}]*")
 _COMMENT = re.compile(r"\s#.*")
