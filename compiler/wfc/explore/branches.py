@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from wfc.explore.scopes import Scope
@@ -92,7 +92,7 @@ class Chart:
 
 
 def _from(edge: Edge, node: Node) -> Edge:
-    return Edge(node, edge.target, edge.guards, edge.is_addressed, edge.domain)
+    return replace(edge, source=node)
 
 
 def _leaves(node: Node) -> list[Node]:

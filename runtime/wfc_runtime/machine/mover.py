@@ -10,7 +10,7 @@ from collections import deque
 from typing import TYPE_CHECKING
 
 from wfc_runtime.errors import SnapshotError
-from wfc_runtime.machine.structure import Edge, Node, Structure
+from wfc_runtime.machine.structure import Edge, Node, Structure, in_order
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run
@@ -21,18 +21,18 @@ class Mover:
 
     def __init__(self, structure: Structure, run: Run, active: list[str]) -> None:
         self._run = run
-        self._root = structure.root
+        self._first = structure.first
         self._active: dict[str, Node] = {name: structure.nodes[name] for name in active}
         self._raised: deque[tuple[str, str]] = deque()
         self._busy = False
 
     @property
     def configuration(self) -> list[str]:
-        return [node.id for node in sorted(self._active.values(), key=lambda node: node.order)]
+        return [node.id for node in in_order(self._active)]
 
     def start(self) -> None:
         self._busy = True
-        self._enter(_with_defaults(self._root))
+        self._enter(self._first)
         self._settle()
         self._busy = False
 
@@ -78,13 +78,14 @@ class Mover:
         return found if len(found) < 2 else self._without_conflicts(found)
 
     def _first_edge(self, node: Node, event: str | None, at: str) -> Edge | None:
-        for state in (node, *node.ancestors):
+        for state in node.path:
             for edge in state.eventless if event is None else state.on.get(event, ()):
-                if (not edge.is_addressed or state.id == at) and all(
-                    guard.allows(self._run, state.id) for guard in edge.guards
-                ):
+                if (not edge.is_addressed or state.id == at) and self._is_open(edge, state.id):
                     return edge
         return None
+
+    def _is_open(self, edge: Edge, state: str) -> bool:
+        return not edge.guards or all(guard.allows(self._run, state) for guard in edge.guards)
 
     def _without_conflicts(self, edges: list[Edge]) -> list[Edge]:
         """Of two edges that leave the same state, the one from further inside; else the earlier one."""
@@ -104,18 +105,18 @@ class Mover:
 
     def _take(self, edges: list[Edge]) -> None:
         self._run.outcome.taken += edges
-        leaving = {name for edge in edges for name in self._left_by(edge)}
-        for node in sorted((self._active[name] for name in leaving), key=lambda node: -node.order):
+        leaving = {name: self._active[name] for edge in edges for name in self._left_by(edge)}
+        for node in reversed(in_order(leaving)):
             if node.is_step:
                 self._run.left(node.id)
             del self._active[node.id]
-        entering: dict[str, Node] = {}
-        for edge in edges:
-            entering.update(_entered_by(edge))
-        self._enter(entering)
+        if len(edges) == 1:
+            self._enter(edges[0].entering)
+        else:
+            self._enter(in_order({node.id: node for edge in edges for node in edge.entering}))
 
-    def _enter(self, nodes: dict[str, Node]) -> None:
-        for node in sorted(nodes.values(), key=lambda node: node.order):
+    def _enter(self, nodes: tuple[Node, ...]) -> None:
+        for node in nodes:
             self._active[node.id] = node
             if node.is_final:
                 self._reach_end(node)
@@ -132,24 +133,3 @@ class Mover:
 
     def _is_done(self, branch: Node) -> bool:
         return any(child.is_final and child.id in self._active for child in branch.children)
-
-
-def _entered_by(edge: Edge) -> dict[str, Node]:
-    """The target, what is entered by default inside it, and what lies between it and the edge's domain."""
-    entered = _with_defaults(edge.target)
-    for node in edge.target.ancestors:
-        if node is edge.domain:
-            break
-        entered[node.id] = node
-        if node.is_parallel:
-            for branch in node.children:
-                if branch.id not in entered:
-                    entered.update(_with_defaults(branch))
-    return entered
-
-
-def _with_defaults(node: Node) -> dict[str, Node]:
-    found = {node.id: node}
-    for child in node.initial:
-        found.update(_with_defaults(child))
-    return found

@@ -3,10 +3,33 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Iterable
+from json import encoder
 
 from wfc_runtime.contract import Json
 
 _ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+_SAMPLE: Json = {"text": 'ä\n"', "numbers": [1, 1.5, True, None], "empty": {}}
+
+
+def _lasting_encoder() -> Callable[[Json], str]:
+    """As `_ENCODER.encode`, which builds its part in C anew for each value: most of the time of a small one goes there.
+
+    A Python that has no such part, or another one, does it in the plain way.
+    """
+    make: Callable[..., Callable[[Json, int], Iterable[str]]] | None
+    make = getattr(encoder, "c_make_encoder", None)
+    if make is None:
+        return _ENCODER.encode
+    try:
+        pieces = make(None, _ENCODER.default, encoder.encode_basestring, None, ":", ",", False, False, False)
+        is_same = "".join(pieces(_SAMPLE, 0)) == _ENCODER.encode(_SAMPLE)
+    except TypeError:
+        return _ENCODER.encode
+    return (lambda value: "".join(pieces(value, 0))) if is_same else _ENCODER.encode
+
+
+_encode = _lasting_encoder()
 
 
 class NotPlainError(ValueError):
@@ -15,10 +38,11 @@ class NotPlainError(ValueError):
 
 def to_text(value: Json) -> str:
     """The one way in which values are written down. Keys keep their order."""
-    return _ENCODER.encode(value)
+    return _encode(value)
 
 
 def size_of(value: Json) -> int:
+    """The bytes of a value, written down."""
     text = to_text(value)
     return len(text) if text.isascii() else len(text.encode())
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree
+from wfc_runtime.expr.syntax import is_template
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.masking import texts_in
@@ -198,6 +199,10 @@ class Run:
         self, expression: Json, reads: tuple[str, ...], names: Mapping[str, Json] | None = None
     ) -> Any:
         """An expression sees the declared fields only, the inputs, and what its scope adds."""
+        if type(expression) is dict and not any(map(_may_vary, expression.values())):
+            # Counted all the same: what uuid() gives depends on it.
+            self._evaluations += 1
+            return dict(expression)
         try:
             return evaluate_tree(expression, self._context(reads, names), **self._means(reads))
         except ExpressionError as error:
@@ -225,7 +230,7 @@ class Run:
             "now": self.now,
             "uuid_seed": f"{self.event.id}/{self._evaluations}",
             "limits": self.limits.expressions,
-            "hidden": frozenset(name for name in self.snapshot.state if name not in reads),
+            "hidden": frozenset(self.snapshot.state).difference(reads),
         }
 
     def put(self, effect: Effect, result: Json) -> None:
@@ -235,8 +240,9 @@ class Run:
     def write(self, values: dict[str, Json]) -> None:
         """All of them or, where the state would grow too large, none."""
         secrets = [name for name in values if name in self.structure.secrets]
-        self.snapshot.learn(text for name in secrets for text in texts_in(values[name]))
-        self.snapshot.hidden = list(dict.fromkeys([*self.snapshot.hidden, *secrets]))
+        if secrets:
+            self.snapshot.learn(text for name in secrets for text in texts_in(values[name]))
+            self.snapshot.hidden = list(dict.fromkeys([*self.snapshot.hidden, *secrets]))
         state, size = self.snapshot.state, self.snapshot.size
         written = {**state, **values}
         for name, value in values.items():
@@ -258,6 +264,10 @@ class Run:
 
 STATE_ACCESS = "state_access"
 """Reading a field that the step did not declare: no retry helps and no recovery is allowed to hide it."""
+
+
+def _may_vary(value: Json) -> bool:
+    return is_template(value) if isinstance(value, str) else isinstance(value, (dict, list, tuple))
 
 
 def _step_failed(error: ExpressionError) -> StepError:

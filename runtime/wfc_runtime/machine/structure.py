@@ -30,6 +30,8 @@ class Node:
     is_parallel: bool
     ancestors: tuple[Node, ...] = ()
     """From the innermost out."""
+    path: tuple[Node, ...] = ()
+    """Itself and its ancestors."""
     children: list[Node] = field(default_factory=list)
     initial: list[Node] = field(default_factory=list)
     """What is entered with it: one child, or every branch."""
@@ -55,6 +57,8 @@ class Edge:
     """Taken only by an event that names the source."""
     domain: Node | None
     """What stays active while the edge is taken: the innermost state around both ends. None: nothing does."""
+    entering: tuple[Node, ...]
+    """The target, what is entered by default inside it, and what lies between it and the domain; in order."""
 
 
 class Structure:
@@ -71,25 +75,34 @@ class Structure:
             node = Node(state.id, str(state.name), order, parent, bool(state.final), bool(state.parallel))
             if parent is not None:
                 parent.children.append(node)
-                node.ancestors = (parent, *parent.ancestors)
+                node.ancestors = parent.path
+            node.path = (node, *node.ancestors)
             self.nodes[state.id] = node
-        for state in machine.states_map.values():
-            for transition in state.transitions:
-                self._add(self.nodes[state.id], transition)
+        transitions = [one for state in machine.states_map.values() for one in state.transitions]
+        for transition in transitions:
+            if transition.initial:
+                source, target = self._ends(transition)
+                source.initial.append(target)
+        for transition in transitions:
+            if not transition.initial:
+                self._add(transition)
         assert machine.initial_state is not None
         self.root = self.nodes[machine.initial_state.id]
+        self.first = in_order(_with_defaults(self.root))
+        """What is active at the beginning."""
 
-    def _add(self, source: Node, transition: Transition) -> None:
+    def _ends(self, transition: Transition) -> tuple[Node, Node]:
         assert transition.target is not None
-        target = self.nodes[transition.target.id]
-        if transition.initial:
-            source.initial.append(target)
-            return
+        return self.nodes[transition.source.id], self.nodes[transition.target.id]
+
+    def _add(self, transition: Transition) -> None:
+        source, target = self._ends(transition)
         guards = [getattr(spec.func, "__self__", spec.func) for spec in transition.cond]
         known = tuple(guard for guard in guards if isinstance(guard, Guarding))
         is_addressed = "addressed" in guards
         assert len(known) + is_addressed == len(guards), f"{source.id} has a guard that is not ours: {guards}"
-        edge = Edge(source, target, known, is_addressed, _domain(source, target))
+        domain = _domain(source, target)
+        edge = Edge(source, target, known, is_addressed, domain, in_order(_entered(target, domain)))
         events = [str(event) for event in transition.events]
         if not events:
             source.eventless.append(edge)
@@ -103,6 +116,30 @@ class Structure:
 def _domain(source: Node, target: Node) -> Node | None:
     around = [node for node in source.ancestors if not node.is_parallel and node in target.ancestors]
     return around[0] if around else None
+
+
+def _entered(target: Node, domain: Node | None) -> dict[str, Node]:
+    entered = _with_defaults(target)
+    for node in target.ancestors:
+        if node is domain:
+            break
+        entered[node.id] = node
+        if node.is_parallel:
+            for branch in node.children:
+                if branch.id not in entered:
+                    entered.update(_with_defaults(branch))
+    return entered
+
+
+def _with_defaults(node: Node) -> dict[str, Node]:
+    found = {node.id: node}
+    for child in node.initial:
+        found.update(_with_defaults(child))
+    return found
+
+
+def in_order(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
+    return tuple(sorted(nodes.values(), key=lambda node: node.order))
 
 
 @lru_cache(maxsize=256)

@@ -36,9 +36,10 @@ def event_kind(event: Event, outcome: Outcome) -> str:
     return "refused" if outcome.refusal is not None else _KINDS[type(event)]
 
 
-def event_data(event: Event, outcome: Outcome, more: Mapping[str, Json], cover: Cover) -> str:
-    """What the history keeps of an event and its outcome, as JSON, with secrets hidden."""
-    kept = kept_fields(event, outcome, cover)
+def event_data(
+    event: Event, outcome: Outcome, more: Mapping[str, Json], cover: Cover, kept: list[str]
+) -> str:
+    """What the history keeps of an event and its outcome, as JSON, with secrets hidden. `kept`: see `kept_fields`."""
     written = {
         name: _short(cover.field(name, value)) for name, value in outcome.written.items() if name not in kept
     }

@@ -6,9 +6,9 @@ import errno
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from pathlib import Path
+from types import TracebackType
 
 from wfc_runtime.errors import StoreError
 from wfc_runtime.store.migrations import migrate
@@ -84,16 +84,28 @@ def _until_free(action: Callable[[], object], seconds: float) -> None:
             time.sleep(0.01)
 
 
-@contextmanager
-def translated(path: Path) -> Iterator[None]:
+def translated(path: Path) -> Translation:
     """SQLite's errors as ours: what is wrong with the store and what to do about it."""
-    try:
-        yield
-    except sqlite3.Error as error:
-        raise _translate(path, error) from error
-    except UnicodeDecodeError as error:
-        # SQLite quotes what it could not make sense of, byte by byte.
-        raise damaged(path, "it has text that is none") from error
+    return Translation(path)
+
+
+class Translation:
+    """Around each question to the file: a generator would cost more than the question."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if isinstance(error, sqlite3.Error):
+            raise _translate(self._path, error) from error
+        if isinstance(error, UnicodeDecodeError):
+            # SQLite quotes what it could not make sense of, byte by byte.
+            raise damaged(self._path, "it has text that is none") from error
 
 
 def damaged(path: Path, why: str) -> StoreError:

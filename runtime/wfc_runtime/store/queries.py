@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -14,6 +13,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import StoreError
 from wfc_runtime.store.database import damaged, translated
 from wfc_runtime.store.records import ClaimRow, HistoryRow, RunRow, checksum
+from wfc_runtime.store.writer import Writer
 
 # In the order of RunRow's fields.
 _RUN = (
@@ -29,6 +29,7 @@ _RUN_TYPES: tuple[Any, ...] = (
 )
 _EVENT_TYPES: tuple[Any, ...] = (_I, _F, _T, _T, (str, _NONE), (str, _NONE), (bytes, _NONE))
 _DUE = "SELECT key FROM runs WHERE root = ? AND status = 'running' AND due <= ? ORDER BY due, key"
+_WHOLE = f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE key = ?"
 _FIELDS = (
     f"SELECT name, value, fields.checksum, history.{_EVENT.replace(', ', ', history.')} FROM fields "
     "LEFT JOIN history ON history.run = fields.run AND history.seq = fields.seq "
@@ -39,9 +40,10 @@ _FIELDS = (
 class Queries:
     """The questions that can be asked of a store."""
 
-    def __init__(self, connection: sqlite3.Connection, path: Path) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, writer: Writer | None = None) -> None:
         self._connection = connection
         self._path = path
+        self._writer = writer
         self._lock = Lock()
 
     def run(self, run_id: str) -> RunRow | None:
@@ -52,15 +54,12 @@ class Queries:
         return self._bare("key = ?", key)
 
     def _bare(self, where: str, value: object) -> RunRow | None:
-        with self._reading():
-            rows = self._fetch(f"SELECT {_RUN} FROM runs WHERE {where}", value)
+        rows = self._fetch(f"SELECT {_RUN} FROM runs WHERE {where}", value)
         return self._row(rows[0]) if rows else None
 
     def whole(self, key: int) -> tuple[RunRow, dict[str, Json]] | None:
         """A run with its snapshot, and the fields of its state, all of the same moment."""
-        with self._reading(at_once=True):
-            rows = self._fetch(f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE key = ?", key)
-            fields = self._fetch(_FIELDS, key)
+        rows, fields = self._fetch_all((_WHOLE, (key,)), (_FIELDS, (key,)))
         if not rows:
             return None
         *values, snapshot, written = rows[0]
@@ -80,9 +79,7 @@ class Queries:
 
     def due(self, root: int, now: float) -> list[int]:
         """The runs of a family whose clock has something to do, the longest due first."""
-        with self._reading():
-            rows = self._fetch(_DUE, root, now)
-        return [key for (key,) in rows]
+        return [key for (key,) in self._fetch(_DUE, root, now)]
 
     def listed(self, statuses: tuple[str, ...], limit: int, before: int | None) -> list[RunRow]:
         """Runs that are nobody's children, the newest first, without their snapshots."""
@@ -117,26 +114,21 @@ class Queries:
 
     def claims(self, root: int) -> list[ClaimRow]:
         """What servers are doing for a family of runs."""
-        with self._reading():
-            rows = self._fetch("SELECT root, run, visit, at, owner FROM claims WHERE root = ?", root)
-        return [ClaimRow(*row) for row in rows]
+        sql = "SELECT root, run, visit, at, owner FROM claims WHERE root = ?"
+        return [ClaimRow(*row) for row in self._fetch(sql, root)]
 
     def answer(self, key: int, visit: str) -> HistoryRow | None:
         """The event that answered a visit, if one has."""
         sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND visit = ? AND kind = 'submitted'"
-        with self._reading():
-            rows = self._fetch(sql, key, visit)
+        rows = self._fetch(sql, key, visit)
         return self._event(rows[0]) if rows else None
 
     def history(self, key: int, after: int, limit: int) -> list[HistoryRow]:
         sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
-        with self._reading():
-            rows = self._fetch(sql, key, after, limit)
-        return [self._event(row) for row in rows]
+        return [self._event(row) for row in self._fetch(sql, key, after, limit)]
 
     def module(self, digest: str) -> str | None:
-        with self._reading():
-            rows = self._fetch("SELECT text FROM modules WHERE digest = ?", digest)
+        rows = self._fetch("SELECT text FROM modules WHERE digest = ?", digest)
         return str(rows[0][0]) if rows else None
 
     def _event(self, row: Sequence[Any]) -> HistoryRow:
@@ -157,25 +149,36 @@ class Queries:
         return damaged(self._path, f"{what} is not what was written")
 
     def _rows(self, sql: str, *values: object) -> list[RunRow]:
-        with self._reading():
-            rows = self._fetch(sql, *values)
-        return [self._row(row) for row in rows]
-
-    @contextmanager
-    def _reading(self, at_once: bool = False) -> Iterator[None]:
-        """One thread at a time; with `at_once`, all statements see the same commit."""
-        with self._lock, translated(self._path):
-            begin = at_once and not self._connection.in_transaction
-            if begin:
-                self._connection.execute("BEGIN")
-            try:
-                yield
-            finally:
-                if begin:
-                    self._connection.execute("COMMIT")
+        return [self._row(row) for row in self._fetch(sql, *values)]
 
     def _fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        return self._connection.execute(sql, values).fetchall()
+        return self._fetch_all((sql, values))[0]
+
+    def _fetch_all(self, *questions: tuple[str, Sequence[object]]) -> list[list[tuple[Any, ...]]]:
+        """The answers to all questions, as of the same commit."""
+        # Whoever wrote last need not read it again: the writer's connection has it in memory.
+        idle = self._writer.borrow() if self._writer is not None else None
+        if idle is not None and self._writer is not None:
+            try:
+                return self._asked(idle, questions)
+            finally:
+                self._writer.give_back()
+        with self._lock:
+            return self._asked(self._connection, questions)
+
+    def _asked(
+        self, connection: sqlite3.Connection, questions: Sequence[tuple[str, Sequence[object]]]
+    ) -> list[list[tuple[Any, ...]]]:
+        """One thread at a time on each connection."""
+        with translated(self._path):
+            begin = len(questions) > 1 and not connection.in_transaction
+            if begin:
+                connection.execute("BEGIN")
+            try:
+                return [connection.execute(sql, values).fetchall() for sql, values in questions]
+            finally:
+                if begin:
+                    connection.execute("COMMIT")
 
 
 def _fits(row: Sequence[Any], types: Sequence[Any]) -> bool:

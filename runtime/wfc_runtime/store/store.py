@@ -59,7 +59,7 @@ class Store:
         # Reading must not wait for somebody's commit.
         self._read_connection = connect(path, busy_seconds, durable)
         self._writer = Writer(self._write_connection, path, hook)
-        self.queries = Queries(self._read_connection, path)
+        self.queries = Queries(self._read_connection, path, self._writer)
 
     def close(self) -> None:
         self._read_connection.close()

@@ -60,6 +60,13 @@ class Writer:
                 self._commit_batch()
         return ticket.outcome()
 
+    def borrow(self) -> sqlite3.Connection | None:
+        """The connection, for reading, if nobody is writing. Whoever gets it gives it back at once."""
+        return self._connection if self._leader.acquire(blocking=False) else None
+
+    def give_back(self) -> None:
+        self._leader.release()
+
     def _commit_batch(self) -> None:
         with self._queue_lock:
             batch, self._queue = self._queue[:_BATCH], self._queue[_BATCH:]

@@ -109,7 +109,7 @@ class Ledger:
         for name in outcome.written:
             active.written[name] = active.row.version + 1 if name in kept else None
         active.written.update(dict.fromkeys(outcome.forgotten))
-        kind, data = event_kind(event, outcome), event_data(event, outcome, more, cover)
+        kind, data = event_kind(event, outcome), event_data(event, outcome, more, cover, kept)
         actor = None if isinstance(event, (Clock, Interrupted)) else self.actor
         return self._enter(active.row, active.now, HistoryRow(0, self.at, kind, data, visit, actor))
 

@@ -30,7 +30,7 @@ from wfc_runtime.service.answers import (
 )
 from wfc_runtime.service.children import machine_of
 from wfc_runtime.service.cover import Cover
-from wfc_runtime.service.history import event_data, event_kind, shown_event
+from wfc_runtime.service.history import event_data, event_kind, kept_fields, shown_event
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.temporal.seed import Answer, Seed
 from wfc_runtime.store import HistoryRow, RunRow
@@ -131,7 +131,7 @@ class Host:
         cover = Cover(self.machine, self.snapshot, outcome)
         self.snapshot, self.secrets = outcome.snapshot, outcome.secrets
         said = None if isinstance(event, Clock) else actor
-        data = event_data(event, outcome, more, cover)
+        data = event_data(event, outcome, more, cover, kept_fields(event, outcome, cover))
         self._enter(event.at, event_kind(event, outcome), data, visit, said)
         return outcome
 
