@@ -109,6 +109,45 @@ def test_calls_that_come_while_another_commits_share_the_next_commit(tmp_path: P
     store.close()
 
 
+def test_reading_waits_for_nobody_and_sees_the_last_commit(tmp_path: Path) -> None:
+    written, go_on = threading.Event(), threading.Event()
+
+    def hook(point: str) -> None:
+        if point == "written" and moving.is_set():
+            written.set()
+            go_on.wait(10)
+
+    moving = threading.Event()
+    store = Store(tmp_path / "state.db", hook=hook)
+    row = created(store)
+    moving.set()
+    thread = threading.Thread(target=store.commit, args=(moved(row, 1),))
+    thread.start()
+    assert written.wait(10)
+    assert _version(store) == 1
+    go_on.set()
+    thread.join(10)
+    assert _version(store) == 2
+    store.close()
+
+
+def _version(store: Store) -> int:
+    found = store.queries.run("r1")
+    assert found is not None
+    return found.version
+
+
+def test_the_log_begins_anew_instead_of_growing(store: Store, tmp_path: Path) -> None:
+    row, log = created(store), tmp_path / "state.db-wal"
+    sizes: set[int] = set()
+    for version in range(1, 200):
+        store.commit(moved(row, version))
+        sizes.add(log.stat().st_size)
+    assert max(sizes) < 150 * 4120, "not much more than the pages that make it begin anew"
+    assert len(sizes) < 60, "most commits leave its size alone"
+    store.close()
+
+
 def test_a_call_that_fails_in_a_shared_commit_hurts_no_other(tmp_path: Path) -> None:
     begun, go_on = threading.Event(), threading.Event()
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 from wfc_runtime.contract import Json
@@ -63,7 +64,11 @@ class Ask(Effect):
         return Action(self.kind, {**pending.parameters, **timing}, self.instruction, self.schema(pending))
 
     def schema(self, pending: Pending) -> Json:
-        return schema.narrowed(schema.of(self.result), pending.where)
+        return schema.narrowed(self._whole_schema, pending.where)
+
+    @cached_property
+    def _whole_schema(self) -> Json:
+        return schema.of(self.result)
 
     def answer(self, run: Run, visit: str, result: Json) -> None:
         pending = run.snapshot.pending[visit]

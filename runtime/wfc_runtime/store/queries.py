@@ -29,6 +29,8 @@ _RUN_TYPES: tuple[Any, ...] = (
 )
 _EVENT_TYPES: tuple[Any, ...] = (_I, _F, _T, _T, (str, _NONE), (str, _NONE), (bytes, _NONE))
 _DUE = "SELECT key FROM runs WHERE root = ? AND status = 'running' AND due <= ? ORDER BY due, key"
+_BARE = f"SELECT {_RUN}, EXISTS (SELECT 1 FROM claims WHERE claims.root = runs.root) FROM runs WHERE"
+_BY_ID, _BY_KEY = f"{_BARE} id = ?", f"{_BARE} key = ?"
 _WHOLE = f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE key = ?"
 _FIELDS = (
     f"SELECT name, value, fields.checksum, history.{_EVENT.replace(', ', ', history.')} FROM fields "
@@ -48,14 +50,17 @@ class Queries:
 
     def run(self, run_id: str) -> RunRow | None:
         """A run's row alone."""
-        return self._bare("id = ?", run_id)
+        return self._bare(_BY_ID, run_id)
 
     def run_of_key(self, key: int) -> RunRow | None:
-        return self._bare("key = ?", key)
+        return self._bare(_BY_KEY, key)
 
-    def _bare(self, where: str, value: object) -> RunRow | None:
-        rows = self._fetch(f"SELECT {_RUN} FROM runs WHERE {where}", value)
-        return self._row(rows[0]) if rows else None
+    def _bare(self, sql: str, value: object) -> RunRow | None:
+        for *values, is_claimed in self._fetch(sql, value):
+            row = self._row(values)
+            row.may_be_served = bool(is_claimed)
+            return row
+        return None
 
     def whole(self, key: int) -> tuple[RunRow, dict[str, Json]] | None:
         """A run with its snapshot, and the fields of its state, all of the same moment."""

@@ -36,6 +36,8 @@ class RunRow:
     """Fields of the state that are to be written: as JSON, or the number of the event whose result they are."""
     migrated: bool = False
     """Whether `digest` is another than the one that was read."""
+    may_be_served: bool = True
+    """Whether a server may be doing something for its family: claims are to be looked up."""
     parent_row: RunRow | None = None
     """The parent of a run that has not been written yet."""
 

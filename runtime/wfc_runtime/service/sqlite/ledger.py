@@ -124,7 +124,8 @@ class Ledger:
     def claims(self, row: RunRow) -> list[ClaimRow]:
         """What servers are doing for a run's family. A run that is being created has no claims yet."""
         if row.root not in self._claims:
-            self._claims[row.root] = self.queries.claims(row.root) if row.root else []
+            known = row.root and row.may_be_served
+            self._claims[row.root] = self.queries.claims(row.root) if known else []
         return self._claims[row.root]
 
     def claim_of(self, active: Active, visit: str) -> ClaimRow | None:
