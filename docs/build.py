@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from snippets import with_findings
 
 from wfc.block_reference import STATE_DOCS, block_page
 from wfc.cli.main import cli
@@ -28,6 +29,7 @@ from wfc.reference import FieldPage, StepPage, fields_of, step_page
 from wfc.rules import RULES
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Recovery, Retry
+from wfc.suppress import FIRM
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS
 from wfc_runtime.server.toolsets import load_tools
 
@@ -162,7 +164,9 @@ def _checks() -> Iterator[str]:
     yield from ("# The checks", "", _MADE, "")
     yield (
         "`wfc explain WF301` prints a page in a terminal. A finding that you have looked at and want to keep: "
-        "`# wfc: ignore[WF302] reason` on its line; a check that you don't want: `ignore` in `[tool.wfc]`."
+        "`# wfc: ignore[WF302] reason` on its line; a check that you don't want: `ignore` in `[tool.wfc]`. "
+        f"Neither hides an error of {_firm()}: no machine can be made of such a workflow. Below each bad example "
+        "stands what wfc says of it; what the examples leave out, such as the step that wrote what they read, is right."
     )
     for family, title in _FAMILIES.items():
         rules = [rule for rule in RULES if rule.code.startswith(family)]
@@ -173,7 +177,12 @@ def _checks() -> Iterator[str]:
                 yield f"| {link} | {rule.name} | {rule.severity} | {_cell(rule.summary)} |"
     for rule in RULES:
         yield from ("", f"## {rule.code} {rule.name}", "", f"*{rule.severity}, {_FIXES[rule.fix]}*", "")
-        yield rule.doc.strip()
+        yield with_findings(rule.code, rule.doc.strip())
+
+
+def _firm() -> str:
+    *most, last = [f"{code:x<5}" for code in FIRM]
+    return f"{', '.join(most)} or {last}"
 
 
 # -- the command line ----------------------------------------------------------

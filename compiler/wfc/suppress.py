@@ -13,13 +13,13 @@ from wfc.source import Mapping, Node, Scalar, Sequence, Source, Span, iter_comme
 _DIRECTIVE = re.compile(r"(?:^|(?<=\s))#+\s*wfc:(?P<rest>.*)")
 _IGNORE = re.compile(r"\s*ignore\[(?P<codes>[^\]]*)\]")
 _CODE = re.compile(r"[^,\s]+")
-_FIRM = ("WF0", "WF1", "WF201", "WF402")
+FIRM = ("WF0", "WF1", "WF201", "WF402")
 """Errors in structure, references and syntax: with one of them there is no machine to be made."""
 
 
 def can_be_hidden(code: str, severity: Severity) -> bool:
     """Whether it is a matter of judgement: hiding an error that stops the compiler would help nobody."""
-    return severity is not Severity.ERROR or not code.startswith(_FIRM)
+    return severity is not Severity.ERROR or not code.startswith(FIRM)
 
 
 @dataclass(eq=False)

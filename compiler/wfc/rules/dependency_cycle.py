@@ -5,6 +5,8 @@ A task whose foreach runs, directly or through others, the same task again would
 Bad:
 
 ```yaml
+steps:
+  - {id: all, type: foreach, items: [{files: [a.py, b.py]}], task: review_folder}
 tasks:
   review_folder:
     steps:
@@ -17,6 +19,8 @@ tasks:
 Good:
 
 ```yaml
+steps:
+  - {id: all, type: foreach, items: [{files: [a.py, b.py]}], task: review_folder}
 tasks:
   review_folder:
     steps:

@@ -6,7 +6,7 @@
 Bad:
 
 ```yaml
-- {id: list-files, type: shell, command: ls, output_to: listing}
+- {id: list-files, type: shell, command: ls | sort, output_to: listing}
 - id: check-files
   type: foreach
   needs_state: [listing]
@@ -17,7 +17,7 @@ Bad:
 Good:
 
 ```yaml
-- {id: list-files, type: shell, command: ls, output_to: listing}
+- {id: list-files, type: shell, command: ls | sort, output_to: listing}
 - id: check-files
   type: foreach
   needs_state: [listing]

@@ -9,14 +9,13 @@ can be set in pyproject.toml, under [tool.wfc.limits]: `steps`, `nesting`, `sour
 Bad: six conditions, each in the `then` of the one before.
 
 ```yaml
-- id: c1
-  type: condition
-  if: "{{ inputs.a }}"
-  then:
-    - id: c2
-      type: condition
-      if: "{{ inputs.b }}"
-      then: []  # and so on, to c6
+- {id: c1, type: condition, if: "{{ inputs.a }}", then: [
+    {id: c2, type: condition, if: "{{ inputs.b }}", then: [
+      {id: c3, type: condition, if: "{{ inputs.c }}", then: [
+        {id: c4, type: condition, if: "{{ inputs.d }}", then: [
+          {id: c5, type: condition, if: "{{ inputs.e }}", then: [
+            {id: c6, type: condition, if: "{{ inputs.f }}", then: [
+              {id: ship, type: shell, command: make ship}]}]}]}]}]}]}
 ```
 
 Good: the conditions that belong together are one.
@@ -24,8 +23,9 @@ Good: the conditions that belong together are one.
 ```yaml
 - id: c1
   type: condition
-  if: "{{ inputs.a and inputs.b }}"
-  then: []
+  if: "{{ inputs.a and inputs.b and inputs.c and inputs.d and inputs.e and inputs.f }}"
+  then:
+    - {id: ship, type: shell, command: make ship}
 ```
 """
 

@@ -8,6 +8,7 @@ reads, or leave the loop with a `break`. A loop under inputs alone that says wha
 Bad:
 
 ```yaml
+- {id: first-look, type: shell, command: ./health, output_to: health}
 - id: poll
   type: while
   needs_state: [health]
@@ -20,6 +21,7 @@ Bad:
 Good:
 
 ```yaml
+- {id: first-look, type: shell, command: ./health, output_to: health}
 - id: poll
   type: while
   needs_state: [health]

@@ -15,7 +15,7 @@ tasks:
       - id: look
         type: delegate
         needs_state: [goal]
-        instructions: "Audit {{ item }} for {{ state.goal.input }}."
+        instructions: "Audit {{ item }} for <goal>{{ state.goal.input }}</goal>."
 ```
 
 Good:
@@ -36,7 +36,7 @@ tasks:
     steps:
       - id: look
         type: delegate
-        instructions: "Audit {{ item }} for {{ inputs.goal }}."
+        instructions: "Audit {{ item }} for <goal>{{ inputs.goal }}</goal>."
 ```
 """
 

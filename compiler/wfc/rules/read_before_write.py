@@ -10,7 +10,7 @@ Bad:
   type: prompt
   prompt_type: info
   needs_state: [build]
-  message: "Built: {{ state.build.stdout }}"
+  message: "make ended with {{ state.build.exit_code }}."
 - {id: build, type: shell, command: make, output_to: build}
 ```
 
@@ -22,7 +22,7 @@ Good:
   type: prompt
   prompt_type: info
   needs_state: [build]
-  message: "Built: {{ state.build.stdout }}"
+  message: "make ended with {{ state.build.exit_code }}."
 ```
 """
 

@@ -8,6 +8,7 @@ Bad:
 ```yaml
 initial_state: {files: ""}
 steps:
+  - {id: list, type: shell, command: ls | sort, output_to: listing}
   - id: pick
     type: set_state
     needs_state: [listing]
@@ -20,6 +21,7 @@ Good:
 ```yaml
 initial_state: {files: []}
 steps:
+  - {id: list, type: shell, command: ls | sort, output_to: listing}
   - id: pick
     type: set_state
     needs_state: [listing]

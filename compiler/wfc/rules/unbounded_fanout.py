@@ -7,7 +7,7 @@ on with the first few, cut the list: `state.files[:20]`.
 Bad:
 
 ```yaml
-- {id: list-files, type: shell, command: git ls-files, output_to: listing}
+- {id: list-files, type: shell, command: git ls-files | sort, output_to: listing}
 - id: check-files
   type: foreach
   needs_state: [listing]
@@ -18,7 +18,7 @@ Bad:
 Good:
 
 ```yaml
-- {id: list-files, type: shell, command: git ls-files, output_to: listing}
+- {id: list-files, type: shell, command: git ls-files | sort, output_to: listing}
 - id: check-files
   type: foreach
   needs_state: [listing]

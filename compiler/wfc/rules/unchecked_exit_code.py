@@ -13,7 +13,7 @@ Bad:
 - id: review
   type: delegate
   needs_state: [diff]
-  instructions: "Review this change: {{ state.diff.stdout }}"
+  instructions: "Review this change: <diff>{{ state.diff.stdout }}</diff>"
 ```
 
 Good:
@@ -24,7 +24,7 @@ Good:
   type: delegate
   needs_state: [diff]
   when: "{{ state.diff.exit_code == 0 }}"
-  instructions: "Review this change: {{ state.diff.stdout }}"
+  instructions: "Review this change: <diff>{{ state.diff.stdout }}</diff>"
 ```
 """
 

@@ -6,15 +6,17 @@ it is mended. YAML tags (`!foo`) and several documents in one file are not part 
 Bad:
 
 ```yaml
-steps:
-        - id: build
+- id: tell
+  type: shell
+  command: echo done: all tests pass
 ```
 
 Good:
 
 ```yaml
-steps:
-  - id: build
+- id: tell
+  type: shell
+  command: "echo done: all tests pass"
 ```
 """
 

@@ -1,0 +1,132 @@
+"""The examples of the other pages do what the pages say; a fence that no test knows fails the build."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import pytest
+
+import tests.docs.test_readme  # noqa: F401  its fences count too
+from tests.docs.commands import why_not
+from tests.docs.fences import DOCS, FENCES, HELD, PAGES, Fence, holds
+from tests.docs.test_docs import RUN
+from tests.support import ROOT
+from tests.unit.test_completeness import example_of
+from wfc.block_reference import block_page
+from wfc.config import load_config
+from wfc.diagnostics import Severity
+from wfc.dialects.blocks.kinds import KINDS
+from wfc.rules import BY_CODE, RULES
+from wfc.steps import STEP_TYPES
+from wfc_runtime.service.temporal.settings import TemporalSettings
+
+sys.path.insert(0, str(DOCS))
+import snippets
+
+WITH_EXAMPLES = [rule.code for rule in RULES if "```" in rule.doc]
+each_check = pytest.mark.parametrize("code", WITH_EXAMPLES)
+
+
+@each_check
+def test_a_bad_example_has_the_finding_that_its_page_shows(code: str) -> None:
+    bad = snippets.examples(BY_CODE[code].doc)["Bad"]
+    found = [one for one in snippets.findings(bad) if one.code == code]
+    assert found
+    page = (DOCS / "checks.md").read_text(encoding="utf-8")
+    assert all(f"{one.severity}[{code}]: {one.message}\n" in page for one in found)
+
+
+@each_check
+def test_a_good_example_has_no_finding_at_all(code: str) -> None:
+    good = snippets.examples(BY_CODE[code].doc)["Good"]
+    assert [f"{one.code} {one.message}" for one in snippets.findings(good)] == []
+
+
+def test_what_examples_leave_out_is_right() -> None:
+    read = ", ".join(snippets.GIVEN)
+    whole = f"- {{id: last, type: return, needs_state: [{read}], value: '{{{{ state | tojson }}}}'}}\n"
+    worst = [one for one in snippets.findings(whole) if one.severity is not Severity.INFO]
+    assert [f"{one.code} {one.message}" for one in worst] == []
+
+
+@holds(("docs/temporal.md", "[tool.wfc]"))
+def test_the_settings_for_temporal_are_taken(texts: list[str], tmp_path: Path) -> None:
+    (tmp_path / "pyproject.toml").write_text(texts[0], encoding="utf-8")
+    config = load_config(tmp_path)
+    assert config.engine == "temporal"
+    assert TemporalSettings.of(config.temporal, {}).address == "temporal.example.com:7233"
+
+
+@holds(("docs/temporal.md", "# try it"), ("docs/temporal.md", "wfc worker"))
+def test_the_commands_for_temporal_are_understood(texts: list[str]) -> None:
+    programs = []
+    for line in "".join(texts).splitlines():
+        words = shlex.split(line, comments=True)
+        if "wfc" in words:
+            assert why_not(shlex.join(words[words.index("wfc") :])) == ""
+        programs += words[:1]
+    # `claude` is not ours to run; what it is told to start is.
+    assert programs == ["temporal", "claude", "wfc", "wfc"]
+    server = re.findall(r"^temporal (.*?) *#", texts[0], re.MULTILINE)[0].split()
+    program = Path(sys.executable).with_name("temporal")
+    shown = subprocess.run([program, *server, "--help"], capture_output=True, text=True, check=True).stdout
+    assert all(f"{option} " in shown for option in server if option.startswith("--"))
+
+
+@holds(("docs/architecture.md", "text -> source"))
+def test_the_drawing_of_the_compiler_names_its_parts_in_their_order(texts: list[str]) -> None:
+    parts = re.findall(r"^.{5}-> (\w+) ", texts[0], re.MULTILINE)
+    assert parts == ["source", "dialects", "rules", "lower", "emit", "cli"]
+    assert all(find_spec(f"wfc.{part}") for part in parts)
+
+
+@holds(("docs/architecture.md", "tool call ->"))
+def test_the_drawing_of_the_runtime_names_its_parts(texts: list[str]) -> None:
+    parts = re.findall(r"-> (server|service|machine)\b", texts[0])
+    assert parts == ["server", "service", "machine"]
+    assert all(find_spec(f"wfc_runtime.{part}") for part in parts)
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.name)
+def test_every_command_within_a_sentence_is_understood(path: Path) -> None:
+    text = re.sub(r"^```.*?^```$", "", path.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
+    lines = [" ".join(line.split()) for line in re.findall(r"`(wfc(?: [^`]*)?)`", text)]
+    wrong = {line: why_not(re.sub(r"<[^>]*>", "X", line)) for line in lines}
+    assert {line: why for line, why in wrong.items() if why} == {}
+
+
+MADE: dict[str, Callable[[Fence], bool]] = {
+    # Made of docstrings by docs/build.py, which test_docs compares with the pages; what their examples do, others test.
+    "docs/checks.md": lambda fence: fence.text in _of_checks(),
+    "docs/language.md": lambda fence: fence.text in [example_of(kind) for kind in STEP_TYPES.values()],
+    "docs/blocks.md": lambda fence: fence.text in [block_page(name).example for name in KINDS],
+    "docs/command-line.md": lambda fence: fence.text.startswith("Usage: wfc"),
+    "docs/parts/blocks.md": lambda fence: fence.text in [other.text for other in FENCES["docs/blocks.md"]],
+}
+
+
+@cache
+def _of_checks() -> list[str]:
+    found = []
+    for rule in RULES:
+        found += re.findall(r"```\w+\n(.*?)```", snippets.with_findings(rule.code, rule.doc), re.DOTALL)
+    return found
+
+
+@pytest.mark.parametrize("page", FENCES)
+def test_every_fence_is_held_by_a_test(page: str) -> None:
+    unknown = [
+        str(fence)
+        for fence in FENCES[page]
+        if fence not in HELD
+        and not (ROOT / page in RUN and (fence.title or fence.language == "console"))
+        and not (page in MADE and MADE[page](fence))
+    ]
+    assert unknown == [], "no test looks at these: give each one `holds`, or a title, or make it `console`"
