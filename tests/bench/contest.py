@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
-import os
 import statistics
-import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from contextlib import ExitStack
 from dataclasses import dataclass
 from operator import truediv
 from pathlib import Path
-from shutil import rmtree
 from typing import Any
 
 from tests.bench.peers.driving import RESULT_BYTES, result_of
 from tests.bench.peers.floor import bytes_of_a_step
 from tests.bench.peers.wfc import WORKFLOW, Wfc
-from tests.bench.seat import ROOT, Seat, quiet
+from tests.bench.seat import Seat
+from tests.bench.venvs import VENVS, Progress, python_with
 from tests.runtime.support import compile_to
 
-VENVS = ROOT / ".venv-peers"
 STEPS = 200
 RUNS = 100
 ROUNDS = 3
@@ -32,7 +27,6 @@ _TURN = 5
 
 Figures = dict[str, Any]
 Report = dict[str, Any]
-Progress = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -60,31 +54,13 @@ Slices = dict[Engine, list[float]]
 """The seconds of each turn."""
 
 
-class CannotInstallError(Exception):
-    """A peer that can't be had here."""
-
-
 def python_of(engine: Engine, progress: Progress, venvs: Path = VENVS) -> Path:
-    """The interpreter of an engine's venv, which is made if it isn't there."""
-    if not engine.packages:
-        return Path(sys.executable)
-    wanted = hashlib.sha256(" ".join((sys.version, *engine.packages)).encode()).hexdigest()[:12]
-    folder = venvs / f"{engine.name}-{wanted}"
-    python = folder / ("Scripts" if os.name == "nt" else "bin") / "python"
-    ready = folder / "installed"
-    if not ready.exists():
-        progress(f"installing {', '.join(engine.packages)} in {folder.name}")
-        rmtree(folder, ignore_errors=True)
-        _run([sys.executable, "-m", "venv", str(folder)])
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        try:
-            _run([*pip, *engine.packages])
-        except RuntimeError as error:
-            rmtree(folder, ignore_errors=True)
-            last = str(error).strip().splitlines()[-1]
-            raise CannotInstallError(f"{', '.join(engine.packages)} can't be installed: {last}") from None
-        ready.touch()
-    return python
+    """The interpreter that drives an engine."""
+    return (
+        python_with(engine.name, engine.packages, progress, venvs)
+        if engine.packages
+        else Path(sys.executable)
+    )
 
 
 def measure(
@@ -192,11 +168,3 @@ def _nothing(line: str) -> None:
 
 def _runs(count: int) -> str:
     return "1 run" if count == 1 else f"{count} runs"
-
-
-def _run(command: list[str]) -> None:
-    done = subprocess.run(
-        command, cwd=ROOT, env=quiet(), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
-    )
-    if done.returncode != 0:
-        raise RuntimeError(f"{' '.join(command)} exited with {done.returncode}:\n{done.stdout}")

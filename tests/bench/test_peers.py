@@ -12,10 +12,11 @@ import pytest
 
 from tests.bench import __main__ as bench
 from tests.bench import chart, contest
-from tests.bench.contest import FLOOR, PEERS, WFC, CannotInstallError, Engine
+from tests.bench.contest import FLOOR, PEERS, WFC, Engine
 from tests.bench.peers.driving import RESULT_BYTES, result_of
 from tests.bench.rows import peers
 from tests.bench.seat import Seat
+from tests.bench.venvs import CannotInstallError
 from tests.runtime.support import compile_to
 
 

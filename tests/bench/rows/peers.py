@@ -8,8 +8,9 @@ from functools import cache
 from pathlib import Path
 
 from tests.bench import chart, contest
-from tests.bench.contest import PEERS, CannotInstallError, Engine, Figures
+from tests.bench.contest import PEERS, Engine, Figures
 from tests.bench.measure import Row, UnmeasuredError
+from tests.bench.venvs import CannotInstallError
 
 _TO_FLOOR = 2.5
 
