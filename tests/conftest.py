@@ -46,6 +46,7 @@ SLOW = (
     "tests/e2e/test_pre_commit",
     "tests/e2e/test_ci.py",
     "tests/e2e/test_release",
+    "tests/e2e/test_interrupts",
     "tests/torture/test_crashes.py::test_killed_in_every",
     "tests/temporal/test_load",
     "tests/temporal/test_moving",

@@ -55,8 +55,8 @@ class WorkerProcess:
         self.process.kill()
         self.process.wait()
 
-    def stop(self) -> int:
-        self.process.send_signal(signal.SIGTERM)
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
+        self.process.send_signal(how)
         return self.process.wait(30)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -76,6 +77,13 @@ def test_workers_killed_in_the_middle_lose_and_double_nothing(
                 *[f"s{number}" for number in range(8)],
             ]
         assert steady.stop() == 0
+
+
+def test_ctrl_c_ends_a_worker_with_130(temporal_box: TemporalBox) -> None:
+    temporal_box.compile(TWO)
+    with worker(temporal_box, temporal_box.root) as one:
+        assert one.stop(signal.SIGINT) == 130
+        assert "Traceback" not in one.said.read_text(encoding="utf-8")
 
 
 def test_a_run_whose_version_no_worker_has_waits_says_so_and_goes_on_when_one_has(

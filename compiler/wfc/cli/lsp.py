@@ -19,6 +19,9 @@ def command() -> int:
     except ImportError:
         raise click.UsageError("the language server needs an extra: pip install 'wfc[lsp]'") from None
     from wfc.lsp.server import build
+    from wfc_runtime.interrupt import leave_on_interrupt
 
+    # A thread that waits for a message can't be asked to stop, and nothing is kept that could be lost.
+    leave_on_interrupt()
     build().start_io()
     return 0

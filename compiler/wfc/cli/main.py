@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from importlib import import_module
-from typing import NoReturn
 
 import click
 
 from wfc.config import ConfigError
+from wfc_runtime.interrupt import INTERRUPTED
 from wfc_runtime.version import __version__
 
 GARBAGE = 1_000_000
 """A run is short and keeps nearly all that it makes: looking for garbage often is a tenth of it."""
 
-EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILURE, EXIT_INTERRUPTED = 0, 1, 2, 3, 130
+EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILURE = 0, 1, 2, 3
 
 _COMMANDS = {
     "check": "Check workflows and say what is wrong, where, and what to do.",
@@ -86,7 +85,7 @@ def main() -> None:
     except click.exceptions.Exit as stop:
         status = stop.exit_code
     except click.Abort:
-        status = EXIT_INTERRUPTED
+        status = INTERRUPTED
     except click.UsageError as error:
         error.show()
         status = EXIT_USAGE
@@ -97,21 +96,11 @@ def main() -> None:
         sys.stderr.close()
         status = EXIT_CLEAN
     except KeyboardInterrupt:
-        status = EXIT_INTERRUPTED
+        status = INTERRUPTED
     except RecursionError:
         click.echo("wfc: internal error: too deeply nested; please report the workflow", err=True)
         status = EXIT_FAILURE
     except Exception as error:
         click.echo(f"wfc: internal error: {type(error).__name__}: {error}; please report it", err=True)
         status = EXIT_FAILURE
-    _leave(status if isinstance(status, int) else EXIT_CLEAN)
-
-
-def _leave(status: int) -> NoReturn:
-    if "temporalio" in sys.modules:
-        # Its native threads may still be ending, and abort the process when they meet a Python that is gone.
-        for stream in (sys.stdout, sys.stderr):
-            if not stream.closed:
-                stream.flush()
-        os._exit(status)
-    sys.exit(status)
+    sys.exit(status if isinstance(status, int) else EXIT_CLEAN)

@@ -12,6 +12,7 @@ import click
 from wfc.cli.engine import engine_of
 from wfc.config import load_config
 from wfc_runtime.errors import WfcError
+from wfc_runtime.interrupt import INTERRUPTED
 
 
 @click.command("worker", short_help="Work runs on a Temporal server.")
@@ -49,7 +50,7 @@ def command(generated: Path | None, modules: tuple[Path, ...], task_queue: str |
             click.echo(f"wfc worker: {settings}: {names}", err=True)
 
         settings = engine.temporal.on_queue(task_queue)
-        asyncio.run(serve(settings, engine.modules(), ready, (signal.SIGINT, signal.SIGTERM)))
+        stopped = asyncio.run(serve(settings, engine.modules(), ready, (signal.SIGINT, signal.SIGTERM)))
     except WfcError as error:
         raise click.ClickException(str(error)) from error
-    return 0
+    return INTERRUPTED if stopped is signal.SIGINT else 0

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import signal
-
 import anyio
 from mcp.server.stdio import stdio_server
 
+from wfc_runtime.interrupt import leave_on_interrupt
 from wfc_runtime.server.app import build_server
 from wfc_runtime.server.desk import Desk
 from wfc_runtime.server.options import Options
@@ -16,7 +15,7 @@ from wfc_runtime.server.pipes import open_pipes
 def serve_stdio(options: Options) -> None:
     # What was answered is on disk, so Ctrl-C may end the process at once: a thread that waits for a line
     # can't be asked to stop.
-    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    leave_on_interrupt()
     desk = Desk(options)
     desk.start_working()
     try:

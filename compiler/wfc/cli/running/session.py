@@ -20,13 +20,12 @@ from wfc.cli.running.inputs import read_input_file
 from wfc.cli.running.operator import Operator, StuckError
 from wfc.cli.running.options import Manner
 from wfc.driver import drive
+from wfc_runtime.interrupt import INTERRUPTED
 
 if TYPE_CHECKING:
     from wfc.answers import AnswersFile
     from wfc_runtime.machine.workflow import Workflow
     from wfc_runtime.service import Reply, Service
-
-_INTERRUPTED = 130
 
 
 class SkippingClock:
@@ -77,7 +76,7 @@ def work(
         console.clear()
         console.say()
         console.say(f"the run waits as it is; go on with `wfc runs resume {run}`", "yellow")
-        return _INTERRUPTED
+        return INTERRUPTED
     except StuckError as error:
         raise StuckError(
             f"{error.message}\nThe run waits as it is; go on with `wfc runs resume {run}`."

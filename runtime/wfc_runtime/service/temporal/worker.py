@@ -58,12 +58,19 @@ async def serve(
     modules: Modules,
     ready: Callable[[list[str]], None],
     stop_on: Sequence[signal.Signals],
-) -> None:
-    """Serve the task queue until a signal comes."""
+) -> signal.Signals:
+    """Serve the task queue until a signal comes, and say which."""
     stop = asyncio.Event()
+    heard: list[signal.Signals] = []
+
+    def hear(one: signal.Signals) -> None:
+        heard.append(one)
+        stop.set()
+
     for one in stop_on:
-        asyncio.get_running_loop().add_signal_handler(one, stop.set)
+        asyncio.get_running_loop().add_signal_handler(one, hear, one)
     await _work(settings, modules, stop, ready)
+    return heard[0]
 
 
 async def _work(
