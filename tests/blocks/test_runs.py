@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.blocks.support import result, run
+from tests.support import load
+from wfc.check import check_project
 from wfc_runtime.errors import RequestError
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
@@ -162,3 +164,70 @@ def test_an_input_without_a_default_must_be_given(tmp_path: Path) -> None:
     )
     with pytest.raises(RequestError, match="`who` is required"):
         run(tmp_path, text)
+
+
+OLD = workflow(
+    """
+  - {id: before, type: ReadJSONState, inputs: {path: s.json}}
+  - id: first
+    type: WriteJSONState
+    depends_on: [before]
+    condition: "not ${blocks.before.outputs.found}"
+    inputs: {path: s.json, state: {phase: "one", done: []}}
+  - id: ask
+    type: Prompt
+    depends_on: [first]
+    inputs:
+      prompt: Go on?
+      operation: "go_on_with_${inputs.name}"
+      details: {path: "${blocks.first.path}"}
+      allow_empty: false
+  - {id: after, type: ReadJSONState, depends_on: [ask], inputs: {path: s.json}}
+""",
+    """
+  phase: ${blocks.after.state.phase}
+  goes_on: "${blocks.ask.response == 'yes'}"
+""",
+    INPUTS,
+)
+
+
+def test_inputs_of_old_blocks_are_taken_and_what_nothing_heeds_is_said(tmp_path: Path) -> None:
+    assert result(tmp_path, OLD, answers={"ask": "yes"}) == {"phase": "one", "goes_on": True}
+    found = [
+        (one.code, one.severity.value) for one in check_project(load(OLD)) if one.code in "WF004 WF005 WF009"
+    ]
+    assert found == [("WF009", "warning"), ("WF009", "warning")]
+
+
+def test_a_call_says_what_it_called_how_that_went_and_how_long_it_took(tmp_path: Path) -> None:
+    parent = workflow(
+        """
+  - {id: ran, type: ExecuteWorkflow, inputs: {workflow: slow}}
+  - {id: kept, type: Workflow, inputs: {workflow: slow}, condition: "${inputs.count} > 5"}
+  - {id: said, type: EchoBlock, inputs: {message: a}}
+""",
+        """
+  called: ${blocks.ran.outputs.workflow}, ${blocks.ran.success}
+  took: ${blocks.ran.outputs.execution_time_ms} > 100 and ${blocks.ran.metadata.execution_time_ms} < 60000
+  in_order: ${blocks.ran.metadata.started_at} < ${blocks.ran.metadata.completed_at}
+  not_called: "'${blocks.kept.outputs.workflow}', ${blocks.kept.success}, ${blocks.kept.execution_time_ms}"
+  at_once: ${blocks.said.metadata.execution_time_ms} == 0 and ${blocks.said.metadata.started_at} != ''
+  own: ${blocks.ran.outputs.total_blocks}
+  nobodys: ${blocks.ran.outputs.execution_waves}
+""",
+        INPUTS,
+        "parent",
+    )
+    slow = workflow(
+        "  - {id: nap, type: Shell, inputs: {command: sleep 0.15}}", '  total_blocks: "7"', name="slow"
+    )
+    assert result(tmp_path, parent, slow) == {
+        "called": "slow, true",
+        "took": True,
+        "in_order": True,
+        "not_called": "'', false, 0",
+        "at_once": True,
+        "own": "7",
+        "nobodys": "",
+    }

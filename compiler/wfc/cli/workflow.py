@@ -64,7 +64,7 @@ def with_called(unit: Unit) -> list[Unit]:
     graph = call_graph(unit.project)
     found = [unit]
     for one in found:
-        found += [call.callee for call in graph.calls(one) if call.callee not in found]
+        found += dict.fromkeys(call.callee for call in graph.calls(one) if call.callee not in found)
     return found
 
 

@@ -17,7 +17,7 @@ from wfc.config import Config
 from wfc.emit.header import digest, read_header
 from wfc.pipeline import compile_unit
 from wfc.unit import Unit
-from wfc_runtime.errors import NotFoundError, WfcError
+from wfc_runtime.errors import DefinitionError, NotFoundError, WfcError
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.workflow import Workflow
 from wfc_runtime.registry import Module, Registry
@@ -30,6 +30,7 @@ class SourceRegistry(Registry):
         super().__init__(config.generated_dir)
         self.config = config
         self._own: dict[str, Module] = {}
+        self._broken: dict[str, str] = {}
 
     def prefer(self, units: Iterable[Unit]) -> None:
         """Take these workflows as their sources have them, whatever the folder says."""
@@ -37,12 +38,19 @@ class SourceRegistry(Registry):
             module = self.compile(unit)
             self._own[module.workflow.name] = module
 
+    def leave_out(self, units: Iterable[Unit]) -> None:
+        """These have errors: whatever the folder says, nobody can call them."""
+        self._broken |= {str(unit.name): unit.source.path for unit in units}
+
     def compile(self, unit: Unit) -> Module:
         return self.take(compile_unit(unit, recorded_path(Path(unit.source.path), self.config.root)).text)
 
     def find(self, name: str) -> Module:
         if name in self._own:
             return self._own[name]
+        if name in self._broken:
+            path = self._broken[name]
+            raise DefinitionError("broken", f"`{name}` has errors", f"wfc check {path}")
         try:
             return super().find(name)
         except NotFoundError:
@@ -89,12 +97,17 @@ def module_to_run(registry: SourceRegistry, workflow: str) -> Module | None:
             return module
     else:
         unit = find_workflow(workflow)
-    units = with_called(unit)
     if unit.module is None and not check_unit(unit):
         raise click.UsageError(f"`{workflow}` holds no workflow")
-    if print_errors(units):
+    if print_errors([unit]):
         return None
-    registry.prefer(units)
+    called = with_called(unit)[1:]
+    broken = [one for one in called if has_errors(check_unit(one))]
+    if print_errors(broken):
+        names = ", ".join(f"`{one.name}`" for one in broken)
+        click.echo(f"note: a call of {names} will fail, should the run come to one", err=True)
+    registry.prefer([unit, *(one for one in called if one not in broken)])
+    registry.leave_out(broken)
     return registry.find(str(unit.name))
 
 

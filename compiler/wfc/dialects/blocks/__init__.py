@@ -72,6 +72,9 @@ def _read_inputs(block: Block) -> None:
     node = block.node.get("inputs")
     if kind is not None and (isinstance(node, Mapping) or node is None):
         shape = read_shape(kind.inputs, node if isinstance(node, Mapping) else Mapping(block.span))
+        for old, name in kind.renamed.items():
+            if old in shape.values and name in shape.FIELDS:
+                shape.values.setdefault(name, shape.values[old])
         block.values["inputs"] = shape
 
 

@@ -4,7 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.dialects.blocks.expressions import Expr, all_reads, combination, comparison, literal, negation
+from wfc.dialects.blocks.expressions import (
+    Expr,
+    all_reads,
+    asked,
+    combination,
+    comparison,
+    literal,
+    negation,
+)
 from wfc.dialects.blocks.grammar import ConditionError, Node, read_condition
 from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Reference, Resolve
@@ -37,6 +45,8 @@ def to_expression(node: Node, resolve: Resolve) -> Expr:
             return literal(node.value, node.start, node.end)
         case "list":
             return _list(node, parts)
+        case "method":
+            return asked(parts[0], node.words[0].text[1:], parts[1:], node.words[0].start, node.end)
         case "not":
             return negation(parts[0], node.start)
         case "and" | "or":

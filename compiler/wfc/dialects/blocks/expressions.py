@@ -16,6 +16,14 @@ CHOICE, OR, AND, NOT, COMPARISON, ATOM = range(6)
 """How tightly an expression holds together, loosest first."""
 
 
+METHODS = {
+    **dict.fromkeys(("lower", "upper", "strip", "lstrip", "rstrip", "replace"), "str"),
+    **dict.fromkeys(("startswith", "endswith", "isdigit"), "bool"),
+    **dict.fromkeys(("count", "find"), "int"),
+}
+"""What a text can be asked, with the type of what that gives."""
+
+
 @dataclass(frozen=True)
 class Expr:
     """An expression, its type (str, int, float, bool, list, dict, any) and its value where that is certain."""
@@ -116,7 +124,11 @@ _OPERATORS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+_SAME = {"is": "==", "is not": "!="}
+
+
 def comparison(left: Expr, word: str, right: Expr, word_start: int, word_end: int) -> Expr:
+    word = _SAME.get(word, word)
     left, right = _alike(left, right), _alike(right, left)
     if left.is_constant and right.is_constant:
         try:
@@ -154,6 +166,19 @@ def choice(yes: Expr, test: Expr, no: Expr) -> Expr:
     pieces = (*yes.within(ATOM), Piece(" if ", start, end), *test.within(OR), Piece(" else ", start, end))
     kind = yes.type if yes.type == no.type else "any"
     return Expr((*pieces, *no.within(ATOM)), kind, CHOICE, reads=all_reads([yes, test, no]))
+
+
+def asked(value: Expr, method: str, arguments: list[Expr], start: int, end: int) -> Expr:
+    """What a text says of itself when it is asked."""
+    # In brackets where it ends with a filter, which a dot would be taken for a part of.
+    text = value if value.type == "str" else piped(value, "text", "str")
+    text = replace(text, level=COMPARISON) if any(" | " in piece.text for piece in text.pieces) else text
+    pieces = [*text.within(ATOM), Piece(f".{method}(", start, end)]
+    for number, argument in enumerate(arguments):
+        pieces += [Piece(", ", argument.start, argument.start)] if number else []
+        pieces += argument.pieces
+    pieces.append(Piece(")", end, end))
+    return Expr(tuple(pieces), METHODS[method], reads=all_reads([value, *arguments]))
 
 
 def extended(value: Expr, name: str, start: int, end: int) -> Expr:

@@ -6,14 +6,15 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
+from wfc.dialects.blocks.expressions import METHODS
 from wfc.dialects.blocks.references import REFERENCE, Reference
 
 _DEEPEST = 30
 _TOKEN = re.compile(
     rf"(?P<space>\s+)|(?P<reference>{REFERENCE.pattern})|(?P<number>-?\d+(?:\.\d+)?(?![\w.]))"
     r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
-    r"|(?P<operator>==|!=|<=|>=|<|>|\$\{|[()\[\],}])"
-    r"|(?P<path>(?:inputs|blocks|metadata)(?:\.\w+)+)|(?P<word>[A-Za-z_]\w*)|(?P<other>.)",
+    r"|(?P<operator>==|!=|<=|>=|<|>|\$\{|[()\[\],}])|(?P<method>\.[a-z]+(?=\())"
+    r"|(?P<path>(?:inputs|blocks|metadata)(?:\.\w+(?!\w*\())+)|(?P<word>[A-Za-z_]\w*)|(?P<other>.)",
     re.S,
 )
 _ESCAPE = re.compile(r"\\(.)", re.S)
@@ -29,6 +30,7 @@ _WORDS: dict[str, Any] = {
 }
 _CLOSING = {"(": ")", "[": "]", "${": "}"}
 _COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
+_TWO_WORDS = {("not", "in"): "not in", ("is", "not"): "is not"}
 
 
 class ConditionError(Exception):
@@ -60,7 +62,7 @@ class Node:
     reference: Reference | None = None
     value: Any = None
     words: tuple[Token, ...] = field(default=())
-    """The operators of a comparison, which may be a chain."""
+    """The operators of a comparison, which may be a chain; or the name of a method."""
 
 
 def read_condition(text: str) -> Node:
@@ -122,17 +124,27 @@ class _Parser:
             found = self._take("operator", text)
             if found:
                 return found
-        found = self._take("word", "in")
-        if found:
-            return found
         start = self._peek()
         following = self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else None
-        if start and following and (start.text, following.text) == ("not", "in"):
+        both = _TWO_WORDS.get((start.text, following.text)) if start and following else None
+        if start and following and both:
             self._at += 2
-            return Token("word", "not in", start.start, following.end)
-        return None
+            return Token("word", both, start.start, following.end)
+        return self._take("word", "in") or self._take("word", "is")
 
     def _operand(self) -> Node:
+        """A value, and what it is asked: `'Yes'.lower()`."""
+        found = self._value()
+        while (token := self._peek()) is not None and token.kind == "method":
+            if token.text[1:] not in METHODS:
+                raise ConditionError(f"texts have no `{token.text[1:]}` here", token.start + 1, token.end)
+            self._at += 2
+            arguments = self._items(")")
+            end = self._tokens[self._at - 1].end
+            found = Node("method", found.start, end, (found, *arguments), words=(token,))
+        return found
+
+    def _value(self) -> Node:
         token = self._peek()
         if token is None:
             end = len(self._text.rstrip())
@@ -159,18 +171,21 @@ class _Parser:
         """What stands in brackets. Within `${ }` paths need no `${ }` of their own."""
         closing = _CLOSING[opening.text]
         self._inside += opening.text == "${"
-        items: list[Node] = []
-        commas = 0
-        while (end := self._take("operator", closing)) is None:
-            items.append(self._or())
-            if self._take("operator", ","):
-                commas += 1
-            elif not self._is_next("operator", closing):
-                raise self._unexpected()
+        items = self._items(closing)
         self._inside -= opening.text == "${"
-        if opening.text != "[" and not commas and len(items) == 1:
+        is_one = len(items) == 1 and self._tokens[self._at - 2].text != ","
+        if opening.text != "[" and is_one:
             return items[0]
-        return Node("list", opening.start, end.end, tuple(items))
+        return Node("list", opening.start, self._tokens[self._at - 1].end, tuple(items))
+
+    def _items(self, closing: str) -> list[Node]:
+        """Values with commas between them, up to a bracket."""
+        items: list[Node] = []
+        while self._take("operator", closing) is None:
+            items.append(self._or())
+            if not self._take("operator", ",") and not self._is_next("operator", closing):
+                raise self._unexpected()
+        return items
 
     def _deeper(self, inner: Any) -> Node:
         self._depth += 1

@@ -99,6 +99,9 @@ class PromptInputs(Shape):
     label = "a Prompt block"
 
     prompt = Field(WORD, "What to ask.", required=True, example="Deploy now? Answer yes or no.")
+    operation = Field(ANYTHING, "Of old: what is asked about. Only `prompt` is shown.")
+    details = Field(ANYTHING, "Of old: more about it. Only `prompt` is shown.")
+    allow_empty = Field(FLAG, "Of old: any answer is taken.")
 
 
 class ReadJsonStateInputs(Shape):
@@ -117,6 +120,7 @@ class WriteJsonStateInputs(Shape):
 
     path = Field(WORD, "The file.", required=True, example="state.json")
     data = Field(BINDINGS, "The object to write.", required=True, example={"runs": 1})
+    state = Field(BINDINGS, "The same as `data`, of old.")
     create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
 
 
@@ -172,6 +176,8 @@ class Kind:
     """How each input is given to the step; the others are text."""
     renamed: dict[str, str] = field(default_factory=dict)
     """What the step calls an input; None-like "" leaves it out."""
+    unheeded: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Inputs that change nothing, each with what to say of that and what to do instead."""
     can_fail: bool = False
     """Whether it can end without success and without crashing, as a command can."""
     is_open: bool = False
@@ -191,8 +197,15 @@ _CALL = Kind(
     WorkflowCallInputs,
     modes={"inputs": Mode.VALUE},
     renamed={"inputs": "with", "timeout_ms": ""},
+    unheeded={
+        "timeout_ms": (
+            "nothing keeps a workflow that is called to a time",
+            "give the blocks of that workflow a `timeout`",
+        )
+    },
     is_open=True,
 )
+_ONLY_PROMPT = ("a Prompt shows nothing but its `prompt`", "say there what matters")
 
 KINDS: dict[str, Kind] = {
     "Shell": Kind(
@@ -233,7 +246,11 @@ KINDS: dict[str, Kind] = {
         modes={**_FLAGS, "variables": Mode.DATA},
     ),
     "Prompt": Kind(
-        "prompt", PromptInputs, {"response": Output("input", "str")}, renamed={"prompt": "message"}
+        "prompt",
+        PromptInputs,
+        {"response": Output("input", "str")},
+        renamed={"prompt": "message", "operation": "", "details": "", "allow_empty": ""},
+        unheeded={"operation": _ONLY_PROMPT, "details": _ONLY_PROMPT},
     ),
     "ReadJSONState": Kind(
         "read_json_state",
@@ -245,7 +262,8 @@ KINDS: dict[str, Kind] = {
         "write_json_state",
         WriteJsonStateInputs,
         _outputs(path="str", size_bytes="int"),
-        modes={**_FLAGS, "data": Mode.DATA},
+        modes={**_FLAGS, "data": Mode.DATA, "state": Mode.DATA},
+        renamed={"state": "data"},
     ),
     "MergeJSONState": Kind(
         "merge_json_state",

@@ -6,13 +6,13 @@ from dataclasses import replace
 
 from wfc.core.values import Tree
 from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition, references, to_expression
-from wfc.dialects.blocks.expressions import Expr, as_bool, literal, piped
+from wfc.dialects.blocks.expressions import Expr, as_bool, piped
 from wfc.dialects.blocks.kinds import Mode
 from wfc.dialects.blocks.model import VALUE_TYPES, BlocksFile, WorkflowOutput
 from wfc.dialects.blocks.pieces import made, translated
-from wfc.dialects.blocks.references import Reference, Resolve
+from wfc.dialects.blocks.references import Resolve
 from wfc.dialects.blocks.reports import Reports
-from wfc.dialects.blocks.resolving import Site, UnresolvedError, World
+from wfc.dialects.blocks.resolving import Site, World
 from wfc.dialects.blocks.texts import Texts, concatenation, hole
 from wfc.source import Entry, Mapping, Scalar, Sequence
 from wfc.source import Node as SourceNode
@@ -27,6 +27,7 @@ _FITTING: dict[str, tuple[str, ...]] = {
     "json": ("int", "float", "bool", "list", "dict"),
 }
 """The types that are already what an output is declared to be."""
+_COMPARING = ("compare", "and", "or", "not")
 
 
 class Outputs:
@@ -72,14 +73,7 @@ class Outputs:
         return _written(node, concatenation(text, moved, start, start + len(text)), kind)
 
     def _resolving(self, node: Scalar) -> Resolve:
-        def resolve(reference: Reference) -> Expr:
-            try:
-                return self.site.resolve(reference)
-            except UnresolvedError as error:
-                self._reports.unresolved(error, node, self.site)
-                return Expr(literal(None, reference.start, reference.end).pieces)
-
-        return resolve
+        return lambda reference: self._reports.resolved(reference, node, self.site)
 
 
 def _condition(text: str) -> Node | None:
@@ -88,7 +82,7 @@ def _condition(text: str) -> Node | None:
         found = read_condition(text)
     except ConditionError:
         return None
-    return found if found.operands and found.word != "list" and any(references(found)) else None
+    return found if found.word in _COMPARING and any(references(found)) else None
 
 
 def _written(node: Scalar, value: Expr, kind: str | None) -> Scalar:

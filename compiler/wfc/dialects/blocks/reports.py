@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from wfc.core.reported import Reported
 from wfc.diagnostics import Note, Severity
+from wfc.dialects.blocks.expressions import Expr, literal
 from wfc.dialects.blocks.references import Reference
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
 from wfc.source import Scalar, Span
@@ -31,6 +32,17 @@ class Reports:
         severity = Severity.WARNING if error.is_mild else None
         place = node.at(error.start, error.end)
         self.add(error.code, place, error.message, error.help, step=step, severity=severity)
+
+    def resolved(self, reference: Reference, node: Scalar, site: Site, type_: str = "any") -> Expr:
+        """What a reference means at a place, or nothing: then it is said why."""
+        try:
+            return site.resolve(reference)
+        except UnresolvedError as error:
+            self.unresolved(error, node, site)
+            return Expr(literal(None, reference.start, reference.end).pieces, type_)
+        finally:
+            while site.remarks:
+                self.unresolved(site.remarks.pop(), node, site)
 
     def unordered(self, reference: Reference, node: Scalar, site: Site) -> None:
         """A block that is read but not waited for: it may not have run yet, or run just now."""

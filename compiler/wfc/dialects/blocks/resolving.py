@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from wfc.dialects.blocks.expressions import Expr, extended, literal, piped
+from wfc.dialects.blocks.expressions import Expr, choice, extended, literal, piped
 from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.model import INPUT_TYPES, VALUE_TYPES
 from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Part, Reference
 from wfc.dialects.blocks.results import STATES, Results, UnresolvedError, World
+from wfc.source import Mapping, Scalar
 from wfc.suggest import did_you_mean
 
 START_TIME, EXECUTION_ID = "start_time", "execution_id"
@@ -25,6 +26,8 @@ _DEFAULTS = {
     "any": "none",
 }
 """What stands for a result of a block that did not run, by its type."""
+_UNSET = {"success": False, "workflow": "", "execution_time_ms": 0}
+"""The same for what a block says of a call that it did not make; of the rest there is nothing to say."""
 
 
 @dataclass
@@ -139,10 +142,10 @@ class Site(Results):
                 if output.is_certain
                 else piped(found, f"default({_DEFAULTS[output.type]}, true)", output.type)
             )
-        if part.name == "execution_time_ms":
-            return self.fact(node, at, part)
         if node.kind.is_open:
             return self._of_child(node, at, part, rest)
+        if part.name == "execution_time_ms":
+            return self.fact(node, at, part)
         if part.name == "success":
             return self.fact(node, at, Part("succeeded", part.start, part.end))
         if part.name == "command_executed" and node.kind.step == "shell" and self.world.inline is not None:
@@ -160,10 +163,38 @@ class Site(Results):
 
     def _of_child(self, node: BlockNode, at: Part, part: Part, rest: list[Part]) -> Expr:
         """An output of a workflow that was called. Some names are there even where it does not give them."""
-        if part.name == "success":
-            found = self._of(node, at, ".success", part.start, part.end)
-            return piped(found, "default(true)", "any")
-        return self._with_rest(node, at, part.name, part, rest, "any")
+        standing = self._of_call(node, at, part)
+        if standing is None:
+            return self._with_rest(node, at, part.name, part, rest, "any")
+        own = self._of(node, at, f".{part.name}", part.start, part.end)
+        pieces = (
+            *own.pieces,
+            Piece(" | default(", part.start, part.end),
+            *standing.pieces,
+            Piece(")", part.start, part.end),
+        )
+        found = Expr(pieces, reads=own.reads | standing.reads)
+        unset = literal(_UNSET.get(part.name), part.start, part.end)
+        return choice(found, self._is_there(node, at), unset)
+
+    def _of_call(self, node: BlockNode, at: Part, part: Part) -> Expr | None:
+        """What a block says of its call, beside what the workflow gives back."""
+        match part.name:
+            case "success":
+                return literal(True, part.start, part.end)
+            case "workflow":
+                called = node.block.node.get("inputs")
+                name = called.get("workflow") if isinstance(called, Mapping) else None
+                text = name.text if isinstance(name, Scalar) else ""
+                return literal(text, part.start, part.end)
+            case "execution_time_ms":
+                return self.fact(node, at, part)
+            case "total_blocks" | "execution_waves":
+                message = f"nobody counts the blocks of a workflow that is called: `{part.name}` is empty"
+                help_ = "let that workflow have an output of this name"
+                self.remarks.append(UnresolvedError("WF206", message, part.start, part.end, help_, True))
+                return literal(None, part.start, part.end)
+        return None
 
     def _with_rest(
         self, node: BlockNode, at: Part, path: str, part: Part, rest: list[Part], type_: str

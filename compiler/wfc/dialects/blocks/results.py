@@ -7,8 +7,17 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from wfc.dialects.blocks.expressions import COMPARISON, Expr, choice, combination, comparison, literal, piped
-from wfc.dialects.blocks.graph import BlockNode, Graph
+from wfc.dialects.blocks.expressions import (
+    ATOM,
+    COMPARISON,
+    Expr,
+    choice,
+    combination,
+    comparison,
+    literal,
+    piped,
+)
+from wfc.dialects.blocks.graph import BlockNode, Graph, field_name
 from wfc.dialects.blocks.model import BlocksFile
 from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Part, Reference
@@ -20,7 +29,7 @@ if TYPE_CHECKING:
 STATES = ("succeeded", "failed", "skipped", "status", "outcome")
 _FACTS = (*STATES, "wave", "execution_order", "execution_time_ms", "started_at", "completed_at", "message")
 _UNTIMED = ("set_state", "call", "prompt")
-"""Steps of which nobody says when they began and ended."""
+"""Steps whose results do not say when they began and ended: that is noted beside them, where somebody asks."""
 
 
 class UnresolvedError(Exception):
@@ -46,7 +55,17 @@ class World:
     graph: Graph
     facts: dict[str, str]
     """What is noted at the start of a run, with the state fields that keep it: made when first asked for."""
+    taken: set[str] = field(default_factory=set)
+    """The names of state fields that are in use."""
+    times: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Blocks whose begin and end are noted, with the two state fields for that: made when first asked for."""
     inline: Callable[[BlockNode, Reference, Site], Expr] | None = None
+
+    def times_of(self, block: str) -> tuple[str, str]:
+        if block not in self.times:
+            began, ended = (field_name(f"{block}_{word}", self.taken) for word in ("began", "ended"))
+            self.times[block] = (began, ended)
+        return self.times[block]
 
     @property
     def name(self) -> str:
@@ -66,6 +85,8 @@ class Results:
     """Blocks that are known to have run."""
     reads: dict[str, None] = field(default_factory=dict)
     """The state fields that expressions here read."""
+    remarks: list[UnresolvedError] = field(default_factory=list)
+    """What is to be said of the reference that was resolved last, though it means something."""
 
     @cached_property
     def _succeeded(self) -> set[str]:
@@ -142,16 +163,29 @@ class Results:
             case "execution_order":
                 return word(node.order)
             case "execution_time_ms":
-                if node.kind and node.kind.step in _UNTIMED:
-                    return word(0)
-                seconds = piped(self._of(node, at, ".duration", start, end), "default(0)", "float")
-                product = (*seconds.pieces, Piece(" * 1000", start, end))
-                return replace(seconds, pieces=product, level=COMPARISON)
+                seconds = self._seconds(node, at, start, end)
+                product = (*seconds.within(ATOM), Piece(" * 1000", start, end))
+                return piped(replace(seconds, pieces=product, level=COMPARISON), "round(3)", "float")
             case "started_at" | "completed_at":
                 if node.kind and node.kind.step in _UNTIMED:
-                    return word("")
+                    which = self.world.times_of(node.name)[part.name == "completed_at"]
+                    return self._noted(which, "at", "''", start, end)
                 moment = self._of(node, at, f".{part.name}", start, end)
                 return piped(moment, "default('')", "str")
         raise UnresolvedError(
             "WF206", f"a block has no metadata `{part.name}`", start, end, did_you_mean(part.name, _FACTS)
         )
+
+    def _seconds(self, node: BlockNode, at: Part, start: int, end: int) -> Expr:
+        """How long a block took."""
+        if not node.kind or node.kind.step not in _UNTIMED:
+            return piped(self._of(node, at, ".duration", start, end), "default(0)", "float")
+        began, ended = (
+            self._noted(which, "seconds", "0", start, end) for which in self.world.times_of(node.name)
+        )
+        pieces = (*ended.pieces, Piece(" - ", start, end), *began.pieces)
+        return Expr(pieces, "float", COMPARISON, reads=began.reads | ended.reads)
+
+    def _noted(self, which: str, part: str, default: str, start: int, end: int) -> Expr:
+        found = Expr((Piece(f"state.{which}.{part}", start, end),), reads=frozenset({which}))
+        return piped(found, f"default({default})", "str" if part == "at" else "float")

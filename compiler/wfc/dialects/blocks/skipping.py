@@ -8,7 +8,7 @@ from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.pieces import made, translated
 from wfc.dialects.blocks.references import Part, Reference
 from wfc.dialects.blocks.reports import Reports
-from wfc.dialects.blocks.resolving import Site, UnresolvedError, World
+from wfc.dialects.blocks.resolving import Site, World
 from wfc.dialects.blocks.texts import hole
 from wfc.source import Scalar
 
@@ -68,11 +68,7 @@ class Skipping:
 
         def resolve(reference: Reference) -> Expr:
             self._reports.unordered(reference, origin, site)
-            try:
-                return site.resolve(reference)
-            except UnresolvedError as error:
-                self._reports.unresolved(error, origin, site)
-                return Expr(literal(None, reference.start, reference.end).pieces, "bool")
+            return self._reports.resolved(reference, origin, site, "bool")
 
         found = as_bool(to_expression(node.condition, resolve))
         if found.is_constant:

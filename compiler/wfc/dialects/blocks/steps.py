@@ -21,6 +21,7 @@ from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 _TIMEOUT = 120
 _DEEPEST = 50
 """How deep a workflow may call itself."""
+_MOMENT = {"at": "{{ now().isoformat() }}", "seconds": "{{ now().timestamp() }}"}
 _FILE_TYPES = {
     "str": "string",
     "int": "integer",
@@ -41,12 +42,14 @@ class Steps:
         self._skipping = Skipping(world, reports)
         self.reads: set[str] = set()
         """The state fields that any of the steps reads."""
+        self._whens: dict[BlockNode, tuple[Scalar | None, tuple[str, ...]]] = {}
         world.inline = self._inlined
 
     def step(self, node: BlockNode) -> Mapping:
         block, at = node.block, node.block.span
         inside = site_of(node, self._world)
         when = self._skipping.when(node, inside)
+        self._whens[node] = (when, tuple(inside.reads))
         fields = list(self._fields(node, inside))
         entries = [Entry(made("id", at), block.id.node if block.id else made("", at))]
         if node.kind is not None:
@@ -60,6 +63,20 @@ class Steps:
         if when is not None:
             entries.append(Entry(made("when", at), when))
         return Mapping(block.node.span, [*entries, *fields])
+
+    def note(self, node: BlockNode, step: str, field: str) -> Mapping:
+        """A step that notes the time, where the block itself runs."""
+        at = node.block.span
+        when, reads = self._whens[node]
+        entries = [Entry(made("id", at), made(step, at)), Entry(made("type", at), made("set_state", at))]
+        if when is not None:
+            names: list[Node] = [made(name, at) for name in reads]
+            entries += [Entry(made("needs_state", at), Sequence(at, names))] if names else []
+            entries.append(Entry(made("when", at), when))
+        moment = Mapping(at, [Entry(made(name, at), made(text, at)) for name, text in _MOMENT.items()])
+        return Mapping(
+            at, [*entries, Entry(made("updates", at), Mapping(at, [Entry(made(field, at), moment)]))]
+        )
 
     def _fields(self, node: BlockNode, inside: Site) -> Iterator[Entry]:
         block, kind, at = node.block, node.kind, node.block.span
@@ -85,8 +102,8 @@ class Steps:
             if name and entry.key.text in kind.inputs.FIELDS:
                 key = entry.key if name == entry.key.text else replace(entry.key, text=name, value=name)
                 yield Entry(key, _given(entry, kind, texts))
+        self._check_unheeded(node, kind)
         if kind.step == "call":
-            self._check_timeout(node)
             yield Entry(made("only_declared", at), made(True, at))
         if block.outputs and kind.step != "shell":
             self._reports.add(
@@ -102,12 +119,15 @@ class Steps:
         if block.outputs and kind.step == "shell":
             yield Entry(made("outputs", block.key_span("outputs")), _outputs(block, texts))
 
-    def _check_timeout(self, node: BlockNode) -> None:
-        found = _input(node.block, "timeout_ms")
-        if found is not None:
-            message = "nothing keeps a workflow that is called to a time: this is not looked at"
-            help_ = "give the blocks of that workflow a `timeout`"
-            self._reports.add("WF009", found.span, message, help_, step=node.name, severity=Severity.WARNING)
+    def _check_unheeded(self, node: BlockNode, kind: Kind) -> None:
+        inputs = node.block.node.get("inputs")
+        for name, (why, help_) in kind.unheeded.items():
+            entry = inputs.entry(name) if isinstance(inputs, Mapping) else None
+            if entry is not None:
+                message = f"{why}: this is not looked at"
+                self._reports.add(
+                    "WF009", entry.value.span, message, help_, step=node.name, severity=Severity.WARNING
+                )
 
     def _calls_itself(self, block: Block) -> bool:
         called = _input(block, "workflow")

@@ -33,20 +33,21 @@ def translate(file: BlocksFile, reports: Reports) -> Mapping:
     graph = Graph([_node(block, taken, reports) for block in without_repeated(file.blocks or [], reports)])
     check_graph(graph, reports)
     names = _Names({node.name for node in graph.all})
-    world = World(file, graph, {})
+    world = World(file, graph, {}, taken)
     making, outputs = Steps(world, reports), Outputs(world, reports)
     made_of = {node: making.step(node) for node in graph.all}
-    steps: list[SourceNode] = [
-        _side_by_side(part, made_of, names) if len(part) > 1 else made_of[part[0]]
-        for wave in graph.waves
-        for part in batched(wave, _AT_ONCE)
-    ]
-    steps.append(outputs.step(file, names.free("outputs")))
+    last = outputs.step(file, names.free("outputs"))
     used = outputs.site.reads.keys() | making.reads
     for node, step in made_of.items():
         if node.field in used and node.kind and node.kind.step != "set_state":
             at = node.block.span
             step.entries.append(Entry(made("output_to", at), made(node.field, at)))
+    timed = {node: _timed(node, step, making, world, names) for node, step in made_of.items()}
+    steps: list[SourceNode] = []
+    for wave in graph.waves:
+        for part in batched(wave, _AT_ONCE):
+            steps += [_side_by_side(part, timed, names)] if len(part) > 1 else timed[part[0]]
+    steps.append(last)
     noted = [_note(file, world.facts, names)] if world.facts else []
     return _workflow(file, [*noted, *steps])
 
@@ -89,10 +90,21 @@ def _condition(block: Block, name: str, reports: Reports) -> Node | None:
         return None
 
 
-def _side_by_side(nodes: list[BlockNode], made_of: dict[BlockNode, Mapping], names: _Names) -> Mapping:
+def _timed(node: BlockNode, step: Mapping, making: Steps, world: World, names: _Names) -> list[SourceNode]:
+    """A block's step, between others that note the time where somebody asks for it."""
+    if node.name not in world.times:
+        return [step]
+    began, ended = world.times[node.name]
+    before = making.note(node, names.free(f"{node.name}-began"), began)
+    return [before, step, making.note(node, names.free(f"{node.name}-ended"), ended)]
+
+
+def _side_by_side(
+    nodes: list[BlockNode], made_of: dict[BlockNode, list[SourceNode]], names: _Names
+) -> Mapping:
     at = nodes[0].block.span
     branches = [
-        Entry(made(node.name, node.block.span), Sequence(made_of[node].span, [made_of[node]]))
+        Entry(made(node.name, node.block.span), Sequence(made_of[node][0].span, made_of[node]))
         for node in nodes
     ]
     return _mapping(
