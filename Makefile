@@ -27,7 +27,7 @@ demo: setup
 	@$(BIN)/python demo/run.py
 
 torture: setup
-	@$(BIN)/python -m tests.torture
+	@$(BIN)/python -m tests.torture --size $(or $(SIZE),1) $(PARTS)
 
 bench: setup
 	@$(BIN)/python -m tests.bench

@@ -270,7 +270,9 @@ def resident(pid: int) -> int:
     return int(text.split()[1]) * 4096
 
 
-def soak(server: Server, rounds: int, every: int) -> list[int]:
+def soak(
+    server: Server, rounds: int, every: int, tell: Callable[[float], None] = lambda share: None
+) -> list[int]:
     """One server for a long time, with all kinds of calls. Its memory, again and again."""
     memory = []
     for number in range(rounds):
@@ -288,6 +290,7 @@ def soak(server: Server, rounds: int, every: int) -> list[int]:
             server.call("submit_result", workflow_id=run, step_id="b", result=RESULT)
         else:
             server.call("cancel_workflow", workflow_id=run, reason=f"round {number}")
+        tell(number / rounds)
         if number % every == every - 1:
             memory.append(resident(server.pid))
     return memory

@@ -3,35 +3,50 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from queue import SimpleQueue
 from random import Random
 
 from tests.support import ROOT
 from tests.torture.crashes import Figures, every_point, kill_anytime, kill_at_points, states_of, undisturbed
-from tests.torture.scenarios import scenarios_of
+from tests.torture.progress import Progress
+from tests.torture.scenarios import scenarios, scenarios_of
 from tests.torture.servers import Nursery, nursery
 from wfc_runtime.registry import Module, Registry
 
 GENERATED = ROOT / "generated"
-ROUNDS = int(os.environ.get("TORTURE_ROUNDS", "10"))
+_ROUNDS = 10
 """Runs of each workflow whose servers are killed at random moments."""
-AT_ONCE = max(os.cpu_count() or 1, 2)
+_AT_ONCE = max(os.cpu_count() or 1, 2)
 
 
-def run(folder: Path) -> Iterator[str]:
+@dataclass
+class Part:
+    """What the threads share."""
+
+    folder: Path
+    rounds: int
+    tell: Progress
+    nurseries: SimpleQueue[Nursery] = field(default_factory=SimpleQueue)
+    done: list[str] = field(default_factory=list)
+    """The scenarios that are through."""
+
+
+def run(folder: Path, size: float, tell: Progress) -> Iterator[str]:
     everything = Figures()
     modules = Registry(GENERATED).modules()
-    nurseries: SimpleQueue[Nursery] = SimpleQueue()
+    part = Part(folder, round(_ROUNDS * size) or 1, tell)
     with ExitStack() as stack:
-        pool = stack.enter_context(ThreadPoolExecutor(AT_ONCE))
-        for _ in range(AT_ONCE):
+        for _ in range(_AT_ONCE):
             made = nursery(GENERATED, *(module.workflow.name for module in modules))
-            nurseries.put(stack.enter_context(made))
-        for line, figures in pool.map(_borrowing(nurseries, folder), modules):
+            part.nurseries.put(stack.enter_context(made))
+        pool = stack.enter_context(ThreadPoolExecutor(_AT_ONCE))
+        for line, figures in pool.map(partial(_with_servers, part), modules):
             yield line
             everything.add(figures)
     points = ", ".join(f"{count} {point}" for point, count in everything.points.most_common())
@@ -41,25 +56,24 @@ def run(folder: Path) -> Iterator[str]:
     )
 
 
-def _borrowing(nurseries: SimpleQueue[Nursery], folder: Path) -> Callable[[Module], tuple[str, Figures]]:
-    def work(module: Module) -> tuple[str, Figures]:
-        servers = nurseries.get()
-        try:
-            return crash(servers, folder, module)
-        finally:
-            nurseries.put(servers)
-
-    return work
+def _with_servers(part: Part, module: Module) -> tuple[str, Figures]:
+    servers = part.nurseries.get()
+    try:
+        return crash(part, servers, module)
+    finally:
+        part.nurseries.put(servers)
 
 
-def crash(servers: Nursery, folder: Path, module: Module) -> tuple[str, Figures]:
-    name, random = module.workflow.name, Random(module.workflow.name)
+def crash(part: Part, servers: Nursery, module: Module) -> tuple[str, Figures]:
+    name, folder, random = module.workflow.name, part.folder, Random(module.workflow.name)
     found = [undisturbed(GENERATED, folder, one) for one in scenarios_of(name)]
     figures, anytime = Figures(), Figures()
     for usual in found:
         for numbers in every_point(usual):
             kill_at_points(servers, GENERATED, folder, usual, numbers, figures)
-    for number in range(ROUNDS):
+        part.done.append(usual.scenario.label)
+        part.tell(len(part.done) / len(scenarios()))
+    for number in range(part.rounds):
         kill_anytime(servers, GENERATED, folder, found[number % len(found)], random, kills=6, figures=anytime)
     every, own = {state for usual in found for state in usual.states}, states_of(module)
     assert figures.kills == sum(len(usual.kinds) for usual in found)

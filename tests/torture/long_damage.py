@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
 from tests.torture.damage import cut, flip, make_store
+from tests.torture.progress import Progress
 
-FLIPS = int(os.environ.get("TORTURE_FLIPS", "2000"))
+_FLIPS = 2000
 
 
-def run(folder: Path) -> Iterator[str]:
+def run(folder: Path, size: float, tell: Progress) -> Iterator[str]:
     made = make_store(folder)
-    places = {flip(made, Random(f"flip {number}")) for number in range(FLIPS)}
-    sizes = range(1, len(made.data), 517)
-    for size in sizes:
-        cut(made, size)
-    yield f"{FLIPS} flipped bytes in {len(places)} places, {len(sizes)} stores cut short"
+    flips, sizes, places = round(_FLIPS * size) or 1, range(1, len(made.data), 517), set()
+    for number in range(flips):
+        places.add(flip(made, Random(f"flip {number}")))
+        tell(number / (flips + len(sizes)))
+    for number, length in enumerate(sizes):
+        cut(made, length)
+        tell((flips + number) / (flips + len(sizes)))
+    yield f"{flips} flipped bytes in {len(places)} places, {len(sizes)} stores cut short"
     yield ", ".join(f"{count} {outcome}" for outcome, count in made.outcomes.most_common())

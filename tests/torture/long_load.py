@@ -16,12 +16,13 @@ from tests.torture.load import (
     project,
     runs_at_once,
 )
+from tests.torture.progress import Progress
 from tests.torture.servers import nursery
 
 LIMITS = {"runs": 3.0, "state": 3.0, "children": 6.0}
 
 
-def run(folder: Path) -> Iterator[str]:
+def run(folder: Path, size: float, tell: Progress) -> Iterator[str]:
     def place(name: str) -> Path:
         made = folder / name
         made.mkdir()

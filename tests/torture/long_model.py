@@ -12,13 +12,15 @@ from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
 from tests.model.test_model import Model
+from tests.torture.progress import Progress
 
-EXAMPLES = int(os.environ.get("TORTURE_MODELS", "2000"))
+_EXAMPLES = 2000
 SHRINK = bool(os.environ.get("TORTURE_SHRINK"))
 """Make a failing example small: that takes minutes."""
 
 
-def run(folder: Path) -> Iterator[str]:
+def run(folder: Path, size: float, tell: Progress) -> Iterator[str]:
+    examples = round(_EXAMPLES * size) or 1
     figures: Counter[str] = Counter()
     teardown = Model.teardown
 
@@ -28,10 +30,11 @@ def run(folder: Path) -> Iterator[str]:
             figures["calls"] += self.world.calls
             figures["runs"] += len(self.world.family.runs)
             figures[self.world.root.status] += 1
+            tell(figures["workflows"] / examples)
         teardown(self)
 
     some = settings(
-        max_examples=EXAMPLES,
+        max_examples=examples,
         stateful_step_count=50,
         derandomize=False,
         database=None,
