@@ -180,8 +180,13 @@ def test_secrets_are_typed_unseen_and_never_shown(project: Path) -> None:
 
 def test_what_a_workflow_shows_can_not_steer_the_terminal(project: Path) -> None:
     step = '{id: ask, type: prompt, prompt_type: confirm, message: "\\e]0;owned\\a\\e[2Jreally?"}'
-    write(project / "workflows", flow=flow(step))
+    wait = '{id: pause, type: wait, duration_seconds: 1, message: "\\e]0;held\\a"}'
+    last = '{id: last, type: return, value: "\\e]0;back\\a \\x9b31mend"}'
+    write(project / "workflows", flow=flow(step, wait, last))
     terminal = Terminal("run", "workflows/flow.yaml", cwd=project)
     terminal.answer("\ufffd[2Jreally?", "y")
-    terminal.wait()
-    assert "\x1b]0" not in terminal.seen
+    terminal.expect("pause waits (\ufffd]0;held\ufffd)")
+    terminal.expect("\ufffd]0;back\ufffd \ufffd31mend")
+    assert terminal.wait() == 0
+    for part in ("\x1b]0", "\x9b", "\a"):
+        assert part not in terminal.seen

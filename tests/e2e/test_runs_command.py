@@ -59,6 +59,31 @@ def test_show_and_history_tell_of_one_run(project: Path, run: str) -> None:
     assert timeline.endswith("-> ask-first\n")
 
 
+def test_what_agents_send_never_controls_the_terminal(project: Path, run: str) -> None:
+    hostile = "\x1b[2J\x1b]0;owned\x07 \u202e \x9b31m\r\nend \U000e0041"
+    service = SqliteService.open(project / ".wfc" / "state.db", project / "generated")
+    service.submit(run, "ask-first", {"input": hostile}, actor=f"me{hostile}")
+    other = service.start("asks")["workflow_id"]
+    service.submit(other, "ask-first", {"error": hostile})
+    service.close()
+    for command in (
+        *(["show", one] for one in (run, other)),
+        *(["history", one] for one in (run, other)),
+        ["state", run],
+        ["state", run, "answer"],
+        ["list", "--status", "all"],
+    ):
+        for form in ([], ["--json"]):
+            done = wfc("runs", *command, *form, cwd=project)
+            assert done.status == 0
+            assert "end" in done.out
+            assert [char for char in done.out if not (char.isprintable() or char == "\n")] == [], command
+            if form:
+                json.loads(done.out)
+    shown = json.loads(wfc("runs", "state", run, "--json", cwd=project).out)
+    assert shown["state"]["answer"] == {"input": hostile}
+
+
 def test_cancel_ends_a_run_and_keeps_the_reason(project: Path, run: str) -> None:
     assert wfc("runs", "cancel", run, "--reason", "no need", cwd=project).out == f"{run} is cancelled\n"
     told = "no runs under way; `--status all` shows those that have ended\n"

@@ -343,3 +343,29 @@ def test_a_chain_of_quick_steps_is_never_handed_back_half_way(site: Site) -> Non
     service = site.server()
     for _ in range(4):
         assert service.start("w")["status"] == "completed"
+
+
+def test_secrets_and_the_environment_of_commands_are_kept_nowhere(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    token, ours, granted = "tk-9f8e7d6c5b4a", "sk-of-the-server", "sk-of-the-command"
+    monkeypatch.setenv("SERVER_KEY", ours)
+    monkeypatch.setenv("COMMAND_KEY", granted)
+    head = "inputs: {token: {type: string, required: true, secret: true}}"
+    use = "echo $COMMAND_KEY | wc -c; echo $SERVER_KEY | wc -c; echo {{ inputs.token | shquote }} >&2; exit 3"
+    fail = "echo {{ inputs.token | shquote }}; sleep 60"
+    site.compile(steps(sh("a", use), sh("b", fail, ", timeout: 1"), head=head))
+    service = site.server(Grant(site.place, commands=None, env=("COMMAND_KEY",)))
+    caplog.set_level("DEBUG")
+    reply = service.start("w", {"token": token})
+    run = reply["workflow_id"]
+    assert (reply["status"], reply["error"]["code"]) == ("failed", "timeout")
+    [done] = [event for event in service.history(run)["events"] if event.get("step_id") == "a"]
+    assert done["result"]["stdout"].split() == [str(len(granted) + 1), "1"]
+    assert done["result"]["stderr"] == "***\n"
+    shown = json.dumps([reply, service.history(run), service.state(run, ["a_out"]), service.export(run)])
+    service.close()
+    kept = [path.read_bytes() for path in site.state.parent.rglob("*") if path.is_file()]
+    for secret in (token, ours, granted):
+        assert secret not in shown + caplog.text
+        assert not any(secret.encode() in data for data in kept)

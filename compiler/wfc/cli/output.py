@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import re
 import sys
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wfc.diagnostics import Diagnostic
@@ -32,6 +34,29 @@ def rendered(found: Sequence[Diagnostic], form: str) -> str:
             from wfc.render.text import render_text
 
             return render_text(found, style_for(sys.stdout))
+
+
+_FOREIGN = re.compile(r"[^\x20-\x7e\n]")
+
+
+def printable(text: str) -> str:
+    """Text from workflows and agents as text: whatever would control a terminal is a mark in its place."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
+def data(text: str) -> str:
+    """A value for standard output: as it is for a file or a program, as text for a terminal."""
+    return printable(text) if sys.stdout.isatty() else text
+
+
+def to_json(value: Any) -> str:
+    """JSON to be read by a program or a person: what would control a terminal is escaped, the value is the same."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    return _FOREIGN.sub(lambda found: _escaped(found[0]), text)
+
+
+def _escaped(char: str) -> str:
+    return char if char.isprintable() else json.dumps(char)[1:-1]
 
 
 def counted(number: int, noun: str) -> str:

@@ -10,6 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
+from wfc.cli.output import printable
 from wfc.render.style import style_for
 
 
@@ -29,7 +30,7 @@ class Console:
         """Text from workflows and agents reaches the terminal as text, never as anything that controls it."""
         self.clear()
         for line in text.split("\n"):
-            shown = "".join(char if char.isprintable() or char == "\t" else "\ufffd" for char in line)
+            shown = printable(line)
             print(" " * indent + (self.style.paint(shown, *styles) if styles else shown), file=sys.stderr)
 
     def ask(self, prompt: str, hidden: bool = False) -> str:
@@ -51,7 +52,7 @@ class Console:
 
     def countdown(self, text: str) -> None:
         """A line that the next one takes the place of."""
-        sys.stderr.write(f"\r\x1b[2K    {text}")
+        sys.stderr.write(f"\r\x1b[2K    {printable(text.replace(chr(10), ' '))}")
         sys.stderr.flush()
         self._has_countdown = True
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import time
 from collections.abc import Iterable
@@ -13,6 +12,7 @@ import click
 
 from wfc.answers import Answers, read_answers
 from wfc.answers.checking import Questions, check_scripts
+from wfc.cli.output import data, to_json
 from wfc.cli.running.console import Console, LeftError
 from wfc.cli.running.executing import Executor
 from wfc.cli.running.findings import refuse_findings
@@ -92,10 +92,10 @@ def _ended(reply: Reply, operator: Operator, manner: Manner, console: Console) -
     asked = "1 action" if operator.count == 1 else f"{operator.count} actions"
     console.say(f"{status} after {asked}: {' → '.join(operator.path)}", color)
     if manner.as_json:
-        click.echo(json.dumps(reply, indent=2, ensure_ascii=False))
+        click.echo(to_json(reply))
     elif status == "completed":
         result = reply["result"]
-        click.echo(result if isinstance(result, str) else json.dumps(result, indent=2, ensure_ascii=False))
+        click.echo(data(result) if isinstance(result, str) else to_json(result))
     else:
         console.say(_why(reply), "red")
     return 0 if status == "completed" else 1

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from wfc.cli.output import data, to_json
 from wfc.cli.runs.store import any_service_of, json_option, nothing_started, print_reply
 from wfc.driver import actions_of
 
@@ -68,7 +69,7 @@ def _shown(reply: dict[str, Any]) -> str:
                 lines.append(f"  {key}: {_short(action['parameters'][key])}")
     for key in ("result", "error", "reason"):
         if key in reply:
-            lines.append(f"{key}: {json.dumps(reply[key], indent=2, ensure_ascii=False)}")
+            lines.append(f"{key}: {to_json(reply[key])}")
     return "\n".join([*lines, f"next: {reply['next']}"])
 
 
@@ -92,7 +93,7 @@ def history(state: Path | None, run: str, children: bool, as_json: bool) -> None
                 {**event, **({"run": one} if one != run else {})} for one, found in family for event in found
             ]
             events.sort(key=lambda event: event["at"])
-            click.echo(json.dumps({**reply, "events": events}, indent=2, ensure_ascii=False))
+            click.echo(to_json({**reply, "events": events}))
         else:
             replies = {one: service.status(one, masked=True) for one, _ in family}
             click.echo(render_timeline(family, replies, StepNames(service)), nl=False)
@@ -110,6 +111,10 @@ def state(state: Path | None, run: str, fields: tuple[str, ...], as_json: bool) 
         reply = service.state(run, names) if names else {**service.state(run), "state": {}}
     reply.pop("fields", None)
     reply.pop("next", None)
+    values = list(reply["state"].values())
+    if len(fields) == 1 and isinstance(values[0], str) and not as_json:
+        click.echo(data(values[0]))
+        return
     print_reply(reply, as_json, lambda found: _fields(found["state"], whole=bool(fields)))
 
 
@@ -117,8 +122,7 @@ def _fields(found: dict[str, Any], whole: bool) -> str:
     if not found:
         return "nothing has been written yet"
     if whole and len(found) == 1:
-        [value] = found.values()
-        return value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False)
+        return to_json(*found.values())
     width = max(map(len, found))
     return "\n".join(
         f"{name:<{width}}  {_whole(value) if whole else _short(value)}" for name, value in found.items()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wfc.cli.engine import ENGINE, engine_of
+from wfc.cli.output import printable, to_json
 from wfc.cli.service import NO_DEADLINE, opened, store_path
 from wfc.config import load_config
 
@@ -85,4 +85,4 @@ def service_of(
 
 
 def print_reply(reply: Any, as_json: bool, text: Callable[[Any], str]) -> None:
-    click.echo(json.dumps(reply, indent=2, ensure_ascii=False) if as_json else text(reply))
+    click.echo(to_json(reply) if as_json else printable(text(reply)))
