@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from wfc.codes import refusal
 from wfc.exec_settings import ExecSettings, read_exec
 from wfc.suggest import did_you_mean
 
@@ -95,7 +95,6 @@ def load_config(start: Path) -> Config:
 _TEXTS = ("workflows", "generated")
 _LISTS = ("ignore", "exclude", "tools")
 _OTHERS = ("limits", "run_limits", "elicit", "exec", "engine", "temporal")
-_CODE = re.compile(r"WF[0-9]{3}")
 
 
 def _config(root: Path, table: Any, where: str) -> Config:
@@ -123,8 +122,8 @@ def _config(root: Path, table: Any, where: str) -> Config:
             hint = did_you_mean(key, (*_TEXTS, *_LISTS, *_OTHERS))
             raise ConfigError(f"{where}: [tool.wfc] has no setting `{key}`; {hint}")
     for code in values.get("ignore", ()):
-        if not _CODE.fullmatch(code):
-            raise ConfigError(f"{where}: [tool.wfc] ignore takes codes such as `WF302`, not `{code}`")
+        if wrong := refusal(code):
+            raise ConfigError(f"{where}: [tool.wfc] ignore {wrong}")
     return Config(root, configured=True, **values)
 
 

@@ -76,7 +76,19 @@ def test_a_folder_that_is_not_there_yet_finds_the_root_above(tmp_path: Path) -> 
         ("[tool.wfc]\nignore = 'WF301'\n", "[tool.wfc] ignore must be a list of text"),
         ("[tool.wfc]\nexclude = [1]\n", "[tool.wfc] exclude must be a list of text"),
         ("[tool.wfc]\nignore = ['WF3']\n", "[tool.wfc] ignore takes codes such as `WF302`, not `WF3`"),
-        ("[tool.wfc]\nignore = ['maybe-unset']\n", "ignore takes codes such as `WF302`, not `maybe-unset`"),
+        (
+            "[tool.wfc]\nignore = ['maybe-unset']\n",
+            "ignore takes codes such as `WF302`, not `maybe-unset`; did you mean `WF305`?",
+        ),
+        ("[tool.wfc]\nignore = ['wf302']\n", "not `wf302`; did you mean `WF302`?"),
+        (
+            "[tool.wfc]\nignore = ['WF312', 'WF308']\n",
+            "names `WF308`, which no check has; did you mean `WF30",
+        ),
+        (
+            "[tool.wfc]\nignore = ['WF999']\n",
+            "ignore names `WF999`, which no check has; `wfc explain` lists them",
+        ),
         ("[tool.wfc]\nlimits = 5\n", "[tool.wfc.limits] must be a table"),
         ("[tool.wfc.limits]\nstep = 5\n", "[tool.wfc.limits] has no limit `step`; did you mean `steps`?"),
         ("[tool.wfc.limits]\nsteps = 0\n", "[tool.wfc.limits] steps must be a whole number of 1 or more"),

@@ -71,11 +71,12 @@ def modules_folder(config: Config) -> Path:
 
 
 def as_typed(path: Path) -> Path:
-    """Relative to here where it can be: paths are shown as a person would type them."""
+    """Relative to here, unless the way up and down again is longer: paths are shown as a person would type them."""
     try:
-        return path.relative_to(Path.cwd())
-    except ValueError:
+        near = os.path.relpath(path)
+    except ValueError:  # On Windows there is no way from one drive to another.
         return path
+    return Path(min(near, str(path), key=len))
 
 
 def in_folder(folder: Path, config: Config, *, deep: bool = True) -> Iterator[Path]:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.masking import Mask
+from wfc.render.paths import whole
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
@@ -17,7 +18,7 @@ def render_github(found: Sequence[Diagnostic]) -> str:
 
 def _annotation(found: Diagnostic) -> str:
     span = found.span
-    place = {"file": found.path, "line": span.line, "endLine": span.end_line}
+    place = {"file": whole(found.path), "line": span.line, "endLine": span.end_line}
     if span.line == span.end_line:
         place |= {"col": span.column, "endColumn": span.end_column}
     place["title"] = f"{found.code} {found.name}"

@@ -9,6 +9,7 @@ from urllib.parse import quote
 
 from wfc.diagnostics import Diagnostic, Fix, Severity
 from wfc.masking import Mask
+from wfc.render.paths import whole
 from wfc.rules import BY_CODE
 from wfc.source import Span
 from wfc_runtime.version import __version__
@@ -103,4 +104,4 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _uri(span: Span) -> str:
-    return quote(span.source.path.replace("\\", "/"), safe="/")
+    return quote(whole(span.source.path).replace("\\", "/"), safe="/")

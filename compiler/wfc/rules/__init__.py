@@ -1,90 +1,13 @@
-"""The checks, one file each. A new one is a file here and a line in this list."""
+"""The checks, one file each. A new one is a file here and a line in `wfc.codes`."""
 
 from __future__ import annotations
 
 from importlib import import_module
 
+from wfc.codes import CODES
 from wfc.rules.base import Rule
 
-_MODULES = (
-    "yaml_syntax",
-    "duplicate_key",
-    "ambiguous_scalar",
-    "unknown_field",
-    "missing_field",
-    "wrong_type",
-    "unknown_step_type",
-    "prompt_kind",
-    "field_not_allowed",
-    "limit_exceeded",
-    "invalid_default",
-    "duplicate_id",
-    "unknown_task",
-    "unused_task",
-    "unknown_goto_target",
-    "goto_into_scope",
-    "bad_agent",
-    "unknown_tool",
-    "recursive_call",
-    "unbound_task_input",
-    "identifier_clash",
-    "unknown_workflow",
-    "unknown_dependency",
-    "template_syntax",
-    "undefined_name",
-    "unknown_filter",
-    "undeclared_input",
-    "item_outside_foreach",
-    "no_such_property",
-    "type_mismatch",
-    "items_not_a_list",
-    "always_true",
-    "constant_condition",
-    "dead_default",
-    "later_sibling_read",
-    "stringified_value",
-    "possible_zero_division",
-    "split_of_empty",
-    "nullable_access",
-    "unchecked_parse",
-    "needs_state_missing",
-    "needs_state_unused",
-    "needs_state_unknown",
-    "read_before_write",
-    "maybe_unset",
-    "dead_output",
-    "unused_initial",
-    "unused_input",
-    "parallel_write",
-    "type_conflict",
-    "parent_state_in_task",
-    "unordered_read",
-    "unreachable_step",
-    "unbounded_loop",
-    "no_path_to_end",
-    "inconsistent_return",
-    "no_progress_loop",
-    "unchecked_exit_code",
-    "unhandled_choice",
-    "prompt_in_delegated_task",
-    "dependency_cycle",
-    "identical_branches",
-    "shell_injection",
-    "quoted_injection",
-    "argument_injection",
-    "hardcoded_secret",
-    "prompt_injection",
-    "dynamic_dispatch",
-    "sandbox_escape",
-    "useless_secret",
-    "unbounded_fanout",
-    "stale_output",
-    "edited_output",
-    "breaks_running_instances",
-    "unused_suppression",
-)
-
-RULES: tuple[Rule, ...] = tuple(import_module(f"wfc.rules.{name}").check for name in _MODULES)
+RULES: tuple[Rule, ...] = tuple(import_module(f"wfc.rules.{name}").check for name in CODES.values())
 """Every rule, in the order of its code."""
 
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}

@@ -1,0 +1,110 @@
+"""`wfc check` used wrongly, or on files that are not what they should be."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.command import wfc
+from wfc.cli.main import main
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["clean.yaml", "--fox"], "No such option"),
+        (["clean.yaml", "--format", "xml"], "'xml' is not one of"),
+        (["clean.yaml", "--unsafe-fixes"], "--unsafe-fixes goes with --fix or --diff"),
+        (["nowhere.yaml"], "there is no file or folder `nowhere.yaml`"),
+        (["clean.yaml", "nowhere"], "there is no file or folder `nowhere`"),
+        (["empty"], "there are no workflows (.yaml, .yml) in `empty`"),
+        (["x" * 300], "File name too long"),
+        ([], "there is no folder `workflows`"),
+    ],
+)
+def test_wrong_usage_exits_with_2_and_says_what_is_wrong(
+    folder: Path, arguments: list[str], words: str
+) -> None:
+    (folder / "empty").mkdir()
+    (folder / "empty" / "notes.txt").write_text("no workflow")
+    done = wfc("check", *arguments, cwd=folder)
+    assert (done.status, done.out) == (2, "")
+    assert words in done.err
+    assert "Traceback" not in done.err
+
+
+def test_an_unknown_command_suggests_the_nearest(folder: Path) -> None:
+    done = wfc("chekc", cwd=folder)
+    assert done.status == 2
+    assert "no command `chekc`; did you mean `check`?" in done.err
+
+
+def refused(monkeypatch: pytest.MonkeyPatch, operation: str, *arguments: str) -> int:
+    """The command's exit code where the system refuses one operation on files, as it refuses root nothing."""
+
+    def refuse(path: Path, *_: Any, **__: Any) -> None:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(Path, operation, refuse)
+    monkeypatch.setattr(sys, "argv", ["wfc", *arguments])
+    with pytest.raises(SystemExit) as stop:
+        main()
+    assert isinstance(stop.value.code, int)
+    return stop.value.code
+
+
+def test_a_file_that_may_not_be_read_exits_with_2(
+    folder: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.chdir(folder)
+    assert refused(monkeypatch, "open", "check", "clean.yaml") == 2
+    assert capsys.readouterr() == ("", "wfc: can't read `clean.yaml`: Permission denied\n")
+
+
+@pytest.mark.skipif(
+    not Path("/proc/self/mem").exists(), reason="needs a file that can be opened but not read"
+)
+def test_a_file_that_cannot_be_read_exits_with_2(folder: Path) -> None:
+    done = wfc("check", "/proc/self/mem", cwd=folder)
+    assert done.status == 2
+    assert "can't read `/proc/self/mem`" in done.err
+
+
+def test_bad_settings_exit_with_2_in_one_line(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text('[tool.wfc]\nworkflow = "flows"\n')
+    done = wfc("check", "clean.yaml", cwd=folder)
+    assert (done.status, done.out) == (2, "")
+    assert done.err == (
+        f"wfc: {folder}/pyproject.toml: [tool.wfc] has no setting `workflow`; did you mean `workflows`?\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("data", "code", "words"),
+    [
+        (b"name: caf\xe9\n", "WF001", "the byte 0xE9 is not valid UTF-8"),
+        ("name: x\n".encode("utf-16"), "WF001", "the file is encoded as UTF-16"),
+        (b"name: a\x00b\n", "WF001", "a NUL character"),
+        (b"", "WF005", "the file is empty"),
+        (b"- a\n- b\n", "WF005", "the file is a list"),
+        (b"#" * 1_100_000, "WF010", "more than 1,048,576 bytes"),
+        (b"[" * 100_000, "WF010", "nested more than 64 levels deep"),
+    ],
+    ids=["latin-1", "utf-16", "nul", "empty", "list", "too-large", "too-deep"],
+)
+def test_any_bytes_give_a_finding_and_never_a_traceback(
+    tmp_path: Path, data: bytes, code: str, words: str
+) -> None:
+    (tmp_path / "odd.yaml").write_bytes(data)
+    for mode in ([], ["--fix", "--unsafe-fixes"]):
+        done = wfc("check", "odd.yaml", *mode, cwd=tmp_path)
+        assert done.status == 1
+        assert f"error[{code}]" in done.out
+        assert words in done.out
+        assert "Traceback" not in done.err
+    assert (tmp_path / "odd.yaml").read_bytes() == data
