@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.e2e.check.conftest import PANEL
-from tests.e2e.check.conftest import MISSPELT
+from tests.e2e.check.conftest import MISSPELT, PANEL
 from tests.e2e.command import wfc, write
 
 
