@@ -68,10 +68,7 @@ class Editor:
             changes = [lsp.TextDocumentContentChangeWholeDocument(text)]
             changed = lsp.DidChangeTextDocumentParams(identifier, changes)
             self._loop.call_soon_threadsafe(self._client.text_document_did_change, changed)
-        with self._news:
-            if not self._news.wait_for(lambda: uri in self._published, 30):
-                raise TimeoutError(f"no diagnostics for {name}")
-            return self._published[uri]
+        return self.found(name)
 
     def change(self, name: str, text: str) -> None:
         """Change a text, and wait for nothing."""
@@ -85,15 +82,29 @@ class Editor:
 
     def change_on_disk(self, name: str) -> list[lsp.Diagnostic]:
         """Say that a file has changed, and wait for what is then found in the first open text."""
-        first = next(iter(self._versions))
-        self._published.pop(first, None)
+        first = next(iter(self._versions)).removeprefix(f"{self.folder.as_uri()}/")
+        self.forget(first)
         event = lsp.FileEvent(self.uri(name), lsp.FileChangeType.Changed)
         changed = lsp.DidChangeWatchedFilesParams([event])
         self._loop.call_soon_threadsafe(self._client.workspace_did_change_watched_files, changed)
+        return self.found(first)
+
+    def close_text(self, name: str) -> None:
+        del self._versions[self.uri(name)]
+        closed = lsp.DidCloseTextDocumentParams(lsp.TextDocumentIdentifier(self.uri(name)))
+        self._loop.call_soon_threadsafe(self._client.text_document_did_close, closed)
+
+    def forget(self, name: str) -> None:
+        """What has been found in a text so far."""
+        self._published.pop(self.uri(name), None)
+
+    def found(self, name: str) -> list[lsp.Diagnostic]:
+        """What is found in a text, as soon as it is told."""
+        uri = self.uri(name)
         with self._news:
-            if not self._news.wait_for(lambda: first in self._published, 30):
-                raise TimeoutError("no diagnostics after a change on disk")
-            return self._published[first]
+            if not self._news.wait_for(lambda: uri in self._published, 30):
+                raise TimeoutError(f"no diagnostics for {name}")
+            return self._published[uri]
 
     # -- questions -------------------------------------------------------------
 

@@ -7,8 +7,9 @@ from pathlib import Path
 
 import pytest
 from lsprotocol import types as lsp
+from pygls.exceptions import JsonRpcException
 
-from tests.lsp.editor import Editor, position
+from tests.lsp.editor import Editor, edited, position
 
 GRAPH = """\
 name: ship
@@ -74,6 +75,53 @@ def test_blocks_are_completed_and_explained_in_their_own_language(editor: Editor
     assert "`blocks.build`" in editor.hover("workflows/ship.yaml", position(GRAPH, "blocks.build", 8))
     assert "it ran" in editor.hover("workflows/ship.yaml", position(GRAPH, "succeeded", 2))
     assert editor.define("workflows/ship.yaml", position(GRAPH, "blocks.build", 8)) == [("ship.yaml", 5)]
+
+
+NAMED = """\
+name: ship
+blocks:
+  - id: @
+    type: Shell
+    inputs: {command: make}
+  - id: test
+    type: Shell
+    inputs:
+      command: |
+        make test SIZE=${blocks.@.outputs.stdout}
+    depends_on: [@]
+  # ${blocks.build.succeeded} in a comment stays
+  - id: note
+    type: EchoBlock
+    inputs: {message: "${blocks.@.stdout} ${blocks.build-all.stdout} ${blocks.test.exit_code}"}
+    condition: ${blocks.@.succeeded} and ${blocks.test.exit_code} == 0
+    depends_on:
+      - {block: "@", required: false}
+      - test
+  - {id: build-all, type: Shell, inputs: {command: make all}}
+outputs:
+  built: {value: "${blocks.@.succeeded}", type: bool}
+"""
+WAITING = NAMED.replace("@", "build")
+
+
+def test_a_block_is_renamed_wherever_it_is_waited_for_or_read(editor: Editor) -> None:
+    editor.open("workflows/ship.yaml", WAITING)
+    for number in range(NAMED.count("@")):
+        before = "build".join(NAMED.split("@")[: number + 1])
+        here = position(WAITING, before, len(before) + 2)
+        assert editor.may_rename("workflows/ship.yaml", here)
+        edits = editor.rename("workflows/ship.yaml", here, "compile")
+        assert edited(WAITING, edits) == NAMED.replace("@", "compile")
+
+
+def test_the_places_of_a_block_are_found_and_its_new_name_must_be_free_and_a_name(editor: Editor) -> None:
+    editor.open("workflows/ship.yaml", WAITING)
+    assert editor.references("workflows/ship.yaml", position(WAITING, "- test", 3)) == [6, 15, 16, 19]
+    here = position(WAITING, "id: build", 5)
+    with pytest.raises(JsonRpcException, match="there is a block `test` already"):
+        editor.rename("workflows/ship.yaml", here, "test")
+    with pytest.raises(JsonRpcException, match="`a b` is no name for a block"):
+        editor.rename("workflows/ship.yaml", here, "a b")
 
 
 def test_yaml_that_is_no_workflow_gets_no_completions(editor: Editor) -> None:

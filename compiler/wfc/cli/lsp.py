@@ -10,7 +10,7 @@ def command() -> int:
     """Run the language server on standard input and output. Editors start it.
 
     It shows findings while you type, with their fixes; explains step types, fields and inferred types; completes names
-    in and outside `{{ }}`; finds definitions and references; renames state fields, steps, tasks and inputs.
+    in and outside `{{ }}`; finds definitions and references; renames state fields, steps, blocks, tasks and inputs.
 
     Needs the extra: pip install 'wfc[lsp]'
     """

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Mapping as Table
+from functools import cached_property, partial
 from pathlib import Path
 
 from wfc.check import check_project
@@ -20,21 +22,40 @@ from wfc.source import Mapping
 from wfc.steps.base import Step
 from wfc.unit import Unit
 
+PathTexts = Table[Path, str]
+Files = Iterable[tuple[str, bytes]]
+
 
 class Analysis:
     """A text among the workflows of its project."""
 
-    def __init__(self, path: Path, text: str) -> None:
+    def __init__(self, path: Path, text: str, opened: PathTexts | None = None) -> None:
+        """`opened` holds the texts of other documents that an editor has open: they count more than what is on disk."""
         self.path = path
         self.text = text
+        self._opened = opened or {}
         self.config_error = ""
 
     @cached_property
     def unit(self) -> Unit:
         selection = Selection(self._config(), [self.path], [])
         text = self.text.encode("utf-8", "replace").decode()
-        _, units = load_project(selection, {self.path: text}, with_runs=True)
+        project, units = load_project(selection, {self.path: text}, with_runs=True)
+        project.others = partial(self._others, project.others, selection.config)
         return units[self.path]
+
+    def _others(
+        self, on_disk: Callable[[], Iterable[tuple[str, bytes]]], config: Config
+    ) -> Iterator[tuple[str, bytes]]:
+        """The other workflows of the project, as the editor has them, also those that were never saved."""
+        opened = {path.resolve(): text.encode("utf-8", "replace") for path, text in self._opened.items()}
+        opened.pop(self.path.resolve(), None)
+        for shown, data in on_disk():
+            yield shown, opened.pop(Path(shown).resolve(), data)
+        folder = config.workflows_dir.resolve()
+        for path, data in opened.items():
+            if path.is_relative_to(folder) and not is_left_out(path, folder, config):
+                yield str(path), data
 
     def _config(self) -> Config:
         try:

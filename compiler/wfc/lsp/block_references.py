@@ -1,27 +1,53 @@
-"""References to blocks, `${blocks.build.succeeded}`, as they stand in the text."""
+"""References to blocks, `${blocks.build.succeeded}` and in `depends_on`, as they stand in the text."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Iterator
 
-from wfc.dialects.blocks.model import Block, BlocksFile
-from wfc.lsp.analysis import Analysis
+from wfc.dialects.blocks.model import Block, BlocksFile, Dependency
+from wfc.dialects.blocks.references import find_references
+from wfc.source import Mapping, Node, Scalar, Sequence, Source, Span
+from wfc.unit import Unit
 
-_REFERENCE = re.compile(r"\$\{\s*blocks\.([\w-]+)(?:\.(\w+))?")
+
+def block_named(unit: Unit, name: str) -> Block | None:
+    file = unit.workflow.surface if unit.workflow else None
+    blocks = (file.blocks or []) if isinstance(file, BlocksFile) else []
+    return next((one for one in blocks if one.id and one.id.text == name), None)
 
 
-def referred_block(analysis: Analysis, offset: int) -> tuple[Block, str, tuple[int, int]] | None:
-    """The block that a reference at a place names, which part of it is pointed at ("": the block), and where."""
-    workflow = analysis.unit.workflow
-    file = workflow.surface if workflow else None
-    if not isinstance(file, BlocksFile):
-        return None
-    text = analysis.unit.source.text
+def waited_for(block: Block) -> Iterator[tuple[str, Span]]:
+    """The blocks that one waits for, and where they are named."""
+    for one in block.depends_on or []:
+        word = one.block if isinstance(one, Dependency) else one
+        if word:
+            yield word.text, word.span
+
+
+def read_blocks(source: Source, node: Node | None) -> Iterator[tuple[str, Span]]:
+    """The blocks that texts refer to, wherever they stand."""
+    match node:
+        case Scalar():
+            # As it is written: names have no character that YAML would write in another way.
+            for found in find_references(node.span.text):
+                if len(found.parts) > 1 and found.parts[0].name == "blocks":
+                    part = found.parts[1]
+                    yield part.name, source.span(node.span.start + part.start, node.span.start + part.end)
+        case Sequence():
+            for item in node.items:
+                yield from read_blocks(source, item)
+        case Mapping():
+            for entry in node.entries:
+                yield from read_blocks(source, entry.value)
+
+
+def state_at(unit: Unit, offset: int) -> tuple[str, str, Span] | None:
+    """The block and the part of it that a reference at a place names: `build` and `succeeded`."""
+    text = unit.source.text
     start, end = text.rfind("\n", 0, offset) + 1, text.find("\n", offset)
-    for found in _REFERENCE.finditer(text, start, end if end >= 0 else len(text)):
-        for group in (1, 2):
-            if found[group] and found.start(group) <= offset <= found.end(group):
-                blocks = (one for one in file.blocks or [] if one.id and one.id.text == found[1])
-                block = next(blocks, None)
-                return (block, found[2] if group == 2 else "", found.span(group)) if block else None
+    for found in find_references(text[start : end if end >= 0 else len(text)]):
+        if len(found.parts) > 2 and found.parts[0].name == "blocks":
+            part = found.parts[2]
+            if part.start <= offset - start <= part.end:
+                return found.parts[1].name, part.name, unit.source.span(start + part.start, start + part.end)
     return None

@@ -12,7 +12,7 @@ from wfc.core.types import Type
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.model import Block
 from wfc.lsp.analysis import Analysis
-from wfc.lsp.block_references import referred_block
+from wfc.lsp.block_references import block_named, state_at
 from wfc.lsp.index import Symbol
 from wfc.lsp.members import properties, type_of_path
 from wfc.reference import find_step
@@ -27,20 +27,16 @@ def hover_at(analysis: Analysis, offset: int) -> Shown | None:
     """Markdown, and the characters that it is about."""
     site = analysis.site_at(offset)
     found = _in_template(analysis, site, offset) if site else None
-    return found or _symbol(analysis, offset) or _block(analysis, offset) or _field(analysis, offset)
+    return found or _symbol(analysis, offset) or _state(analysis, offset) or _field(analysis, offset)
 
 
-def _block(analysis: Analysis, offset: int) -> Shown | None:
-    """A block that is referred to, or how it ended. The core leaves out what `depends_on` ensures anyway."""
-    found = referred_block(analysis, offset)
-    if found is None:
+def _state(analysis: Analysis, offset: int) -> Shown | None:
+    """How a block ended. The core leaves out what `depends_on` ensures anyway."""
+    found = state_at(analysis.unit, offset)
+    if found is None or found[1] not in STATE_DOCS or not block_named(analysis.unit, found[0]):
         return None
-    block, part, place = found
-    if part:
-        return (f"`{part}`: {STATE_DOCS[part]}", place) if part in STATE_DOCS else None
-    kind = f", type `{block.type.text}`" if block.type else ""
-    about = f"\n\n{block.description.text}" if block.description else ""
-    return f"`blocks.{block.id.text if block.id else ''}`{kind}{about}", place
+    _, part, span = found
+    return f"`{part}`: {STATE_DOCS[part]}", (span.start, span.end)
 
 
 def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
@@ -99,6 +95,8 @@ def _title(analysis: Analysis, symbol: Symbol) -> str:
         case "input" if scope is not None:
             kind = type_of_path(analysis, scope, ["inputs", symbol.name])
             return _typed(f"inputs.{symbol.name}", kind)
+        case "block":
+            return f"`blocks.{symbol.name}`"
     return f"{symbol.kind} `{symbol.name}`"
 
 
@@ -117,6 +115,11 @@ def _about(analysis: Analysis, offset: int) -> Iterator[str]:
         case "step" if named := analysis.step_named(symbol.name):
             step = named[1]
             yield f"type `{step.kind}`" + (f": {step.description.text}" if step.description else "")
+        case "block" if block := block_named(analysis.unit, symbol.name):
+            kind = f"type `{block.type.text}`" if block.type else ""
+            yield ": ".join(
+                part for part in (kind, block.description.text if block.description else "") if part
+            )
         case "task" if analysis.unit.workflow:
             task = analysis.unit.workflow.declared_tasks.get(symbol.name)
             if task and task.description:

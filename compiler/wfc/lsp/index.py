@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from wfc.core.ast import Scope
 from wfc.core.blocks import jumps
 from wfc.core.names_in_scope import Site, template_sites
+from wfc.dialects.blocks.model import BlocksFile
+from wfc.lsp.block_references import read_blocks, waited_for
 from wfc.source import Entry, Mapping, Span
 from wfc.steps.base import Step
 from wfc.steps.call import Call
@@ -18,7 +20,7 @@ from wfc.unit import Unit
 
 @dataclass(eq=False)
 class Symbol:
-    """A step, task, state field, input or workflow."""
+    """A step, task, state field, input, block or workflow."""
 
     kind: str
     name: str
@@ -44,6 +46,8 @@ class Index:
                 self._add_scope(scope, unit)
             for site in template_sites(workflow):
                 self._add_reads(site)
+            if isinstance(workflow.surface, BlocksFile):
+                self._add_blocks(workflow.surface, unit)
         found = [(span.start, span.end, symbol) for symbol in self for span in symbol.places]
         self._places = sorted(found, key=lambda place: place[:2])
         self._starts = [start for start, _, _ in self._places]
@@ -74,6 +78,18 @@ class Index:
             self._define("field", scope, entry.key.text, entry.key.span)
         for step in scope.walk():
             self._add_step(scope, step, unit)
+
+    def _add_blocks(self, file: BlocksFile, unit: Unit) -> None:
+        """What such a file calls a block, the core knows as a step, a field or not at all."""
+        for key in [key for key in self._symbols if key[0] in ("step", "field")]:
+            del self._symbols[key]
+        for block in file.blocks or []:
+            if block.id:
+                self._define("block", None, block.id.text, block.id.span)
+            for name, span in waited_for(block):
+                self._refer("block", None, name, span)
+        for name, span in read_blocks(unit.source, unit.document.root):
+            self._refer("block", None, name, span)
 
     def _add_step(self, scope: Scope, step: Step, unit: Unit) -> None:
         if step.id:

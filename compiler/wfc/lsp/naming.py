@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 from wfc.core.fields import ID, NAME
 from wfc.lsp.analysis import Analysis
-from wfc.lsp.block_references import referred_block
+from wfc.lsp.block_references import block_named, state_at
 from wfc.lsp.index import Symbol
 from wfc.source import Scalar, Span
 
-RENAMED = {"step": ID, "task": ID, "field": NAME, "input": NAME}
+RENAMED = {"step": ID, "block": ID, "task": ID, "field": NAME, "input": NAME}
 """What can be renamed within one file, and what its names must be."""
 
 
@@ -22,8 +23,9 @@ def definitions_at(analysis: Analysis, offset: int) -> list[tuple[Path, Span]]:
     """Where the thing named at a place is defined. A state field has as many definitions as writers."""
     found = analysis.index.at(offset)
     if found is None:
-        referred = referred_block(analysis, offset)
-        return [(analysis.path, referred[0].id.span)] if referred and referred[0].id else []
+        state = state_at(analysis.unit, offset)
+        block = block_named(analysis.unit, state[0]) if state else None
+        return [(analysis.path, block.id.span)] if block and block.id else []
     symbol, _ = found
     if symbol.kind == "workflow" and not symbol.definitions:
         units = analysis.unit.project.named(symbol.name)
@@ -32,7 +34,7 @@ def definitions_at(analysis: Analysis, offset: int) -> list[tuple[Path, Span]]:
             for unit in units
             if unit.workflow and unit.workflow.name
         ]
-        return [(Path(path).absolute(), span) for path, span in named]
+        return [(Path(os.path.abspath(path)), span) for path, span in named]
     return [(analysis.path, span) for span in symbol.definitions]
 
 
@@ -48,9 +50,6 @@ def renamable_at(analysis: Analysis, offset: int) -> tuple[Symbol, Span] | None:
     found = analysis.index.at(offset)
     if found is None or found[0].kind not in RENAMED or not found[0].definitions:
         return None
-    workflow = analysis.unit.workflow
-    if workflow is not None and workflow.surface is not None and found[0].kind != "input":
-        return None  # What another language calls by that name, the index of the core need not know.
     symbol, (start, end) = found
     return symbol, Span(analysis.unit.source, start, end)
 

@@ -1,0 +1,104 @@
+"""The open documents and what is known of them. Texts are checked in the background as they change."""
+
+from __future__ import annotations
+
+import asyncio
+from pathlib import Path
+from typing import Any
+
+from lsprotocol import types as lsp
+from pygls.lsp.server import LanguageServer
+from pygls.uris import to_fs_path
+
+from wfc.lsp.analysis import Analysis
+from wfc.lsp.findings import diagnostics_of
+from wfc.lsp.places import to_offset
+from wfc_runtime.version import __version__
+
+_PAUSE = 0.15
+"""How long a text must rest before it is checked, in seconds."""
+
+
+class WorkflowServer(LanguageServer):
+    def __init__(self) -> None:
+        super().__init__("wfc", __version__)
+        self._latest: dict[str, Analysis] = {}
+        self._readable: dict[str, Analysis] = {}
+        self._checks: dict[str, asyncio.Task[None]] = {}
+
+    # -- what is known ---------------------------------------------------------
+
+    def analysis(self, uri: str) -> Analysis:
+        """Of the text as it is now."""
+        known = self._latest.get(uri)
+        if known is None or known.text != self.workspace.get_text_document(uri).source:
+            known = self._look(uri)
+            self._keep(uri, known)
+        return known
+
+    def readable(self, uri: str) -> Analysis:
+        """Of the last text that could be read: while one types, that is often an earlier one."""
+        latest = self.analysis(uri)
+        return self._readable.get(uri, latest)
+
+    def place(self, asked: Any) -> tuple[Analysis, int]:
+        """The document and the place in it that a question is about."""
+        analysis = self.analysis(asked.text_document.uri)
+        return analysis, to_offset(analysis.unit.source, asked.position)
+
+    def _look(self, uri: str) -> Analysis:
+        opened = {_path(one): document.source for one, document in self.workspace.text_documents.items()}
+        return Analysis(_path(uri), self.workspace.get_text_document(uri).source, opened)
+
+    def _keep(self, uri: str, analysis: Analysis) -> None:
+        self._latest[uri] = analysis
+        if analysis.unit.workflow is not None:
+            self._readable[uri] = analysis
+
+    # -- checking --------------------------------------------------------------
+
+    def check_soon(self, uri: str, *, alone: bool = False) -> None:
+        """When it has rested for a moment; then also, unless it is to be `alone`, the others that it matters to."""
+        self._stop_checking(uri)
+        self._checks[uri] = asyncio.get_running_loop().create_task(self._check(uri, alone))
+
+    def check_all_soon(self) -> None:
+        for uri in list(self.workspace.text_documents):
+            self.check_soon(uri, alone=True)
+
+    async def _check(self, uri: str, alone: bool) -> None:
+        await asyncio.sleep(_PAUSE)
+        document = self.workspace.get_text_document(uri)
+        analysis, version, before = self._look(uri), document.version, self._readable.get(uri)
+        await asyncio.to_thread(analysis.prepare)
+        if self.workspace.get_text_document(uri).source != analysis.text:
+            return
+        self._keep(uri, analysis)
+        self.text_document_publish_diagnostics(
+            lsp.PublishDiagnosticsParams(uri, diagnostics_of(analysis, uri), version)
+        )
+        if not alone:
+            self._check_callers(uri, {one.unit.name for one in (before, analysis) if one})
+
+    def _check_callers(self, uri: str, names: set[str | None]) -> None:
+        """Of a workflow that may have another name or other inputs now."""
+        for other, document in list(self.workspace.text_documents.items()):
+            if other != uri and any(name and name in document.source for name in names):
+                self.check_soon(other, alone=True)
+
+    def _stop_checking(self, uri: str) -> None:
+        waiting = self._checks.pop(uri, None)
+        if waiting:
+            waiting.cancel()
+
+    def forget(self, uri: str) -> None:
+        """A closed document counts as it is on disk."""
+        for table in (self._latest, self._readable):
+            table.pop(uri, None)
+        self._stop_checking(uri)
+        self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
+        self.check_all_soon()
+
+
+def _path(uri: str) -> Path:
+    return Path(to_fs_path(uri) or "untitled.yaml")

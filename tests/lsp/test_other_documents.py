@@ -1,0 +1,65 @@
+"""Documents that call each other: what is open counts as it stands there, saved or not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.lsp.editor import Editor, position
+
+CALLER = """\
+name: caller
+version: "1.0.0"
+steps:
+  - {id: go, type: call, workflow: called, with: {target: x}}
+"""
+CALLED = """\
+name: called
+version: "1.0.0"
+inputs:
+  target: {type: string, required: true}
+steps:
+  - {id: show, type: return, value: "{{ inputs.target }}"}
+"""
+
+
+@pytest.fixture
+def editor(tmp_path: Path) -> Iterator[Editor]:
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc]\n", encoding="utf-8")
+    (tmp_path / "workflows").mkdir()
+    (tmp_path / "workflows" / "called.yaml").write_text(CALLED, encoding="utf-8")
+    opened = Editor(tmp_path)
+    yield opened
+    opened.close()
+
+
+def test_a_change_that_is_not_saved_counts_for_the_documents_that_call_it(editor: Editor) -> None:
+    assert editor.open("workflows/caller.yaml", CALLER) == []
+    editor.forget("workflows/caller.yaml")
+    editor.open("workflows/called.yaml", CALLED)
+    assert editor.found("workflows/caller.yaml") == []
+    editor.forget("workflows/caller.yaml")
+    assert editor.open("workflows/called.yaml", CALLED.replace("target", "where")) == []
+    assert {one.code for one in editor.found("workflows/caller.yaml")} == {"WF109"}
+    editor.forget("workflows/caller.yaml")
+    editor.close_text("workflows/called.yaml")
+    assert editor.found("workflows/caller.yaml") == []  # On disk it is as it was.
+
+
+def test_a_document_that_was_never_saved_can_be_called_and_gone_to(editor: Editor) -> None:
+    fresh, calling = CALLED.replace("name: called", "name: fresh"), CALLER.replace("called", "fresh")
+    assert [one.code for one in editor.open("workflows/caller.yaml", calling)] == ["WF111"]
+    editor.forget("workflows/caller.yaml")
+    editor.open("workflows/fresh.yaml", fresh)
+    assert editor.found("workflows/caller.yaml") == []
+    here = position(calling, "workflow: fresh", 12)
+    assert editor.define("workflows/caller.yaml", here) == [("fresh.yaml", 1)]
+
+
+def test_a_workflow_that_is_only_on_disk_is_gone_to(editor: Editor) -> None:
+    editor.open("workflows/caller.yaml", CALLER)
+    assert editor.define("workflows/caller.yaml", position(CALLER, "workflow: called", 12)) == [
+        ("called.yaml", 1)
+    ]
