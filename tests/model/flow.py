@@ -13,6 +13,7 @@ Step = dict[str, Any]
 Tree = dict[str, Any]
 GRACE = 30
 MISFITS = 3
+DEPTH = 5
 TIMEOUTS = {"shell": 30, "mcp_call": 30, "delegate": 300}
 """Seconds, where the step does not say."""
 
@@ -20,9 +21,16 @@ TIMEOUTS = {"shell": 30, "mcp_call": 30, "delegate": 300}
 class FailError(Exception):
     """A step fails. `kept`: what its output_to gets all the same; `final`: trying again is no use."""
 
-    def __init__(self, code: str, visit: str = "", kept: Any = None, final: bool = False) -> None:
+    def __init__(
+        self, code: str, visit: str = "", kept: Any = None, final: bool = False, message: str = ""
+    ) -> None:
         super().__init__(code)
-        self.code, self.visit, self.kept, self.final = code, visit, kept, final
+        self.code, self.visit, self.kept, self.final, self.message = code, visit, kept, final, message
+
+
+class UnclearError(Exception):
+    """Branches that begin at the same moment, of which one leaves at once: what the others have done by then is not
+    for anybody to rely on."""
 
 
 class DeadError(Exception):
@@ -59,11 +67,18 @@ class Wait:
     misfits_allowed: int = MISFITS
     misfits: int = 0
     thread: Thread | None = None
+    is_secret: bool = False
     items: list[Any] | None = None
     children: list[Run | None] = field(default_factory=list)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)
-    begin: Callable[[Wait, int], Run] | None = None
+    begin: Callable[[Wait, int], Run | Tree] | None = None
+    """A child, or the error of one that can't begin."""
     sequential: bool = False
+
+    def queued(self) -> list[int]:
+        return [
+            index for index, child in enumerate(self.children) if child is None and index not in self.results
+        ]
 
     def at_work(self) -> int:
         return sum(

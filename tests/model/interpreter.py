@@ -12,8 +12,21 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from tests.model.flow import DeadError, FailError, Fork, ReturnedError, Step, Thread, Tree, Wait, WayError
-from tests.model.steps import Steps, with_defaults
+from tests.model.flow import (
+    DEPTH,
+    DeadError,
+    FailError,
+    Fork,
+    ReturnedError,
+    Step,
+    Thread,
+    Tree,
+    UnclearError,
+    Wait,
+    WayError,
+)
+from tests.model.secrets import secret_fields, secrets_in, texts_in
+from tests.model.steps import Steps, all_steps, with_defaults
 
 
 @dataclass(eq=False)
@@ -25,6 +38,8 @@ class Family:
     record: Callable[[Run], Any]
     """The error of a child that has failed, as the one that is looked at words it."""
     parallel_children: int = 100
+    ids: int = 0
+    """How many expressions have been evaluated: what uuid() is made from."""
     todo: deque[Callable[[], None]] = field(default_factory=deque)
     runs: list[Run] = field(default_factory=list)
 
@@ -46,6 +61,8 @@ class Run(Steps):
     index: int = 0
     brief: str | None = None
     """The named agent that has the whole task as one brief."""
+    unborn: Tree | None = None
+    """Why it never begins."""
     status: str = "running"
     result: Any = None
     error: tuple[str, str] | None = None
@@ -59,7 +76,18 @@ class Run(Steps):
     def __post_init__(self) -> None:
         initial = {} if self.brief else self.scope.get("initial_state", {})
         self.state: dict[str, Any] = copy.deepcopy(initial)
+        self.depth: int = self.parent.depth + 1 if self.parent else 1
+        self.secret_fields = (
+            set() if self.brief else secret_fields(self.scope, list(all_steps(self.scope["steps"])))
+        )
+        known = self.parent.secrets if self.parent else set()
+        self.secrets: set[str] = {*known, *secrets_in(self.scope["inputs"], self.inputs)}
         self.family.runs.append(self)
+
+    def write(self, values: dict[str, Any]) -> None:
+        self.state |= values
+        for name in self.secret_fields & set(values):
+            self.secrets |= set(texts_in(values[name]))
 
     # -- what happens to it --------------------------------------------------------
 
@@ -141,15 +169,18 @@ class Run(Steps):
     def _leave(self, branch: Thread, way: WayError) -> None:
         assert branch.parent is not None, f"{way} leads nowhere"
         self._abandon(branch.parent)
+        branch.parent.branches = []
         self._resume(branch.parent, error=way)
 
     def _fork(self, thread: Thread, fork: Fork) -> None:
-        thread.branches = [Thread(flow, thread) for flow in fork.branches]
-        for branch in thread.branches:
-            if self.status == "running":
+        thread.branches = branches = [Thread(flow, thread) for flow in fork.branches]
+        for branch in branches:
+            if self.status == "running" and thread.branches is branches:
                 self._resume(branch)
             elif self.status == "failed":
                 self._rival(branch)
+            if len(branches) > 1 and (self.status == "completed" or thread.branches is not branches):
+                raise UnclearError
 
     def _rival(self, branch: Thread) -> None:
         """Another branch has failed already, but this one began at the same moment."""
@@ -195,11 +226,12 @@ class Run(Steps):
         assert wait is not None
         if parent.pending.get(wait.visit) is not wait:
             return
-        failed = {"error": self.family.record(self)}
+        parent.secrets |= self.secrets
+        failed = {"error": self.unborn or self.family.record(self)}
         wait.results[self.index] = {"value": self.result} if self.status == "completed" else failed
         parent._start_more(wait)
         for other in list(parent.pending.values()):
-            if other.items is not None and None in other.children and other is not wait:
+            if other.items is not None and other.queued() and other is not wait:
                 parent._start_more(other)
 
     def _start_more(self, wait: Wait) -> None:
@@ -207,16 +239,23 @@ class Run(Steps):
         room = min(room, 1 - wait.at_work()) if wait.sequential else room
         assert wait.items is not None
         assert wait.begin is not None
-        for index, child in enumerate(wait.children):
-            if child is None and room > 0:
-                made = wait.children[index] = wait.begin(wait, index)
-                self.family.todo.append(made.start_if_wanted)
-                room -= 1
+        for index in wait.queued():
+            if room <= 0:
+                break
+            made = wait.begin(wait, index)
+            if isinstance(made, dict):
+                wait.results[index] = {"error": made}
+                continue
+            wait.children[index] = made
+            self.family.todo.append(made.start_if_wanted)
+            room -= 1
         if len(wait.results) == len(wait.items):
             self._answer(wait, [wait.results[index] for index in range(len(wait.items))])
 
     def start_if_wanted(self) -> None:
-        if self.is_wanted():
+        if self.is_wanted() and self.unborn:
+            self._end("failed", error=(self.unborn["code"], self.unborn["step_id"]))
+        elif self.is_wanted():
             self.start()
 
     def is_wanted(self) -> bool:
@@ -227,7 +266,21 @@ class Run(Steps):
     def child(self, step: Step, wait: Wait, index: int, names: dict[str, Any], inputs: Any) -> Run:
         workflow = self.family.workflows[step["workflow"]] if "workflow" in step else self.workflow
         scope = self.workflow["tasks"][step["task"]] if "task" in step else workflow
-        given = inputs if inputs is not None else {next(iter(scope["inputs"])): names["item"]}
+        given = inputs if inputs is not None else _filled(scope["inputs"], names["item"])
+        if step.get("only_declared"):
+            given = {name: value for name, value in given.items() if name in scope["inputs"]}
         agent = step.get("agent") if step.get("agent") != "@task" and step["type"] == "foreach" else None
         whole = with_defaults(scope["inputs"], given)
-        return Run(self.family, workflow, scope, whole, names, self, wait, index, agent)
+        made = Run(self.family, workflow, scope, whole, names, self, wait, index, agent)
+        deepest = step.get("max_depth", DEPTH)
+        if self.depth >= deepest:
+            why = f"runs would be nested more than {deepest} deep"
+            made.unborn = {"code": "depth", "message": why, "step_id": wait.visit}
+        return made
+
+
+def _filled(declared: Tree, item: Any) -> dict[str, Any]:
+    """An item as inputs: the only one gets it, an object fills several by name."""
+    if len(declared) > 1:
+        return {name: value for name, value in item.items() if name in declared}
+    return {next(iter(declared)): item}

@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from tests.model.interpreter import Family, Run
 
 
+_GENERAL = {"id", "type", "description", "needs_state", "when", "output_to", "secret", "on_error", "retry"}
+_GENERAL |= {"timeout", "runner", "result_schema", "validation"}
+"""Keys of a step that asks which are not for whoever is asked."""
+_ABSENT: dict[str, dict[str, Any]] = {"mcp_call": {"parameters": {}}, "delegate": {"agent": None}}
+
+
 class Steps:
     """The steps of one run, each a flow of control that may wait."""
 
@@ -41,6 +47,9 @@ class Steps:
     jumps: Counter[str]
 
     def child(self, step: Step, wait: Wait, index: int, names: dict[str, Any], inputs: Any) -> Run:
+        raise NotImplementedError
+
+    def write(self, values: dict[str, Any]) -> None:
         raise NotImplementedError
 
     def steps_of(self, steps: list[Step]) -> Flow:
@@ -74,7 +83,7 @@ class Steps:
         """After a failure the flow goes on behind the step, or where on_error says, or the run fails."""
         how = step.get("on_error", "fail")
         if failure.kept is not None and "output_to" in step:
-            self.state[step["output_to"]] = failure.kept
+            self.write({step["output_to"]: failure.kept})
         if isinstance(how, dict):
             raise WayError("goto", how["goto"]) from None
         if how == "fail":
@@ -90,7 +99,7 @@ class Steps:
             try:
                 result = yield from attempt(step, visit)
                 if "output_to" in step:
-                    self.state[step["output_to"]] = result
+                    self.write({step["output_to"]: result})
                 return
             except FailError as failure:
                 failure.visit = failure.visit or visit
@@ -107,38 +116,40 @@ class Steps:
     def _asked(self, step: Step, visit: str) -> Flow:
         kind = step["type"]
         timeout = step.get("timeout", TIMEOUTS.get(kind))
-        names = {"shell": ["command"], "mcp_call": ["parameters"], "delegate": ["instructions"]}
-        names |= {"prompt": ["message", "options"], "wait": ["message"]}
-        parameters = self._value(step, {name: step[name] for name in names[kind] if name in step})
-        parameters |= {"prompt": {"prompt_type": step.get("prompt_type")}}.get(kind, {})
-        if kind == "mcp_call":
-            parameters = {"tool": step["tool"], "parameters": {}, **parameters}
-        parameters |= {"delegate": {"agent": step.get("agent")}}.get(kind, {})
+        own = {name: value for name, value in step.items() if name not in _GENERAL}
+        parameters = self._value(step, {**_ABSENT.get(kind, {}), **own})
         if kind == "wait":
-            seconds = parameters["duration_seconds"] = step["duration_seconds"]
-            result = yield Wait(visit, kind, parameters, self.family.now + seconds, True)
+            due = self.family.now + step["duration_seconds"]
+            result = yield Wait(visit, kind, parameters, due, True)
             return result
-        due = None if timeout is None else self.family.now + timeout + GRACE
-        parameters |= {} if timeout is None else {"timeout": timeout}
+        if timeout is not None:
+            parameters["timeout"] = self._value(step, timeout)
+        # A server keeps to the timeout itself, and nobody knows beforehand one that is computed.
+        is_known = isinstance(timeout, (int, float)) and step.get("runner") != "server"
+        limit = self.family.now + timeout + GRACE if is_known else None
         allowed = step.get("retry", {}).get("max_attempts", MISFITS)
-        return (yield Wait(visit, kind, parameters, due, misfits_allowed=allowed))
+        wait = Wait(visit, kind, parameters, limit, misfits_allowed=allowed)
+        wait.is_secret = step.get("secret", False)
+        return (yield wait)
 
     def _do_shell(self, step: Step) -> Flow:
         yield from self._tried(step, self._asked)
 
     _do_mcp_call = _do_prompt = _do_wait = _do_delegate = _do_shell
+    _do_create_file = _do_read_file = _do_render_template = _do_shell
+    _do_read_json_state = _do_write_json_state = _do_merge_json_state = _do_shell
 
     def one_brief(self) -> Flow:
         """The whole task as one piece of work."""
         steps = list(all_steps(self.scope["steps"]))
-        seconds = sum(step.get("timeout", TIMEOUTS.get(step["type"], 0)) for step in steps)
-        timeout = max(300, seconds)
+        limits = [step.get("timeout", TIMEOUTS.get(step["type"], 0)) for step in steps]
+        timeout = max(300, sum(one for one in limits if not isinstance(one, str)))
         due = self.family.now + timeout + GRACE
         try:
             result = yield Wait("do-task", "delegate", {"agent": self.brief, "timeout": timeout}, due)
         except FailError as failure:
             raise DeadError(failure.code, "do-task") from None
-        self.state["value"] = result
+        self.write({"value": result})
         raise ReturnedError(result)
 
     # -- steps that have children --------------------------------------------------
@@ -151,19 +162,28 @@ class Steps:
             raise FailError("max_items")
         if not items:
             return []
-        given = None
-        if not step.get("sequential") and "with" in step:
-            given = [
-                self._value(step, step["with"], _item(step, items, index)) for index in range(len(items))
-            ]
 
-        def begin(wait: Wait, index: int) -> Run:
+        def prepared(index: int, names: dict[str, Any]) -> Any:
+            if "with" not in step:
+                return None
+            try:
+                return self._value(step, step["with"], names)
+            except FailError as failure:
+                if step["type"] == "call":
+                    raise
+                return failure
+
+        # Side by side, all are prepared at once.
+        given = [prepared(index, _item(step, items, index)) for index in range(len(items))]
+
+        def begin(wait: Wait, index: int) -> Run | Tree:
             names = _item(step, items, index)
+            inputs = given[index]
             if step.get("sequential"):
                 names["previous"] = [_brought(wait.results[before]) for before in range(index)]
-            inputs = (
-                given[index] if given else self._value(step, step["with"], names) if "with" in step else None
-            )
+                inputs = prepared(index, names)
+            if isinstance(inputs, FailError):
+                return {"code": inputs.code, "message": inputs.message, "step_id": visit}
             return self.child(step, wait, index, names, inputs)
 
         shown = {"workflow": step["workflow"]} if "workflow" in step else {"task": step["task"]}
@@ -192,9 +212,9 @@ class Steps:
 
         is_fine, made = self._attempt(step, work)
         if is_fine:
-            self.state |= made
+            self.write(made)
             if "output_to" in step:
-                self.state[step["output_to"]] = made
+                self.write({step["output_to"]: made})
         yield from ()
 
     def _do_condition(self, step: Step) -> Flow:
@@ -202,7 +222,7 @@ class Steps:
         if not is_fine:
             return
         if "output_to" in step:
-            self.state[step["output_to"]] = holds
+            self.write({step["output_to"]: holds})
         yield from self.steps_of(step["then"] if holds else step.get("else", []))
 
     def _do_while(self, step: Step) -> Flow:
@@ -264,9 +284,10 @@ class Steps:
         context = {**self.names, **(names or {}), "state": fields, "inputs": self.inputs}
         try:
             now = datetime.fromtimestamp(self.family.now, UTC)
-            return how(text, context, now=now, uuid_seed="", hidden=frozenset())
-        except ExpressionError:
-            raise FailError("expression") from None
+            self.family.ids += 1
+            return how(text, context, now=now, uuid_seed=str(self.family.ids), hidden=frozenset())
+        except ExpressionError as error:
+            raise FailError("expression", message=str(error)) from None
 
 
 def all_steps(steps: list[Step]) -> Generator[Step, None, None]:

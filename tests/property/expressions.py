@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from tests.property.values import Chooser
 
-TEXT, NUMBER, BOOL, LIST, ANY = "text", "number", "bool", "list", "any"
+TEXT, NUMBER, BOOL, LIST, ANY, ID = "text", "number", "bool", "list", "any", "id"
+"""ID: what uuid() gave, of which nothing is known but that it is another one each time."""
 
 SHELL = ((".stdout", TEXT), (".stderr", TEXT), (".exit_code", NUMBER))
 ANSWERS = {
@@ -65,6 +66,7 @@ _CONDITIONS = {
     BOOL: ("{}", "not {}", "{} == true"),
     LIST: ("{} | length > 0", "{} is sequence"),
     ANY: ("{} is mapping", "{} is not none"),
+    ID: ("{} | length == 36", "{} == uuid()"),
 }
 _HOLES = {
     TEXT: ("{}", "{} | trim", "{} | upper | replace('A', 'b')", "{}[:20]", "{} ~ '!'"),
@@ -72,7 +74,11 @@ _HOLES = {
     BOOL: ("{}", "'yes' if {} else 'no'"),
     LIST: ("{} | length", "{} | tojson", "{} | first | default('none')"),
     ANY: ("{} | tojson",),
+    ID: ("{}", "{} ~ '!'"),
 }
+_RISKY = {TEXT: "{} | parse_json | tojson", NUMBER: "10 / {}", LIST: "{}[1]"}
+"""Fails for some values."""
+_MADE = (("uuid()", ID), ("now().isoformat()", TEXT), ("now().year", NUMBER))
 
 
 def condition(choose: Chooser, sight: Sight) -> Expression:
@@ -89,8 +95,10 @@ def text(choose: Chooser, sight: Sight, shell: bool = False) -> Expression:
     parts = [
         choose.pick(("echo", "look at", "go:\n", "über 日本") if shell else ("look at", "go:\n", "it's 日本"))
     ]
+    chosen += [Readable(*choose.pick(_MADE))] if choose.chance(8) else []
     for one in chosen:
-        hole = choose.pick(_HOLES[one.kind]).format(one.text)
+        risky = one.kind in _RISKY and choose.chance(12)
+        hole = (_RISKY[one.kind] if risky else choose.pick(_HOLES[one.kind])).format(one.text)
         quote = " | string | shquote" if shell else ""
         parts.append(f"{{{{ ({hole}){quote} }}}}")
     return Expression(" ".join(parts), _fields(chosen))
@@ -98,7 +106,7 @@ def text(choose: Chooser, sight: Sight, shell: bool = False) -> Expression:
 
 def lone(choose: Chooser, sight: Sight) -> tuple[Expression, str]:
     """A single hole that keeps the type of its value, which comes with it."""
-    one = choose.pick(sight.readables())
+    one = Readable(*choose.pick(_MADE)) if choose.chance(8) else choose.pick(sight.readables())
     return Expression(f"{{{{ {one.text} }}}}", _fields([one])), one.kind
 
 

@@ -7,7 +7,7 @@ from typing import Any
 import yaml
 from hypothesis import strategies as st
 
-from tests.property.expressions import INPUT_KINDS, LIST, NUMBER, TEXT, Kinds, Sight, text
+from tests.property.expressions import ANY, INPUT_KINDS, LIST, NUMBER, TEXT, Kinds, Sight, text
 from tests.property.inputs import declarations
 from tests.property.steps import Writer
 from tests.property.values import STEMS, Chooser
@@ -45,7 +45,9 @@ def workflows(draw: st.DrawFn, depth: int = 3, returns: bool = False) -> Tree:
         "version": "1.0.0",
     }
     for _ in range(choose.number(0, 2)):
-        tasks[choose.fresh(STEMS, names)] = _scope(choose, ids, {}, depth - 1, task=True, returns=returns)
+        tasks[choose.fresh(STEMS, names)] = _scope(
+            choose, ids, dict(tasks), depth - 1, task=True, returns=returns
+        )
     if choose.chance():
         head["description"] = choose.prose()
     main = _scope(choose, ids, tasks, depth, task=False, returns=returns)
@@ -58,7 +60,7 @@ def _scope(
     """Inputs, initial state and steps, of a workflow or a task."""
     inputs = declarations(choose, 1 if task else 3)
     sure = {name: INPUT_KINDS[decl["type"]] for name, decl in inputs.items() if _has_value(decl)}
-    sight = Sight(sure, names={"index": NUMBER} if task else {})
+    sight = Sight(sure, names={"index": NUMBER, "item": ANY} if task else {})
     writer = Writer(choose, ids, tasks, returns=returns)
     found: Tree = {"inputs": inputs}
     if choose.chance():

@@ -35,6 +35,10 @@ def declaration(choose: Chooser, depth: int) -> Decl:
         found["default"] = default
     if choose.chance():
         found["description"] = choose.prose()
+    if need != "default" and choose.chance(4):
+        found["secret"] = True
+    if kind in ("number", "boolean") and choose.chance(4):
+        found["convert"] = True
     if rules and choose.chance():
         found["validation"] = rules
     else:

@@ -5,16 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
+from tests.property.actions import SERVED, Actions, Step
 from tests.property.expressions import (
-    ANSWERS,
     ANY,
     BOOL,
-    DELEGATED,
     LIST,
-    NUMBER,
-    SHELL,
     TEXT,
-    Expression,
     Kinds,
     Sight,
     condition,
@@ -22,25 +18,8 @@ from tests.property.expressions import (
     lone,
     text,
 )
-from tests.property.inputs import PATTERNS, sample
-from tests.property.values import FIELD_STEMS, STEMS, Chooser
-
-Step = dict[str, Any]
-
-SCHEMA = {
-    "type": "object",
-    "required": ["title", "count", "ok"],
-    "properties": {
-        "title": {"type": "string"},
-        "count": {"type": "integer", "minimum": 0},
-        "ok": {"type": "boolean"},
-        "tags": {"type": "array", "items": {"type": "string"}},
-        "level": {"enum": ["low", "high"]},
-        "note": {"type": ["string", "null"]},
-        "inner": {"type": "object", "properties": {"class": {"type": "number"}}},
-    },
-}
-SCHEMA_KINDS: Kinds = ((".title", TEXT), (".count", NUMBER), (".ok", BOOL))
+from tests.property.inputs import sample
+from tests.property.values import FIELD_STEMS, STEMS, WORDS, Chooser
 
 
 @dataclass
@@ -66,7 +45,7 @@ class Jump:
 
 
 @dataclass
-class Writer:
+class Writer(Actions):
     """Writes the steps of one scope."""
 
     choose: Chooser
@@ -78,15 +57,15 @@ class Writer:
     counter: str | None = None
     returns: bool = False
     """Whether steps in the middle may return."""
-    branches: int = 0
-    """How many parallel branches it is writing inside each other."""
+    loops: int = 0
+    """How many loops it is writing inside each other."""
 
-    def block(self, sight: Sight, depth: int, *, most: int = 4, loop: bool = False) -> list[Step]:
-        """One to `most` steps; in a loop some may leave it."""
-        made: list[Step] = []
+    def block(self, sight: Sight, depth: int, *, most: int = 4, first: Step | None = None) -> list[Step]:
+        """One to `most` steps, after the first one if that is given."""
+        made: list[Step] = [first] if first else []
         self.lists.append(made)
         for _ in range(self.choose.number(1, most)):
-            made.append(self._step(sight, depth, loop))
+            made.append(self._step(sight, depth))
         self.lists.pop()
         return made
 
@@ -104,21 +83,22 @@ class Writer:
 
     # -- one step ---------------------------------------------------------------
 
-    def _step(self, sight: Sight, depth: int, loop: bool) -> Step:
+    def _step(self, sight: Sight, depth: int) -> Step:
         kinds = ["shell", "mcp_call", "prompt", "wait", "delegate", "set_state", "call"]
         kinds += ["foreach"] if self.tasks else []
         kinds += ["condition", "condition", "while", "parallel"] if depth else []
-        kinds += ["break", "continue"] if loop else []
+        kinds += ["break", "continue"] if self.loops else []
         kinds += ["goto"] if any(self.lists) else []
-        kinds += ["return"] if self.returns and not self.branches and len(self.lists) > 1 else []
-        kind = self.choose.pick(kinds)
+        kinds += ["return"] if self.returns and len(self.lists) > 1 else []
+        kind = self.choose.pick(SERVED) if self.choose.chance(12) else self.choose.pick(kinds)
         step: Step = {"id": self.choose.fresh(STEMS, self.ids), "type": kind}
         reads: set[str] = set()
         may_be_skipped = kind != "return" and self._when(
             step, sight, reads, always=kind in ("break", "continue", "goto")
         )
         inner = sight.inside() if may_be_skipped else sight
-        kept = getattr(self, f"_{kind}")(step, inner, reads, depth)
+        write = self._served if kind in SERVED else getattr(self, f"_{kind}")
+        kept = write(step, inner, reads, depth)
         if self.choose.chance(4):
             step["description"] = self.choose.prose()
         if kept is not None:
@@ -137,12 +117,14 @@ class Writer:
         if not kinds or not self.choose.chance():
             return
         step["output_to"] = self.choose.fresh(FIELD_STEMS, self.fields)
+        if step["type"] not in ("wait", "condition") and self.choose.chance(6):
+            step["secret"] = True
         if sure:
             sight.fields[step["output_to"]] = kinds
 
     def _failure(self, step: Step, kind: str) -> bool:
         """What to do when it fails; whether the flow goes on then without its result."""
-        if kind in ("shell", "mcp_call", "delegate", "foreach", "call") and self.choose.chance(4):
+        if kind not in ("prompt", "wait", "set_state", "condition") and self.choose.chance(4):
             step["retry"] = {"max_attempts": self.choose.number(1, 5)}
             if self.choose.chance():
                 step["retry"] |= {"delay_seconds": 2, "backoff": 1.5}
@@ -152,56 +134,6 @@ class Writer:
                 self._jump(step, "on_error")
             return True
         return False
-
-    # -- actions ----------------------------------------------------------------
-
-    def _shell(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        step["command"] = self._use(text(self.choose, sight, shell=True), reads)
-        if self.choose.chance(3):
-            step["timeout"] = self.choose.pick((5, 60, 2.5))
-        return SHELL
-
-    def _mcp_call(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        step["tool"] = self.choose.pick(("github.create_issue", "search", "db.run"))
-        if self.choose.chance():
-            step["parameters"] = {
-                "title": self._use(text(self.choose, sight), reads),
-                "raw": self.choose.json(),
-                "more": [{"x": self._use(text(self.choose, sight), reads)}],
-            }
-        return self._schema(step, (("", ANY),))
-
-    def _delegate(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        step["instructions"] = self._use(text(self.choose, sight), reads)
-        step["agent"] = self.choose.pick(("@reviewer", "@code-reviewer", None))
-        return self._schema(step, DELEGATED)
-
-    def _schema(self, step: Step, without: Kinds) -> Kinds:
-        if not self.choose.chance():
-            return without
-        step["result_schema"] = SCHEMA
-        return SCHEMA_KINDS
-
-    def _prompt(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        kind = step["prompt_type"] = self.choose.pick(sorted(ANSWERS))
-        step["message"] = self._use(text(self.choose, sight), reads)
-        if kind == "choice":
-            step["options"] = [
-                "go on",
-                "it's over",
-                *([self._use(text(self.choose, sight), reads)] if self.choose.chance(3) else []),
-            ]
-        if kind == "text" and self.choose.chance():
-            step["validation"] = self.choose.pick(
-                [*({"pattern": one} for one in PATTERNS), {"min_length": 1}]
-            )
-        return ANSWERS[kind]
-
-    def _wait(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        step["duration_seconds"] = self.choose.pick((1, 30, 0.5))
-        if self.choose.chance():
-            step["message"] = self._use(text(self.choose, sight), reads)
-        return ((".resumed", BOOL),)
 
     # -- values and children ----------------------------------------------------
 
@@ -231,21 +163,33 @@ class Writer:
 
     def _foreach(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         task = step["task"] = self.choose.pick(sorted(self.tasks))
-        step["items"] = self._use(list_of_texts(self.choose, sight), reads)
+        declared = self.tasks[task]["inputs"]
+        needed = {name: sample(decl) for name, decl in declared.items() if decl.get("required")}
+        by_name = len(declared) > 1 and self.choose.chance()
+        if by_name:
+            step["items"] = [{**needed, "target": word} for word in self.choose.some(WORDS, 0, 3)]
+        elif self.choose.chance(4):
+            step["items"] = self.choose.some(WORDS, 0, 3)
+        else:
+            step["items"] = self._use(list_of_texts(self.choose, sight), reads)
         step["agent"] = self.choose.pick(("@task", "@reviewer", None))
         if self.choose.chance():
             step["sequential"] = self.choose.chance()
         if self.choose.chance():
-            step["max_items"] = 50
-        declared = self.tasks[task]["inputs"]
-        if len(declared) > 1 or self.choose.chance(3):
-            given = {name: sample(decl) for name, decl in declared.items() if decl.get("required")}
-            step["with"] = {**given, "target": "{{ item ~ index }}"}
+            step["max_items"] = self.choose.pick((50, 50, 1))
+        if not by_name and (len(declared) > 1 or self.choose.chance(3)):
+            risky = "{{ 'n' ~ 10 / index }}" if self.choose.chance(6) else "{{ item ~ index }}"
+            step["with"] = {**needed, "target": risky}
         return (("", LIST),)
 
     def _call(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         step["workflow"] = "helper"
         step["with"] = {"subject": self._use(text(self.choose, sight), reads)}
+        if self.choose.chance(4):
+            step["only_declared"] = True
+            step["with"]["no-such-input"] = self.choose.json()
+        if self.choose.chance(4):
+            step["max_depth"] = self.choose.pick((1, 2, 3))
         return (("", ANY),)
 
     # -- control ----------------------------------------------------------------
@@ -260,21 +204,28 @@ class Writer:
     def _while(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         step["if"] = self._use(condition(self.choose, sight), reads)
         step["max_iterations"] = self.choose.number(1, 3)
-        step["steps"] = self.block(sight.inside(), depth - 1, most=3, loop=True)
+        self.loops += 1
+        step["steps"] = self.block(sight.inside(), depth - 1, most=3)
+        self.loops -= 1
         if self.choose.chance():
             step["on_error"] = "continue"
 
     def _parallel(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         names: set[str] = set()
-        outer = self.lists, self.counter
-        self.lists, self.counter = [], None  # a branch keeps to itself
-        self.branches += 1
+        outer, self.counter = self.counter, None  # no two branches write the same field
         step["branches"] = {
-            self.choose.fresh(STEMS, names): self.block(sight.inside(), depth - 1, most=2)
+            self.choose.fresh(STEMS, names): self.block(sight.inside(), depth - 1, most=2, first=self._gate())
             for _ in range(self.choose.number(1, 3))
         }
-        self.branches -= 1
-        self.lists, self.counter = outer
+        self.counter = outer
+
+    def _gate(self) -> Step | None:
+        """What branches do before the first of them has to wait happens in no order that anybody promises: mostly
+        they wait at once, so that what happens then is clear."""
+        if self.choose.chance(3):
+            return None
+        made = {"id": self.choose.fresh(STEMS, self.ids), "type": "prompt"}
+        return {**made, "prompt_type": "info", "message": "Begin."}
 
     def _break(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         """Nothing more to say."""
@@ -295,7 +246,3 @@ class Writer:
 
     def _jump(self, step: Step, key: str) -> None:
         self.jumps.append(Jump(step, key, list(self.lists), [len(steps) for steps in self.lists]))
-
-    def _use(self, expression: Expression, reads: set[str]) -> str:
-        reads |= expression.reads
-        return expression.text

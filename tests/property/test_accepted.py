@@ -17,8 +17,18 @@ from tests.property.survival import compiled, survived
 from tests.support import ROOT
 from wfc.check import has_errors
 
-EXPECTED = {"agent_error", "timeout", "result_misfit", "max_iterations", "child_failed", "expression"}
-"""How a run of a right workflow may fail: by its agents, by a bound, or by a field that a jump left unset."""
+EXPECTED = {
+    "agent_error",
+    "timeout",
+    "result_misfit",
+    "max_iterations",
+    "max_items",
+    "child_failed",
+    "expression",
+}
+"""How a run of a right workflow may fail: by its agents, by a bound, by a field that a jump left unset, or by a value
+that an expression can't be worked with."""
+RISKY = ("parse_json", "10 /", "[1]")
 
 few = settings(max_examples=settings.default.max_examples // 2 or 1)
 
@@ -47,7 +57,7 @@ def test_what_is_accepted_can_be_driven_to_an_end(tree: Tree, seed: int) -> None
         assert end.error["code"] in EXPECTED
         assert end.error["message"]
         assert str(end.error["step_id"]).split("@")[0] in to_yaml(tree)
-        if end.error["code"] == "expression":
+        if end.error["code"] == "expression" and not any(part in end.error["message"] for part in RISKY):
             assert {found.code for found in result.findings} & {"WF304", "WF305"}, (
                 "it should have been warned of"
             )

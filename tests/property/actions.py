@@ -1,0 +1,133 @@
+"""Steps that somebody has to do: the agent, the person behind it, or the server."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.property.expressions import (
+    ANSWERS,
+    ANY,
+    BOOL,
+    DELEGATED,
+    NUMBER,
+    SHELL,
+    TEXT,
+    Expression,
+    Kinds,
+    Sight,
+    text,
+)
+from tests.property.inputs import PATTERNS
+from tests.property.values import Chooser
+
+Step = dict[str, Any]
+
+SCHEMA = {
+    "type": "object",
+    "required": ["title", "count", "ok"],
+    "properties": {
+        "title": {"type": "string"},
+        "count": {"type": "integer", "minimum": 0},
+        "ok": {"type": "boolean"},
+        "tags": {"type": "array", "items": {"type": "string"}},
+        "level": {"enum": ["low", "high"]},
+        "note": {"type": ["string", "null"]},
+        "inner": {"type": "object", "properties": {"class": {"type": "number"}}},
+    },
+}
+SCHEMA_KINDS: Kinds = ((".title", TEXT), (".count", NUMBER), (".ok", BOOL))
+
+
+SERVED = (
+    "create_file",
+    "read_file",
+    "read_json_state",
+    "write_json_state",
+    "merge_json_state",
+    "render_template",
+)
+"""What a server may do itself; where it may not, the agent does it."""
+
+
+class Actions:
+    """One method per type; each gives what can be read of its result."""
+
+    choose: Chooser
+
+    def _shell(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        step["command"] = self._use(text(self.choose, sight, shell=True), reads)
+        if self.choose.chance(3):
+            step["timeout"] = self.choose.pick((5, 60, 2.5, "{{ 2 + 3 }}"))
+        if self.choose.chance(5):
+            step["runner"] = self.choose.pick(("server", "server", "agent"))
+        if self.choose.chance(6):
+            more = {"env": {"NAME": self._use(text(self.choose, sight), reads)}, "capture_output": True}
+            step |= self.choose.pick(({"working_dir": "."}, more, {"shell": True}))
+        return SHELL
+
+    def _served(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        # No two branches may write the same file.
+        path, chosen = f"file-{step['id']}", text(self.choose, sight)
+        made = chosen.text if step["type"].startswith("read_") else self._use(chosen, reads)
+        fields: Step = {
+            "create_file": {"path": path, "content": made, "overwrite": self.choose.chance()},
+            "read_file": {"path": path, "required": False},
+            "read_json_state": {"path": path},
+            "write_json_state": {"path": path, "data": {"made": made, "raw": self.choose.json()}},
+            "merge_json_state": {"path": path, "updates": {"made": made}, "create_parents": False},
+            "render_template": {"template": "{% raw %}{{ made }}{% endraw %}", "variables": {"made": made}},
+        }
+        step |= fields[step["type"]]
+        return (("", ANY),)
+
+    def _mcp_call(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        step["tool"] = self.choose.pick(("github.create_issue", "search", "db.run"))
+        if self.choose.chance():
+            step["parameters"] = {
+                "title": self._use(text(self.choose, sight), reads),
+                "raw": self.choose.json(),
+                "more": [{"x": self._use(text(self.choose, sight), reads)}],
+            }
+        self._timeout(step)
+        return self._schema(step, (("", ANY),))
+
+    def _timeout(self, step: Step) -> None:
+        if self.choose.chance(4):
+            step["timeout"] = self.choose.pick((5, 60, 2.5))
+
+    def _delegate(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        step["instructions"] = self._use(text(self.choose, sight), reads)
+        step["agent"] = self.choose.pick(("@reviewer", "@code-reviewer", None))
+        self._timeout(step)
+        return self._schema(step, DELEGATED)
+
+    def _schema(self, step: Step, without: Kinds) -> Kinds:
+        if not self.choose.chance():
+            return without
+        step["result_schema"] = SCHEMA
+        return SCHEMA_KINDS
+
+    def _prompt(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        kind = step["prompt_type"] = self.choose.pick(sorted(ANSWERS))
+        step["message"] = self._use(text(self.choose, sight), reads)
+        if kind == "choice":
+            step["options"] = [
+                "go on",
+                "it's over",
+                *([self._use(text(self.choose, sight), reads)] if self.choose.chance(3) else []),
+            ]
+        if kind == "text" and self.choose.chance():
+            step["validation"] = self.choose.pick(
+                [*({"pattern": one} for one in PATTERNS), {"min_length": 1}]
+            )
+        return ANSWERS[kind]
+
+    def _wait(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
+        step["duration_seconds"] = self.choose.pick((1, 30, 0.5))
+        if self.choose.chance():
+            step["message"] = self._use(text(self.choose, sight), reads)
+        return ((".resumed", BOOL),)
+
+    def _use(self, expression: Expression, reads: set[str]) -> str:
+        reads |= expression.reads
+        return expression.text
