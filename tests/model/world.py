@@ -152,7 +152,7 @@ class World(Comparing):
         if run.secrets or run.secret_fields:
             self.likeness.same_or_hidden("the same answer again", again, reply)
         else:
-            assert again == reply
+            assert again == reply, (again, reply)
         assert self.stored() == before
 
     def submit_stale(self, submitted: Submitted, result: Any) -> None:

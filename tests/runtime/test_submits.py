@@ -39,6 +39,20 @@ def test_it_gets_the_same_reply_even_when_the_run_has_gone_on(box: Box, service:
     assert again.submit(run, "test", OK) == last
 
 
+def test_it_gets_the_same_reply_when_that_asked_for_what_another_server_might_do(box: Box) -> None:
+    text = steps(
+        "{id: a, type: shell, command: x}",
+        "{id: b, type: shell, command: y, runner: server}",
+        "{id: c, type: shell, command: z}",
+    )
+    service = box.compile(text).service
+    run = service.start("w")["workflow_id"]
+    first = service.submit(run, "a", OK)
+    assert first["action"]["step_id"] == "b"
+    service.submit(run, "b", OK)
+    assert service.submit(run, "a", OK) == first
+
+
 def test_the_reply_with_several_actions_comes_back_as_it_was(box: Box) -> None:
     text = steps(
         "{id: p, type: parallel, branches: {x: [{id: a, type: shell, command: x}, {id: c, type: shell, command: z}],"

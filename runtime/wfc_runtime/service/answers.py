@@ -11,7 +11,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.chart import Machine
-from wfc_runtime.machine.effects import Delay, Effect
+from wfc_runtime.machine.effects import Delay
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Module
@@ -86,21 +86,17 @@ def is_over_wait(run: AtHand, step_id: str) -> bool:
 
 
 def told_again(run: AtHand, answered: HistoryRow, result: Json) -> Reply | None:
-    """The same answer gets the same reply. Another one comes too late. None: nobody was told what to do then; a
-    server may have done it since."""
+    """The same answer gets the same reply. Another one comes too late. None: nobody was told what to do then, a
+    server was at it; it may have done it since."""
     if not same_result(json.loads(answered.data), f"{run.row.id}/{answered.seq}", result):
         raise RefusedError(
             "answered", f"`{answered.visit}` has been answered, with another result; that one stands"
         )
-    told = _with_secrets(unpack_told(answered.told or b""), run.now)
-    if any(_is_served(run.machine.steps[one.state]) for one in told.values()):
+    if answered.told is None:
         return None
+    told = _with_secrets(unpack_told(answered.told), run.now)
     subject = subject_of(run)
     return pending_reply(subject, run.machine, told, answered.at) if told else ended_reply(subject, run.now)
-
-
-def _is_served(effect: Effect) -> bool:
-    return isinstance(effect, Ask) and effect.runner == "server"
 
 
 def told_now(run: AtHand) -> bytes:

@@ -40,8 +40,11 @@ def submit(
         raise with_way_on(active, refused, reply_to(work, active)) from None
     if work.refusal is not None:
         return with_way_on(active, work.refusal, reply_to(work, active))
-    entry.told = told_now(active)
-    return reply_to(work, active)
+    reply = reply_to(work, active)
+    # What the server is about to do itself, nobody is told to do: by the next time it may be done.
+    if "running" not in reply:
+        entry.told = told_now(active)
+    return reply
 
 
 def _answer(work: Work, active: Active, step_id: str, result: Json, owner: str | None) -> HistoryRow:
