@@ -14,6 +14,14 @@ Tree = dict[str, Any]
 GRACE = 30
 MISFITS = 3
 DEPTH = 5
+SERVED = (
+    "create_file",
+    "read_file",
+    "read_json_state",
+    "write_json_state",
+    "merge_json_state",
+    "render_template",
+)
 TIMEOUTS = {"shell": 30, "mcp_call": 30, "delegate": 300}
 """Seconds, where the step does not say."""
 
@@ -68,6 +76,8 @@ class Wait:
     misfits: int = 0
     thread: Thread | None = None
     is_secret: bool = False
+    is_served: bool = False
+    """Whether a server may do it itself."""
     items: list[Any] | None = None
     children: list[Run | None] = field(default_factory=list)
     results: dict[int, dict[str, Any]] = field(default_factory=dict)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tests.model.flow import (
     GRACE,
     MISFITS,
+    SERVED,
     TIMEOUTS,
     DeadError,
     FailError,
@@ -130,6 +131,7 @@ class Steps:
         allowed = step.get("retry", {}).get("max_attempts", MISFITS)
         wait = Wait(visit, kind, parameters, limit, misfits_allowed=allowed)
         wait.is_secret = step.get("secret", False)
+        wait.is_served = step.get("runner") == "server" or kind in SERVED
         return (yield wait)
 
     def _do_shell(self, step: Step) -> Flow:

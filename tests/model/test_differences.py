@@ -38,7 +38,16 @@ steps:
         output_to: got
   - {id: each, type: foreach, items: [a, b], sequential: true, task: one, output_to: all}
   - {id: ask, type: shell, command: "say {{ inputs.target | shquote }}", on_error: continue}
-  - {id: back, type: goto, target: each, max_iterations: 1, else: sides}
+  - {id: back, type: goto, target: each, max_iterations: 1, else: race}
+  - id: race
+    type: parallel
+    branches:
+      slow:
+        - {id: s, type: delegate, instructions: "{{ uuid() }}", on_error: continue}
+        - {id: s2, type: wait, duration_seconds: 9}
+      quick:
+        - {id: q, type: shell, command: x, on_error: continue}
+        - {id: out, type: goto, target: sides, max_iterations: 1}
   - id: sides
     type: parallel
     branches:
@@ -76,7 +85,8 @@ def work(folder: Path) -> World:
 def test_the_right_interpreter_agrees(tmp_path: Path) -> None:
     world = work(tmp_path)
     assert world.root.status == "completed"
-    assert {name.partition("@")[0] for name in world.root.visits} == {"pause", "try", "each", "ask", "l", "r"}
+    steps = {name.partition("@")[0] for name in world.root.visits}
+    assert steps == {"pause", "try", "each", "ask", "s", "s2", "q", "l", "r"}
 
 
 def _break(self: Steps, step: Any) -> Flow:
@@ -98,6 +108,7 @@ WRONG: dict[str, tuple[type, str, Callable[..., Any]]] = {
     "on_error is not heard": (Steps, "_recover", _fails),
     "time stands still": (Run, "clock", lambda self: None),
     "children are forgotten": (Run, "_start_more", lambda self, wait: None),
+    "nobody is left behind": (Run, "_abandon", lambda self, thread: None),
     "nothing is computed": (Steps, "_do_set_state", _never_again),
 }
 

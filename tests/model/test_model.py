@@ -7,9 +7,11 @@ both must be at the same point. This is the short version; `make torture` looks 
 from __future__ import annotations
 
 import tempfile
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, ClassVar
 
 from hypothesis import assume, settings
 from hypothesis import strategies as st
@@ -21,6 +23,7 @@ from hypothesis.stateful import (
     run_state_machine_as_test,
 )
 
+from tests.model.serving import ServingWorld, without_pauses
 from tests.model.world import World, make_world, result_for
 from tests.property.grammar import Tree, workflows
 
@@ -31,6 +34,9 @@ SHORT = settings(max_examples=settings().max_examples // 5, stateful_step_count=
 class Model(RuleBasedStateMachine):
     """Everything that can happen to a run."""
 
+    figures: ClassVar[Counter[str]] = Counter()
+    seen: ClassVar[Callable[[int], None]] = staticmethod(lambda count: None)
+
     def __init__(self) -> None:
         super().__init__()
         self.world: World | None = None
@@ -38,13 +44,18 @@ class Model(RuleBasedStateMachine):
 
     @initialize(tree=workflows(returns=True), room=st.sampled_from([100, 1, 2]))
     def start(self, tree: Tree, room: int) -> None:
-        self.world = make_world(Path(self.folder.name), tree, room)
+        self._begin(tree, room, World)
+
+    def _begin(self, tree: Tree, room: int, kind: type[World]) -> None:
+        self.world = make_world(Path(self.folder.name), tree, room, kind)
         assume(self.world is not None)
         assert self.world is not None
         self.world.start(tree)
 
     def teardown(self) -> None:
         if self.world is not None:
+            self.figures.update(self.world.figures())
+            self.seen(self.figures["workflows"])
             self.world.close()
         self.folder.cleanup()
 
@@ -113,5 +124,32 @@ class Model(RuleBasedStateMachine):
         self.world.restart()
 
 
+class ServingModel(Model):
+    """The same, with servers that run commands and write files by themselves."""
+
+    @initialize(tree=workflows(returns=True, served=3), room=st.sampled_from([100, 1, 2]))
+    def start(self, tree: Tree, room: int) -> None:
+        self._begin(without_pauses(tree), room, ServingWorld)
+
+
+def agreement(
+    kind: type[Model], how: settings, seen: Callable[[int], None] = lambda count: None
+) -> Counter[str]:
+    """What the examples came to that were worked through; `seen` hears of each. A difference is an AssertionError."""
+    figures: Counter[str] = Counter()
+    counted = type("Counted", (kind,), {"figures": figures, "seen": staticmethod(seen)})
+    run_state_machine_as_test(counted, settings=how)
+    return figures
+
+
 def test_the_service_and_the_plain_interpreter_agree_after_every_call() -> None:
-    run_state_machine_as_test(Model, settings=SHORT)
+    figures = agreement(Model, SHORT)
+    assert figures["workflows"] >= SHORT.max_examples // 2
+    assert figures["calls"] > 20 * figures["workflows"]
+    assert figures["unclear"] < figures["workflows"] / 4
+
+
+def test_servers_that_work_themselves_agree_with_the_plain_interpreter_too() -> None:
+    figures = agreement(ServingModel, settings(SHORT, max_examples=SHORT.max_examples // 2))
+    assert figures["workflows"] >= SHORT.max_examples // 4
+    assert figures["served"] > 0, "no server has done anything"

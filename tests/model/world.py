@@ -38,14 +38,14 @@ class World(Comparing):
         self, folder: Path, modules: dict[str, str], workflows: dict[str, Tree], parallel_children: int
     ) -> None:
         super().__init__()
-        self._folder = folder
+        self.folder = folder
         self.state = folder / "state.db"
         (folder / "generated").mkdir()
         for name, text in modules.items():
             (folder / "generated" / name).write_bytes(text.encode())
         self.clock = Clock()
-        self._limits = Limits(parallel_children=parallel_children)
-        self._services = [self._open(), self._open()]
+        self.limits = Limits(parallel_children=parallel_children)
+        self._services = [self.open(), self.open()]
         self._turn = 0
         self._is_caught_up = True
         """Whether the clock has stood still since everybody looked."""
@@ -75,11 +75,16 @@ class World(Comparing):
         except UnclearError:
             self.is_over = True
 
+    def figures(self) -> dict[str, int]:
+        """What has been looked at, to be added up."""
+        ended = "unclear" if self.is_over else self.root.status if hasattr(self, "root") else "refused"
+        return {"workflows": 1, "calls": self.calls, "runs": len(self.family.runs), ended: 1}
+
     # -- servers -------------------------------------------------------------------
 
-    def _open(self) -> SqliteService:
+    def open(self) -> SqliteService:
         store = Store(self.state)
-        return SqliteService(store, Registry(self._folder / "generated"), self._limits, self.clock)
+        return SqliteService(store, Registry(self.folder / "generated"), self.limits, self.clock)
 
     @property
     def service(self) -> SqliteService:
@@ -92,7 +97,7 @@ class World(Comparing):
 
     def restart(self) -> None:
         self._services[self._turn].close()
-        self._services[self._turn] = self._open()
+        self._services[self._turn] = self.open()
 
     def close(self) -> None:
         for service in self._services:
@@ -191,8 +196,12 @@ class World(Comparing):
             self._is_caught_up = True
             self.service.status(self.ids[self.root])
             self._catch_up_model()
+        self.follow()
         if not self.is_over:
             self.compare_all()
+
+    def follow(self) -> None:
+        """Tell the model what else has happened: nothing, where nobody but the agent does anything."""
 
     def _catch_up_model(self) -> None:
         """The longest due first."""
@@ -218,13 +227,15 @@ def _said(decl: Tree, value: Any) -> Any:
     return json.dumps(value) if decl.get("convert") and not isinstance(value, str) else value
 
 
-def make_world(folder: Path, tree: Tree, parallel_children: int = 100) -> World | None:
+def make_world(
+    folder: Path, tree: Tree, parallel_children: int = 100, kind: type[World] = World
+) -> World | None:
     """A workflow, ready to start; None where the compiler finds an error in it."""
     result = compiled(to_yaml(tree), HELPER)
     if has_errors(result.findings):
         return None
     modules = {module.file_name: module.text for module in result.modules}
-    return World(folder, modules, {"helper": yaml.safe_load(HELPER), tree["name"]: tree}, parallel_children)
+    return kind(folder, modules, {"helper": yaml.safe_load(HELPER), tree["name"]: tree}, parallel_children)
 
 
 def result_for(world: World, run: Run, wait: Wait, random: Random) -> tuple[Any, bool]:

@@ -53,12 +53,13 @@ class Actions:
     """One method per type; each gives what can be read of its result."""
 
     choose: Chooser
+    served: int
 
     def _shell(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         step["command"] = self._use(text(self.choose, sight, shell=True), reads)
         if self.choose.chance(3):
             step["timeout"] = self.choose.pick((5, 60, 2.5, "{{ 2 + 3 }}"))
-        if self.choose.chance(5):
+        if self.choose.chance(self.served // 2):
             step["runner"] = self.choose.pick(("server", "server", "agent"))
         if self.choose.chance(6):
             more = {"env": {"NAME": self._use(text(self.choose, sight), reads)}, "capture_output": True}

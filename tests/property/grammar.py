@@ -34,9 +34,11 @@ steps:
 
 
 @st.composite
-def workflows(draw: st.DrawFn, depth: int = 3, returns: bool = False) -> Tree:
-    """A workflow as the tree that its YAML says. `returns`: steps in the middle may end it."""
+def workflows(draw: st.DrawFn, depth: int = 3, returns: bool = False, served: int = 12) -> Tree:
+    """A workflow as the tree that its YAML says. `returns`: steps in the middle may end it; `served`: one step in so
+    many is one that a server may do itself."""
     choose = Chooser(draw)
+    ways = {"returns": returns, "served": served}
     ids: set[str] = set()
     names: set[str] = set()
     tasks: dict[str, Tree] = {}
@@ -45,23 +47,27 @@ def workflows(draw: st.DrawFn, depth: int = 3, returns: bool = False) -> Tree:
         "version": "1.0.0",
     }
     for _ in range(choose.number(0, 2)):
-        tasks[choose.fresh(STEMS, names)] = _scope(
-            choose, ids, dict(tasks), depth - 1, task=True, returns=returns
-        )
+        tasks[choose.fresh(STEMS, names)] = _scope(choose, ids, dict(tasks), depth - 1, task=True, ways=ways)
     if choose.chance():
         head["description"] = choose.prose()
-    main = _scope(choose, ids, tasks, depth, task=False, returns=returns)
+    main = _scope(choose, ids, tasks, depth, task=False, ways=ways)
     return {**head, **main, **({"tasks": tasks} if tasks else {})}
 
 
 def _scope(
-    choose: Chooser, ids: set[str], tasks: dict[str, Tree], depth: int, *, task: bool, returns: bool
+    choose: Chooser,
+    ids: set[str],
+    tasks: dict[str, Tree],
+    depth: int,
+    *,
+    task: bool,
+    ways: dict[str, Any],
 ) -> Tree:
     """Inputs, initial state and steps, of a workflow or a task."""
     inputs = declarations(choose, 1 if task else 3)
     sure = {name: INPUT_KINDS[decl["type"]] for name, decl in inputs.items() if _has_value(decl)}
     sight = Sight(sure, names={"index": NUMBER, "item": ANY} if task else {})
-    writer = Writer(choose, ids, tasks, returns=returns)
+    writer = Writer(choose, ids, tasks, **ways)
     found: Tree = {"inputs": inputs}
     if choose.chance():
         writer.counter = "count"

@@ -57,6 +57,8 @@ class Writer(Actions):
     counter: str | None = None
     returns: bool = False
     """Whether steps in the middle may return."""
+    served: int = 12
+    """One step in so many is one that a server may do itself."""
     loops: int = 0
     """How many loops it is writing inside each other."""
 
@@ -90,7 +92,7 @@ class Writer(Actions):
         kinds += ["break", "continue"] if self.loops else []
         kinds += ["goto"] if any(self.lists) else []
         kinds += ["return"] if self.returns and len(self.lists) > 1 else []
-        kind = self.choose.pick(SERVED) if self.choose.chance(12) else self.choose.pick(kinds)
+        kind = self.choose.pick(SERVED) if self.choose.chance(self.served) else self.choose.pick(kinds)
         step: Step = {"id": self.choose.fresh(STEMS, self.ids), "type": kind}
         reads: set[str] = set()
         may_be_skipped = kind != "return" and self._when(
