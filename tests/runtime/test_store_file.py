@@ -11,11 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from tests.runtime.support import OK, TWO, Box
+from tests.runtime.support import OK, TWO, Box, steps
 from wfc_runtime.errors import StoreError
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 from wfc_runtime.store.migrations import MIGRATIONS
+from wfc_runtime.store.records import checksum
 
 
 @pytest.fixture
@@ -191,6 +192,71 @@ def test_a_value_that_has_become_another_kind_is_said_to_be_damage(box: Box, dam
     with pytest.raises(StoreError) as caught:
         look(box.service)
     assert caught.value.code == "store_damaged"
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE history SET visit = 'another' WHERE seq = 2",
+        "UPDATE history SET kind = 'clock' WHERE seq = 2",
+        "UPDATE history SET actor = 'me' WHERE seq = 1",
+        "UPDATE history SET at = at + 1",
+        "UPDATE history SET seq = 7 WHERE seq = 3",
+        "DELETE FROM history WHERE seq = 3",
+        "DELETE FROM history WHERE seq = 1",
+        "UPDATE fields SET seq = 1",
+        "UPDATE fields SET seq = 2 WHERE seq = 3",
+        "UPDATE fields SET seq = 9 WHERE seq = 3",
+        "UPDATE fields SET name = 'another' WHERE value IS NOT NULL",
+        "UPDATE runs SET status = 'completed'",
+        "UPDATE runs SET pending = 'another'",
+        "UPDATE runs SET version = version + 1",
+        "UPDATE runs SET version = version - 1",
+        "UPDATE runs SET due = 5",
+        "UPDATE runs SET root = root + 1",
+        "UPDATE runs SET created = created - 9",
+    ],
+)
+def test_a_fact_that_has_become_another_is_said_to_be_damage(box: Box, damage: str) -> None:
+    make = "{id: a, type: shell, command: make, output_to: o}"
+    count = "{id: c, type: set_state, needs_state: [o], updates: {c: '{{ state.o.stdout }}!'}}"
+    loop = f"{{id: l, type: while, if: '{{{{ true }}}}', max_iterations: 9, steps: [{make}, {count}]}}"
+    service = box.compile(steps(loop)).service
+    run = service.start("w")["workflow_id"]
+    for visit in ("a", "a@2"):
+        service.submit(run, visit, OK)
+    box.close()
+    with sqlite3.connect(box.state) as connection:
+        assert connection.execute(damage).rowcount >= 1
+    connection.close()
+
+    def look(service: SqliteService) -> None:
+        service.state(run, ["o", "c"])
+        service.history(run)
+
+    with pytest.raises(StoreError, match=r"is not what was written|missing") as caught:
+        look(box.service)
+    assert caught.value.code == "store_damaged"
+
+
+def test_rows_that_an_older_wfc_wrote_are_read(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "build", OK)
+    box.close()
+    with sqlite3.connect(box.state) as connection:
+        for table, key, content in (
+            ("runs", "key", "snapshot"),
+            ("history", "rowid", "data, told"),
+            ("fields", "rowid", "value"),
+        ):
+            for number, *parts in connection.execute(f"SELECT {key}, {content} FROM {table}").fetchall():
+                old = checksum(*parts) if any(parts) else None
+                connection.execute(f"UPDATE {table} SET checksum = ? WHERE {key} = ?", (old, number))
+    connection.close()
+    assert box.service.state(run, ["built"])["state"] == {"built": OK}
+    assert len(box.service.history(run)["events"]) == 2
+    assert box.service.submit(run, "test", OK)["status"] == "completed"
 
 
 def test_tables_that_are_not_even_text_are_said_to_be_damage(tmp_path: Path) -> None:

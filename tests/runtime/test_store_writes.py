@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sqlite3
 import threading
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -33,9 +34,7 @@ def created(store: Store, run_id: str = "r1") -> RunRow:
 
 
 def moved(row: RunRow, read_version: int) -> Changes:
-    changed = RunRow(
-        id=row.id, workflow="w", digest="d", key=row.key, version=read_version + 1, snapshot="{}"
-    )
+    changed = replace(row, version=read_version + 1, fields={})
     event = HistoryRow(read_version + 1, NOON, "submitted", "{}", visit=f"v{read_version}")
     return Changes(updated={row.key: (changed, read_version)}, history=[(changed, event)])
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shutil
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -12,6 +12,7 @@ from random import Random
 from typing import Any
 
 from tests.runtime.support import OK, TWO, compile_to, steps
+from tests.torture.clock import NOON
 from wfc_runtime.errors import WfcError
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
@@ -36,6 +37,8 @@ class Storage:
     runs: list[str]
     data: bytes
     registry: Registry
+    answers: dict[tuple[str, str], Any]
+    """What the undamaged one says of each run."""
     outcomes: Counter[str] = field(default_factory=Counter)
 
 
@@ -54,7 +57,20 @@ def make_store(folder: Path) -> Storage:
     service.submit(child, "s", OK)
     runs += [reply["workflow_id"], child]
     service.close()
-    return Storage(folder, runs, (folder / "state.db").read_bytes(), registry)
+    service = SqliteService(Store(folder / "state.db"), registry, clock=lambda: NOON)
+    answers = {(name, run): ask(run) for run in runs for name, ask in questions(service).items()}
+    service.close()
+    return Storage(folder, runs, (folder / "state.db").read_bytes(), registry, answers)
+
+
+def questions(service: SqliteService) -> dict[str, Callable[[str], Any]]:
+    """All that can be asked about a run."""
+    return {"history": service.history, "state": lambda run: _state(service, run), "status": service.status}
+
+
+def _state(service: SqliteService, run: str) -> Any:
+    names = list(service.state(run)["fields"])
+    return service.state(run, names) if names else names
 
 
 def use(made: Storage, data: bytes, name: str) -> None:
@@ -66,8 +82,8 @@ def use(made: Storage, data: bytes, name: str) -> None:
     with _opened(made, path) as service:
         if service is not None:
             for run in made.runs:
-                for ask in (service.history, service.state, service.status):
-                    _try(made, ask, run)
+                for name, ask in questions(service).items():
+                    _try(made, _right(ask, made.answers[name, run]), run)
             for status in ("open", "all", "completed"):
                 _try(made, service.runs, status)
     assert path.read_bytes() == data, "looking at a damaged store has changed it"
@@ -83,7 +99,7 @@ def use(made: Storage, data: bytes, name: str) -> None:
 @contextmanager
 def _opened(made: Storage, path: Path) -> Iterator[SqliteService | None]:
     try:
-        service = SqliteService(Store(path), made.registry, clock=lambda: 1_700_000_000.0)
+        service = SqliteService(Store(path), made.registry, clock=lambda: NOON)
     except WfcError as error:
         made.outcomes[f"not opened: {error.code}"] += 1
         yield None
@@ -93,6 +109,16 @@ def _opened(made: Storage, path: Path) -> Iterator[SqliteService | None]:
     finally:
         with suppress(WfcError):
             service.close()
+
+
+def _right(ask: Callable[[str], Any], expected: Any) -> Callable[[str], Any]:
+    """Asks, and looks at the answer: damage that is not noticed must not matter."""
+
+    def work(run: str) -> None:
+        found = ask(run)
+        assert found == expected, f"{found}\nand not\n{expected}"
+
+    return work
 
 
 def _try(made: Storage, call: Any, *arguments: Any) -> None:

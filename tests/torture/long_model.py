@@ -11,8 +11,8 @@ from hypothesis import HealthCheck, Phase, settings
 from tests.model.test_model import Model, ServingModel, agreement
 from tests.torture.progress import Progress
 
-_EXAMPLES = 2000
-_SERVED = 400
+_EXAMPLES = 500
+_SERVED = 60
 """With commands to run, an example takes five times as long."""
 SHRINK = bool(os.environ.get("TORTURE_SHRINK"))
 """Make a failing example small: that takes minutes."""

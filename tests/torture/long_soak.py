@@ -9,7 +9,7 @@ from tests.torture.load import project, soak
 from tests.torture.progress import Progress
 from tests.torture.servers import nursery
 
-_ROUNDS = 5000
+_ROUNDS = 4000
 
 
 def run(folder: Path, size: float, tell: Progress) -> Iterator[str]:

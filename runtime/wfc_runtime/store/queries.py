@@ -12,7 +12,7 @@ from typing import Any
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StoreError
 from wfc_runtime.store.database import damaged, translated
-from wfc_runtime.store.records import ClaimRow, HistoryRow, RunRow, checksum
+from wfc_runtime.store.records import ClaimRow, HistoryRow, RunRow, checksum, sealed
 from wfc_runtime.store.writer import Writer
 
 # In the order of RunRow's fields.
@@ -40,7 +40,10 @@ _FIELDS = (
 
 
 class Queries:
-    """The questions that can be asked of a store."""
+    """The questions that can be asked of a store.
+
+    Rows that an older wfc wrote have a checksum of their content alone: that one still holds.
+    """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, writer: Writer | None = None) -> None:
         self._connection = connection
@@ -70,17 +73,22 @@ class Queries:
         *values, snapshot, written = rows[0]
         row = self._row(values)
         row.snapshot = snapshot
-        if not isinstance(snapshot, str) or checksum(snapshot) != written:
+        if not isinstance(snapshot, str) or written not in (row.seal, checksum(snapshot)):
             raise self._damaged(f"run {row.id}")
-        return row, {name: self._field(row, *rest) for name, *rest in fields}
+        return row, {name: self._field(row, name, *rest) for name, *rest in fields}
 
-    def _field(self, row: RunRow, value: str | None, check: int, *event: Any) -> Json:
+    def _field(self, row: RunRow, name: str, value: str | None, written: int | None, *event: Any) -> Json:
         """A field's own value, or the result of the event that it was kept from."""
         if value is None:
-            return json.loads(self._event(event).data)["result"]
-        if not isinstance(value, str) or checksum(value) != check:
-            raise self._damaged(f"run {row.id}")
-        return json.loads(value)
+            source = self._event(event)
+            kept = json.loads(source.data)
+            if written in (None, sealed(source.seq, name)) and name in kept.get("kept_as", ()):
+                return kept["result"]
+        elif isinstance(value, str):
+            content = checksum(value)
+            if written in (sealed(content, name), content):
+                return json.loads(value)
+        raise self._damaged(f"field {name} of run {row.id}")
 
     def due(self, root: int, now: float) -> list[int]:
         """The runs of a family whose clock has something to do, the longest due first."""
@@ -130,7 +138,11 @@ class Queries:
 
     def history(self, key: int, after: int, limit: int) -> list[HistoryRow]:
         sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND seq > ? ORDER BY seq LIMIT ?"
-        return [self._event(row) for row in self._fetch(sql, key, after, limit)]
+        found = [self._event(row) for row in self._fetch(sql, key, after, limit)]
+        first = max(after, 0) + 1
+        if [event.seq for event in found] != list(range(first, first + len(found))):
+            raise damaged(self._path, f"of the events from {first} on some are missing")
+        return found
 
     def module(self, digest: str) -> str | None:
         rows = self._fetch("SELECT text FROM modules WHERE digest = ?", digest)
@@ -141,7 +153,7 @@ class Queries:
         if not _fits(values, _EVENT_TYPES):
             raise self._damaged("an event")
         event = HistoryRow(*values)
-        if checksum(event.data, event.told) != written:
+        if written not in (event.seal, checksum(event.data, event.told)):
             raise self._damaged(f"event {event.seq}")
         return event
 

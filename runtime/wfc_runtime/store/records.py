@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from struct import Struct
 from zlib import crc32
 
+_TIME, _NEVER = Struct("<d"), b"never"
 ENDED = ("completed", "failed", "cancelled")
 
 
@@ -45,6 +47,15 @@ class RunRow:
     def ended(self) -> bool:
         return self.status in ENDED
 
+    @property
+    def seal(self) -> int:
+        """A checksum of the snapshot and of all that stands beside it."""
+        facts = (
+            f"{self.id}\n{self.workflow}\n{self.digest}\n{self.depth}\n{self.root}\n{self.parent}\n{self.visit}\n"
+            f"{self.position}\n{self.task}\n{self.agent}\n{self.version}\n{self.status}\n{self.pending}"
+        )
+        return sealed(checksum(self.snapshot), facts, self.due, self.created, self.updated)
+
 
 @dataclass(slots=True)
 class HistoryRow:
@@ -57,6 +68,12 @@ class HistoryRow:
     visit: str | None = None
     actor: str | None = None
     told: bytes | None = None
+
+    @property
+    def seal(self) -> int:
+        """A checksum of what happened, and of all that stands beside it."""
+        facts = f"{self.seq}\n{self.kind}\n{self.visit}\n{self.actor}"
+        return sealed(checksum(self.data, self.told), facts, self.at)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,6 +110,14 @@ class Changes:
 
 class ConflictError(Exception):
     """Somebody else has written to a run since it was read. Read again and try again."""
+
+
+def sealed(content: int, facts: str, *times: float | None) -> int:
+    """The checksum of a row: of its content, and of what stands in its other columns."""
+    found = crc32(facts.encode("utf-8", "surrogatepass"), content)
+    for time in times:
+        found = crc32(_NEVER if time is None else _TIME.pack(time), found)
+    return found
 
 
 def checksum(*parts: str | bytes | None) -> int:

@@ -10,7 +10,7 @@ from typing import TypeVar
 from wfc_runtime.errors import NotFoundError
 from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS, connect, prepare_file, translated
 from wfc_runtime.store.queries import Queries
-from wfc_runtime.store.records import Changes, ClaimRow, ConflictError, HistoryRow, RunRow, checksum
+from wfc_runtime.store.records import Changes, ClaimRow, ConflictError, HistoryRow, RunRow, checksum, sealed
 from wfc_runtime.store.writer import Hook, Writer, no_hook
 
 T = TypeVar("T")
@@ -142,14 +142,13 @@ class Store:
         row.key = cursor.lastrowid
         if row.parent is None:
             row.root = row.key
-            connection.execute("UPDATE runs SET root = key WHERE key = ?", (row.key,))
+            connection.execute("UPDATE runs SET root = key, checksum = ? WHERE key = ?", (row.seal, row.key))
         self._hook("run")
         self._write_fields(connection, row)
 
     def _write_fields(self, connection: sqlite3.Connection, row: RunRow) -> None:
         for name, value in row.fields.items():
-            kept = (value, None, None) if isinstance(value, int) else (None, checksum(value), value)
-            connection.execute(_FIELD, (row.key, name, *kept))
+            connection.execute(_FIELD, (row.key, name, *_field(name, value)))
             self._hook("field")
 
 
@@ -163,9 +162,15 @@ def _turning(row: RunRow) -> tuple[object, ...]:
 
 
 def _moving(row: RunRow) -> tuple[object, ...]:
-    return row.version, row.due, row.pending, row.updated, checksum(row.snapshot), row.snapshot
+    return row.version, row.due, row.pending, row.updated, row.seal, row.snapshot
+
+
+def _field(name: str, value: str | int) -> tuple[object, ...]:
+    if isinstance(value, int):
+        return value, sealed(value, name), None
+    return None, sealed(checksum(value), name), value
 
 
 def _event(event: HistoryRow) -> tuple[object, ...]:
     facts = (event.seq, event.at, event.kind, event.visit, event.actor)
-    return (*facts, checksum(event.data, event.told), event.data, event.told)
+    return (*facts, event.seal, event.data, event.told)

@@ -26,6 +26,7 @@ from wfc_runtime.service.sqlite.migration import migrate_run, stranded_runs
 from wfc_runtime.service.sqlite.submitting import reply_to, submit
 from wfc_runtime.service.sqlite.work import Work, nothing_served
 from wfc_runtime.store import Changes, ConflictError, Queries, RunRow, Store
+from wfc_runtime.store.database import damaged
 from wfc_runtime.store.records import ENDED
 
 Job = Callable[[Work], Reply | WfcError]
@@ -147,7 +148,11 @@ class SqliteService(Service, Archive):
     def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
         row = _row(self.store.queries, check_run_id(run))
         count = min(max(int(limit), 1), _MOST_LISTED)
-        return history_reply(row, self.store.queries.history(row.key, int(after), count), int(after))
+        events = self.store.queries.history(row.key, int(after), count)
+        last = events[-1].seq if events else int(after)
+        if len(events) < count and last < row.version:
+            raise damaged(self.store.path, f"event {last + 1} of run {run} is missing")
+        return history_reply(row, events, int(after))
 
     def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
         row, snapshot = self._cache.load(self.store.queries, _row(self.store.queries, check_run_id(run)))
