@@ -12,6 +12,7 @@ import click
 from wfc.cli.memory import Memory
 from wfc.cli.names import FILES
 from wfc.cli.output import FORMATS
+from wfc.cli.progress import no_progress_option
 from wfc.cli.selection import ENDINGS, Selection, select, stored_runs
 from wfc.cli.staged import staged_option
 
@@ -43,7 +44,7 @@ def _writes(given: dict[str, Any]) -> str:
     type=click.Path(dir_okay=False, path_type=Path),
     help="With `-`: the path that the text has, for its place in the project and in messages.",
 )
-@click.option("--no-progress", is_flag=True, help="Show no bar, however long it takes.")
+@no_progress_option
 @staged_option(_writes)
 def command(
     paths: tuple[str, ...],

@@ -12,6 +12,7 @@ import click
 from wfc.cli.memory import Answer, Memory
 from wfc.cli.names import FILES
 from wfc.cli.output import FORMATS
+from wfc.cli.progress import no_progress_option
 from wfc.cli.selection import Selection, modules_folder, select
 from wfc.cli.staged import staged_option
 
@@ -44,7 +45,7 @@ def _writes(given: dict[str, Any]) -> str:
 @click.option(
     "--no-cache", is_flag=True, help="With --check: look at everything, whatever was found last time."
 )
-@click.option("--no-progress", is_flag=True, help="Show no bar, however long it takes.")
+@no_progress_option
 @staged_option(_writes)
 def command(
     paths: tuple[str, ...],

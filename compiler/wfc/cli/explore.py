@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from wfc.cli.progress import no_progress_option, progress
 from wfc.cli.workflow import compile_in_memory, find_workflow, print_errors, with_called
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     help="Write an answers file for each problem here, and a test file; the folder must be empty or new.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@no_progress_option
 def command(
     workflow: str,
     pairs: tuple[str, ...],
@@ -46,6 +47,7 @@ def command(
     seed: int,
     out: Path | None,
     as_json: bool,
+    no_progress: bool,
 ) -> int:
     """Drive a workflow through every branch by itself and find what can go wrong.
 
@@ -70,8 +72,12 @@ def command(
     modules = compile_in_memory(units)
     given = given_inputs(modules[unit.name].workflow, pairs, None, {})
     try:
-        with _Progress(runs) as progress:
-            budget = Budget(runs, seconds, seed, limits, progress.show)
+        with progress("exploring", not no_progress) as show:
+
+            def tell(done: int, reached: int, problems: int) -> None:
+                show(done, runs, f", {reached} branches reached, {problems} suspicious")
+
+            budget = Budget(runs, seconds, seed, limits, tell)
             report = explore(modules, unit.name, unit.workflow.declared_inputs, budget, given)
     except NoInputsError as error:
         raise click.UsageError(f"no run can be started: {error}; say what fits with --input") from error
@@ -115,28 +121,3 @@ def _write(report: Report, folder: Path, source: Path) -> None:
             (folder / f"{report.workflow}.test.yaml").write_text(text, encoding="utf-8")
     except OSError as error:
         raise click.ClickException(f"can't write `{error.filename or folder}`: {error.strerror}") from error
-
-
-class _Progress:
-    """One line on a terminal, for whoever waits longer than a second."""
-
-    def __init__(self, runs: int) -> None:
-        self._runs = runs
-        self._next = time.monotonic() + 1
-        self._shown = False
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def show(self, done: int, reached: int, problems: int) -> None:
-        now = time.monotonic()
-        if now < self._next or not sys.stderr.isatty():
-            return
-        self._next = now + 0.2
-        self._shown = True
-        words = f"{done} of {self._runs} runs, {reached} branches reached, {problems} suspicious"
-        click.echo(f"\r\x1b[K{words}", nl=False, err=True)
-
-    def __exit__(self, *error: object) -> None:
-        if self._shown:
-            click.echo("\r\x1b[K", nl=False, err=True)

@@ -5,29 +5,40 @@ from __future__ import annotations
 import os
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Protocol
+
+import click
 
 _MOMENT = 0.7
+_OFTEN = 0.1
 _WIDTH = 30
+
+no_progress_option = click.option("--no-progress", is_flag=True, help="Show no bar, however long it takes.")
+
+
+class Show(Protocol):
+    def __call__(self, done: int, of: int, note: str = "") -> None: ...
 
 
 @contextmanager
-def progress(what: str, wanted: bool) -> Iterator[Callable[[int, int], None]]:
+def progress(what: str, wanted: bool) -> Iterator[Show]:
     """Something to tell how much is done. It is silent where nobody watches, and leaves nothing behind."""
     if not wanted or not sys.stderr.isatty() or os.environ.get("TERM") == "dumb":
-        yield lambda done, of: None
+        yield lambda done, of, note="": None
         return
-    began = time.monotonic()
+    due = time.monotonic() + _MOMENT
     shown = False
 
-    def show(done: int, of: int) -> None:
-        nonlocal shown
-        if time.monotonic() - began < _MOMENT:
+    def show(done: int, of: int, note: str = "") -> None:
+        nonlocal shown, due
+        now = time.monotonic()
+        if now < due:
             return
-        shown = True
+        shown, due = True, now + _OFTEN
         full = _WIDTH * done // max(of, 1)
-        sys.stderr.write(f"\r{what} [{'#' * full}{'.' * (_WIDTH - full)}] {done}/{of}")
+        sys.stderr.write(f"\r\x1b[K{what} [{'#' * full}{'.' * (_WIDTH - full)}] {done}/{of}{note}")
         sys.stderr.flush()
 
     try:

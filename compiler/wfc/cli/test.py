@@ -13,6 +13,7 @@ from pathlib import Path
 import click
 
 from wfc.cli.files import load_project, select
+from wfc.cli.progress import no_progress_option, progress
 from wfc.cli.testing import report
 from wfc.cli.testing.files import find_test_files
 from wfc.cli.testing.running import FileReport, run_file
@@ -32,6 +33,7 @@ from wfc.testing.coverage import Coverage, Trace, measure, total
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--quiet", "-q", is_flag=True, help="Print failures only.")
+@no_progress_option
 def command(
     paths: tuple[str, ...],
     pattern: str | None,
@@ -40,6 +42,7 @@ def command(
     junit: Path | None,
     as_json: bool,
     quiet: bool,
+    no_progress: bool,
 ) -> int:
     """Run the tests of workflows: scripted results in, expected actions and outcome compared, time simulated.
 
@@ -53,7 +56,8 @@ def command(
     if not files:
         raise click.UsageError("there are no tests (*.test.yaml)")
     begin = time.perf_counter()
-    reports = _watched(_run(files, pattern, _processes(jobs, len(files))), len(files))
+    running = _run(files, pattern, _processes(jobs, len(files)))
+    reports = _watched(running, len(files), wanted=not (quiet or no_progress))
     if pattern is not None and not any(one.cases or one.problems for one in reports):
         raise click.UsageError(f"no test has `{pattern}` in its name or its workflow's")
     covered = [] if pattern is not None else _coverage(reports, paths)
@@ -72,16 +76,13 @@ def command(
     return 1 if failed or low else 0
 
 
-def _watched(running: Iterator[FileReport], files: int) -> list[FileReport]:
+def _watched(running: Iterator[FileReport], files: int, wanted: bool) -> list[FileReport]:
     """All reports; on a terminal, how far it is meanwhile."""
     found: list[FileReport] = []
-    live = sys.stderr.isatty()
-    for one in running:
-        found.append(one)
-        if live:
-            click.echo(f"\r\x1b[2K{len(found)} of {files} files", nl=False, err=True)
-    if live:
-        click.echo("\r\x1b[2K", nl=False, err=True)
+    with progress("testing", wanted) as show:
+        for one in running:
+            found.append(one)
+            show(len(found), files)
     return found
 
 
