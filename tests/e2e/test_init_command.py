@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import Result, wfc
+from wfc.doctor import examine
 
 ENV = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
@@ -75,10 +76,20 @@ def test_it_is_run_where_the_project_begins(tmp_path: Path) -> None:
 
 
 def test_the_doctor_finds_a_new_project_well_and_its_server_answering(project: Path) -> None:
+    subprocess.run(
+        [sys.executable, "-m", "pre_commit", "install"], cwd=project, check=True, capture_output=True
+    )
     result, parts = doctor(project)
     assert result.status == 0
     assert {one["status"] for results in parts.values() for one in results} == {"ok"}
     assert "answers, with" in parts["agent"][0]["message"]
+
+
+def test_the_doctor_says_that_hooks_are_not_switched_on(project: Path) -> None:
+    (found,) = (one for one in examine(project) if one.part == "hooks")
+    assert found.status == "note"
+    assert "git does not run them yet" in found.message
+    assert "`pre-commit install`" in found.help
 
 
 def test_the_doctor_says_what_is_wrong_and_what_to_do(project: Path) -> None:
