@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.blocks.support import result, run
+from tests.blocks.support import compiled, result, run
 from tests.support import load
 from wfc.check import check_project
-from wfc_runtime.errors import RequestError
+from wfc_runtime.errors import RefusedError, RequestError
+from wfc_runtime.service.sqlite import SqliteService
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 
@@ -231,3 +232,26 @@ def test_a_call_says_what_it_called_how_that_went_and_how_long_it_took(tmp_path:
         "own": "7",
         "nobodys": "",
     }
+
+
+def test_an_agent_has_to_say_what_the_declared_files_hold(tmp_path: Path) -> None:
+    counting = workflow(
+        """
+  - id: count
+    type: Shell
+    inputs: {command: "ls | wc -l > $SCRATCH/n"}
+    outputs: {files: {type: int, path: $SCRATCH/n}, note: {type: str, path: $SCRATCH/note, required: false}}
+""",
+        "  files: ${blocks.count.outputs.files}, ${blocks.count.outputs.note}",
+    )
+    service = SqliteService.open(tmp_path / "state.db", compiled(tmp_path, counting))
+    try:
+        run_id = service.start("case", {})["workflow_id"]
+        answer = {"stdout": "", "stderr": "", "exit_code": 0}
+        for outputs, complaint in (({}, "outputs"), ({"outputs": {"files": "3", "note": None}}, "files")):
+            with pytest.raises(RefusedError, match=complaint):
+                service.submit(run_id, "count", {**answer, **outputs})
+        reply = service.submit(run_id, "count", {**answer, "outputs": {"files": 3, "note": None}})
+    finally:
+        service.close()
+    assert reply["result"] == {"files": "3, "}

@@ -41,6 +41,7 @@ def test_a_called_workflow_with_errors_is_told_once_and_harms_no_run_that_leaves
     done = wfc("run", parent, "--allow-exec", "--json", cwd=tmp_path)
     assert (done.status, json.loads(done.out)["result"]) == (0, {"skipped": "true"})
     assert done.err.count("error[WF111]") == 1
+    assert "completed after 0 actions: outputs" in done.err
     assert "note: a call of `child` will fail, should the run come to one" in done.err
 
 

@@ -75,6 +75,16 @@ def test_blocks_run_side_by_side_and_leave_no_scratch_behind(
     assert {event.get("actor") for event in history["events"] if event["event"] == "submitted"} == {"server"}
 
 
+def test_commands_see_the_variables_that_the_command_line_names(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SECRET_TOKEN", "sesame")
+    done = wfc("run", "two-at-once", "--allow-exec", "--exec-env", "SECRET_TOKEN", "--json", cwd=project)
+    assert json.loads(done.out)["result"]["leaked"] == "sesame\n"
+    refused = wfc("run", "two-at-once", "--exec-env", "SECRET_TOKEN", cwd=project)
+    assert (refused.status, "--exec-env goes with --allow-exec" in refused.err) == (2, True)
+
+
 def test_a_command_broken_off_with_ctrl_c_is_done_anew_when_the_run_goes_on(project: Path) -> None:
     process = _begun(project)
     [pid] = _pids(project, 1)

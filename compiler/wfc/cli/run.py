@@ -39,6 +39,7 @@ def command(
     inputs: str | None,
     answers: str | None,
     allow_exec: bool,
+    exec_env: tuple[str, ...],
     skip_waits: bool,
     as_json: bool,
     state: Path | None,
@@ -54,7 +55,7 @@ def command(
     if inputs == "-" and answers == "-":
         raise click.UsageError("only one of --inputs and --answers can be standard input")
     config = load_config(Path("."))
-    manner = Manner(answers, allow_exec, skip_waits, as_json)
+    manner = Manner(answers, allow_exec, skip_waits, as_json, exec_env)
     registry = SourceRegistry(config)
     try:
         module = module_to_run(registry, workflow)
@@ -79,7 +80,7 @@ def command(
             return SqliteService(Store(path), registry, limits, clock)
         from wfc.cli.running.serving import leave_to, serving_service
 
-        service = serving_service(path, registry, limits, clock, config, console)
+        service = serving_service(path, registry, limits, clock, config, console, exec_env)
         leave_to(service, answered)
         return service
 

@@ -87,11 +87,12 @@ class Rule:
 
 
 _EXPRESSION = re.compile(r"`(?:state|inputs)\.[^`]*`")
+_PATH = re.compile(r"[\w-]+(?:\.[\w-]+)+")
 
 
 def _as_written(found: Finding, spelling: Mapping[str, str]) -> str:
     """The message with the expression that it speaks of as the file has it."""
-    if "." in found.span.text:
+    if _PATH.fullmatch(found.span.text):
         return _EXPRESSION.sub(lambda _: f"`{found.span.text}`", found.message, count=1)
     message = found.message
     for ours, theirs in spelling.items():

@@ -49,6 +49,12 @@ class FileOutput(Shape):
         known = OUTPUT_TYPES[self.type.text] if self.type else types.ANY
         return known if self.setting("required") else types.union(known, types.NULL)
 
+    def schema(self) -> dict[str, Any]:
+        known = self.type.text if self.type else "json"
+        if known == "json":
+            return {}
+        return {"type": known if self.setting("required") else [known, "null"]}
+
     def parameters(self) -> dict[str, Any]:
         return {
             name: value if isinstance(value, Text | Tree) else self.setting(name)
@@ -100,8 +106,8 @@ class Shell(Action):
         if not self.outputs:
             return f"{run}."
         return (
-            f"{run}, and as `outputs` what is then in the file of each of its outputs, by name and of its type. "
-            "`$SCRATCH` is a folder for this run that you make and set for every command."
+            f"{run}, and as `outputs` what is then in the file of each of its outputs, by name and of its type "
+            "(null for one that need not be there and is not). `$SCRATCH` is a folder for this run that you make and set for every command."
         )
 
     def parameters(self) -> dict[str, Any]:
@@ -119,6 +125,13 @@ class Shell(Action):
     def ask(self, chart: Lowering, **more: Any) -> Any:
         server = {"runner": "server"} if self.setting("runner") == "server" else {}
         return super().ask(chart, **server, **more)
+
+    def narrowing(self) -> dict[str, Any]:
+        """Whoever runs it has to say what each file holds, or that there is none: later steps read that."""
+        if not self.outputs:
+            return {}
+        kinds = {name: output.schema() for name, output in self.outputs.items()}
+        return {"outputs": {"properties": kinds, "required": list(kinds)}}
 
     def result_class(self) -> Any:
         return CommandResult if self.outputs or self.setting("runner") == "server" else ShellResult

@@ -68,13 +68,15 @@ def _of_union(arguments: tuple[Any, ...]) -> Json:
 
 
 def narrowed(schema: Json, where: Mapping[str, Json]) -> Json:
-    """The schema with further demands on some of its properties."""
+    """The schema with further demands on some of its properties. What must have parts must be there itself."""
     if not where:
         return schema
     properties = {
         name: {**value, **where.get(name, {})} for name, value in schema.get("properties", {}).items()
     }
-    return {**schema, "properties": properties}
+    needed = [name for name, demands in where.items() if "required" in demands]
+    required = list(dict.fromkeys([*schema.get("required", ()), *needed]))
+    return {**schema, "properties": properties, "required": required}
 
 
 def describe(value: Json) -> str:

@@ -17,6 +17,11 @@ class Manner:
     allow_exec: bool = False
     skip_waits: bool = False
     as_json: bool = False
+    exec_env: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.exec_env and not self.allow_exec:
+            raise click.UsageError("--exec-env goes with --allow-exec")
 
 
 def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -26,6 +31,12 @@ def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--skip-waits", is_flag=True, help="Don't wait: the run's clock jumps to the end of each wait."
+        ),
+        click.option(
+            "--exec-env",
+            multiple=True,
+            metavar="NAME",
+            help="With --allow-exec: a variable that commands see beside PATH, HOME and the like. As often as needed.",
         ),
         click.option("--allow-exec", is_flag=True, help="Execute commands without asking."),
         click.option(

@@ -31,11 +31,14 @@ def serving_service(
     clock: Callable[[], float],
     config: Config,
     console: Console,
+    env: tuple[str, ...] = (),
 ) -> ServingService:
-    """Commands have the person's rights, and of their environment what `[tool.wfc.exec]` names."""
+    """Commands have the person's rights, and of their environment what `env` and `[tool.wfc.exec]` name."""
     settings = config.exec
     grant = Grant.all_commands(Path.cwd(), protected=(path.absolute(),))
-    grant = grant.extended((*(config.root / root for root in settings.roots), config.root), settings.env)
+    grant = grant.extended(
+        (*(config.root / root for root in settings.roots), config.root), (*settings.env, *env)
+    )
     service = ServingService(
         Store(path), registry, grant, limits, clock, every_kind=True, reply_seconds=_REPLY_SECONDS
     )

@@ -12,6 +12,9 @@ if TYPE_CHECKING:
     from wfc_runtime.service import Service
 
 
+_WHEN = "_when"
+
+
 class StepNames:
     """The steps' ids, as the YAML has them, of the states that a history names."""
 
@@ -20,10 +23,12 @@ class StepNames:
         self._names: dict[str, dict[str, str]] = {}
 
     def of(self, run: str, states: Iterable[str]) -> list[str]:
-        """A step's `when`, its work and its retries are states of their own; here they are one step."""
+        """A step's work and its retries are states of their own; here they are one step. Its `when` is none: a step
+        that is skipped has not been come through."""
         if run not in self._names:
             self._names[run] = self._read(run)
-        names = [self._names[run].get(state, state) for state in states]
+        known = self._names[run]
+        names = [known.get(state, state) for state in states if not _is_guard(state, known)]
         return [name for index, name in enumerate(names) if index == 0 or names[index - 1] != name]
 
     def _read(self, run: str) -> dict[str, str]:
@@ -32,6 +37,12 @@ class StepNames:
         except WfcError:
             return {}
         return {state.id: str(state.name) for state in machine.states_map.values()}
+
+
+def _is_guard(state: str, names: dict[str, str]) -> bool:
+    """Whether a state only asks for a step's `when`: it has the name of the one that does the step's work."""
+    work = state.removesuffix(_WHEN)
+    return work != state and names.get(work) == names.get(state, "")
 
 
 class Trail:

@@ -20,7 +20,13 @@ if TYPE_CHECKING:
 @manner_options
 @click.pass_obj
 def resume(
-    state: Path | None, run: str, answers: str | None, allow_exec: bool, skip_waits: bool, as_json: bool
+    state: Path | None,
+    run: str,
+    answers: str | None,
+    allow_exec: bool,
+    exec_env: tuple[str, ...],
+    skip_waits: bool,
+    as_json: bool,
 ) -> int:
     """Go on with a run in this terminal, as `wfc run` does.
 
@@ -29,8 +35,10 @@ def resume(
     from wfc.cli.running.console import Console
     from wfc.cli.running.session import SkippingClock, work
 
-    clock, manner, console = SkippingClock(), Manner(answers, allow_exec, skip_waits, as_json), Console()
-    with service_of(state, clock=clock, executing=console if allow_exec else None) as service:
+    clock, console = SkippingClock(), Console()
+    manner = Manner(answers, allow_exec, skip_waits, as_json, exec_env)
+    executing = console if allow_exec else None
+    with service_of(state, clock=clock, executing=executing, exec_env=exec_env) as service:
         answered = _answers(service, run, manner)
         if allow_exec:
             from wfc.cli.running.serving import leave_to

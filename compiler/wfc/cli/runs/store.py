@@ -52,9 +52,10 @@ def service_of(
     create: bool = False,
     clock: Callable[[], float] | None = None,
     executing: Console | None = None,
+    exec_env: tuple[str, ...] = (),
 ) -> AbstractContextManager[SqliteService]:
     """The project's runs. `clock`: for whoever works one, who then has no deadlines. `executing`: what can be done
-    here is done without asking, and shown there."""
+    here is done without asking, and shown there; commands see the variables of `exec_env` too."""
     config = load_config(Path("."))
     if chosen_engine(state).name != "sqlite":
         raise click.ClickException(
@@ -79,7 +80,7 @@ def service_of(
             return SqliteService(Store(path), registry, unlimited, clock)
         from wfc.cli.running.serving import serving_service
 
-        return serving_service(path, registry, unlimited, clock, config, executing)
+        return serving_service(path, registry, unlimited, clock, config, executing, exec_env)
 
     return opened(make)
 

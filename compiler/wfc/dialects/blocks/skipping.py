@@ -53,8 +53,10 @@ class Skipping:
         found: list[Expr] = []
         for number, name in enumerate(required):
             others = required[:number] + required[number + 1 :]
-            if others and name in self._graph.succeeded_with(others):
-                continue
+            if self._graph.nodes[name].kind is None or (
+                others and name in self._graph.succeeded_with(others)
+            ):
+                continue  # Of the first nobody knows anything, of the second others say it.
             site = Site(self._world, node, tuple(required[:number]))
             expression = site.succeeded(self._graph.nodes[name], Part(name, 0, 0))
             if not expression.is_constant:
