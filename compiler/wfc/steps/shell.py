@@ -107,7 +107,8 @@ class Shell(Action):
             return f"{run}."
         return (
             f"{run}, and as `outputs` what is then in the file of each of its outputs, by name and of its type "
-            "(null for one that need not be there and is not). `$SCRATCH` is a folder for this run that you make and set for every command."
+            "(null for one that need not be there and is not). "
+            "`$SCRATCH` is a folder for this run that you make and set for every command."
         )
 
     def parameters(self) -> dict[str, Any]:
