@@ -255,3 +255,34 @@ def test_an_agent_has_to_say_what_the_declared_files_hold(tmp_path: Path) -> Non
     finally:
         service.close()
     assert reply["result"] == {"files": "3, "}
+
+
+LARGE = workflow(
+    """
+  - id: make
+    type: Shell
+    inputs: {command: "head -c ${inputs.size} /dev/zero | tr '\\\\0' x | tee copy > $SCRATCH/big"}
+    outputs: {big: {type: str, path: $SCRATCH/big}}
+  - {id: read, type: ReadFile, depends_on: [make], inputs: {path: copy}}
+  - {id: write, type: CreateFile, depends_on: [read], inputs: {path: again, content: "${blocks.make.outputs.big}"}}
+  - {id: small, type: Shell, depends_on: [write], inputs: {command: "cmp copy again && wc -c < again"}}
+""",
+    """
+  made: ${blocks.make.outputs.big}.count('x') == ${inputs.size}
+  read: ${blocks.read.outputs.size_bytes}
+  counted: ${blocks.small.outputs.stdout}
+""",
+    "inputs: {size: {type: int}}",
+)
+
+
+def test_a_file_of_megabytes_is_an_output_like_any_other(tmp_path: Path) -> None:
+    size = 10 * 1024 * 1024
+    got = result(tmp_path, LARGE, inputs={"size": size})
+    assert got == {"made": True, "read": str(size), "counted": f"{size}\n"}
+
+
+def test_a_file_of_more_than_ten_megabytes_is_none(tmp_path: Path) -> None:
+    reply = run(tmp_path, LARGE, inputs={"size": 10 * 1024 * 1024 + 1})
+    assert (reply["status"], reply["error"]["step_id"]) == ("failed", "make")
+    assert "too large" in reply["error"]["message"]

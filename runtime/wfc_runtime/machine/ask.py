@@ -11,6 +11,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.machine import schema, validation
 from wfc_runtime.machine.effects import Action, Effect, moment, refuse_early
+from wfc_runtime.machine.events import Submit
 from wfc_runtime.machine.plain import NotPlainError, check_plain, size_of, to_text
 from wfc_runtime.machine.snapshot import Pending
 
@@ -48,7 +49,10 @@ class Ask(Effect):
             deadline=self._deadline(run),
             resume_at=None if self.wait_seconds is None else run.event.at + self.wait_seconds,
         )
-        run.suspend(pending, size_of([parameters, pending.where]))
+        size = size_of([parameters, pending.where])
+        # What the server does by itself may be about values as large as it brought.
+        is_large = self.runner == "server" and run.snapshot.room
+        run.suspend(pending, size, most=run.limits.served_bytes if is_large else None)
 
     def _deadline(self, run: Run) -> float | None:
         if self.timeout is None or self.runner == "server":
@@ -76,10 +80,14 @@ class Ask(Effect):
             refuse_early(run, visit, pending.resume_at)
             self.due(run, visit)
             return
+        is_served = isinstance(run.event, Submit) and run.event.served
+        most = run.limits.served_bytes if is_served else run.limits.result_bytes
         try:
-            run.measured = (result, check_plain(result, run.limits.result_bytes, run.limits.nesting))
+            run.measured = (result, check_plain(result, most, run.limits.nesting))
         except NotPlainError as error:
             raise unfit(str(error)) from None
+        if is_served:
+            run.make_room(run.measured[1])
         reported = _reported_error(result)
         if reported is not None:
             run.fail(pending.state, reported)

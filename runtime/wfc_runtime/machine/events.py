@@ -34,6 +34,8 @@ class Start(Event):
 class Submit(Event):
     visit: str
     result: Json
+    served: bool = False
+    """Whether the server did it by itself."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,6 +15,10 @@ class Limits:
     result_bytes: int = 256 * 1024
     action_bytes: int = 256 * 1024
     state_bytes: int = 1024 * 1024
+    served_bytes: int = 24 * 1024 * 1024
+    """A result of what the server did by itself, such as the files that a command wrote: no message carries it."""
+    served_state_bytes: int = 64 * 1024 * 1024
+    """The state of a run with such results."""
     nesting: int = 100
     """Lists and objects inside each other in a value from outside."""
     pending_actions: int = 50
@@ -29,6 +33,12 @@ class Limits:
     misfits: int = 3
     """How many results that do not fit a step may get before it fails, where its `retry` does not say."""
     expressions: ExprLimits = DEFAULT_LIMITS
+
+    @property
+    def served_expressions(self) -> ExprLimits:
+        """Of a run with results of the server's own work, which its expressions may read and pass on."""
+        most = self.served_bytes
+        return replace(self.expressions, text=most, output=most, value=most, room=4 * most)
 
     @classmethod
     def of(cls, settings: Mapping[str, int]) -> Self:

@@ -107,17 +107,18 @@ class Run:
 
     # -- visits ----------------------------------------------------------------
 
-    def suspend(self, pending: Pending, size: int, visit: str | None = None) -> str:
+    def suspend(self, pending: Pending, size: int, visit: str | None = None, most: int | None = None) -> str:
         """Wait in a state; `size` is what the agent gets of it, in bytes."""
         limits = self.limits
+        most = most or limits.action_bytes
         if len(self.snapshot.pending) >= limits.pending_actions:
             raise StepError(
                 "pending_actions", f"more than {limits.pending_actions} actions would be pending at once"
             )
-        if size > limits.action_bytes:
+        if size > most:
             raise StepError(
                 "action_size",
-                f"the action would be {size:,} bytes; the limit is {limits.action_bytes:,}",
+                f"the action would be {size:,} bytes; the limit is {most:,}",
                 "Pass large texts by reference: the path of a file instead of its content.",
             )
         name = visit or self.visit_of(pending.state)
@@ -229,9 +230,18 @@ class Run:
         return {
             "now": self.now,
             "uuid_seed": f"{self.event.id}/{self._evaluations}",
-            "limits": self.limits.expressions,
+            "limits": self.limits.served_expressions if self.snapshot.room else self.limits.expressions,
             "hidden": frozenset(self.snapshot.state).difference(reads),
         }
+
+    @property
+    def state_bytes(self) -> int:
+        return max(self.limits.state_bytes, self.snapshot.room)
+
+    def make_room(self, size: int) -> None:
+        """The server's own results may be larger than the state otherwise is. Whoever goes on with the run knows it."""
+        if self.snapshot.size + size > self.limits.state_bytes:
+            self.snapshot.room = max(self.snapshot.room, self.limits.served_state_bytes)
 
     def put(self, effect: Effect, result: Json) -> None:
         if effect.writes is not None:
@@ -251,10 +261,10 @@ class Run:
             size += -size_of(state[name]) if name in state else size_of(name) + 1
         # A comma before every field but the first.
         size += max(len(written) - 1, 0) - max(len(state) - 1, 0)
-        if size > self.limits.state_bytes:
+        if size > self.state_bytes:
             raise StepError(
                 "state_size",
-                f"the state would be {size:,} bytes; the limit is {self.limits.state_bytes:,}",
+                f"the state would be {size:,} bytes; the limit is {self.state_bytes:,}",
                 "Keep large values in files and their paths in the state.",
             )
         self.snapshot.state = written

@@ -88,6 +88,8 @@ class Snapshot:
     """Values to be hidden in whatever is kept or shown beside this snapshot. Replaced, never changed in place."""
     hidden: list[str] = field(default_factory=list)
     """Fields of the state whose values are secrets."""
+    room: int = 0
+    """How large the state may grow, in bytes, where that is more than usual."""
 
     @property
     def mask(self) -> Mask:
@@ -131,6 +133,7 @@ class Snapshot:
             self.error,
             self.secrets,
             self.hidden,
+            self.room,
         )
 
     def to_json(self, with_state: bool = True) -> str:
@@ -184,4 +187,5 @@ _SNAPSHOT_FIELDS = (
     "error",
     "secrets",
     "hidden",
+    "room",
 )

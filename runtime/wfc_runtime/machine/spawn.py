@@ -73,10 +73,10 @@ class Spawn(Effect):
     def _check_size(self, run: Run, pending: Pending) -> None:
         """What a visit holds on to counts like the state that its results will become."""
         size = size_of([pending.items, pending.inputs, pending.children])
-        if size > run.limits.state_bytes:
+        if size > run.state_bytes:
             raise StepError(
                 "state_size",
-                f"the items and results would be {size:,} bytes; the limit is {run.limits.state_bytes:,}",
+                f"the items and results would be {size:,} bytes; the limit is {run.state_bytes:,}",
                 "Let tasks write what is large to files and return the paths.",
             )
 

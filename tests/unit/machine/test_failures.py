@@ -9,7 +9,9 @@ import pytest
 from tests.unit.machine.support import NOON, OK, Drive, compiled, steps
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.events import Submit
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.snapshot import Snapshot
 
 RETRIED = steps(
     "{id: call, type: mcp_call, tool: t, parameters: {}, output_to: out,"
@@ -267,6 +269,20 @@ def test_a_state_that_would_grow_too_large_fails_the_step_and_keeps_the_old_stat
     run = Drive(steps("{id: a, type: shell, command: x, output_to: o}"), limits=Limits(state_bytes=100))
     run.submit("a", {**OK, "stdout": "x" * 100})
     assert (run.at.status, run.error["code"], run.at.state) == ("failed", "state_size", {})
+
+
+def test_what_the_server_did_by_itself_may_be_larger_and_the_run_keeps_the_room_for_it() -> None:
+    two = steps(*(f"{{id: {name}, type: shell, command: x, output_to: {name}}}" for name in "ab"))
+    run = Drive(two, limits=Limits(result_bytes=100, state_bytes=200, served_bytes=500))
+    large = {**OK, "stdout": "x" * 400}
+    with pytest.raises(RefusedError, match="the limit is 100"):
+        run.submit("a", large)
+    with pytest.raises(RefusedError, match="the limit is 500"):
+        run.feed(Submit(at=run.now, id=run.id(), visit="a", result={"stdout": "x" * 600}, served=True))
+    run.feed(Submit(at=run.now, id=run.id(), visit="a", result=large, served=True))
+    assert Snapshot.from_json(run.at.to_json()).room == run.at.room > run.at.size > 200
+    run.submit("b", OK)
+    assert run.at.status == "completed"
 
 
 def test_the_size_of_the_state_is_counted_to_the_byte() -> None:

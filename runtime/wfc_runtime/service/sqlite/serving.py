@@ -187,11 +187,11 @@ class ServingService(SqliteService):
 
 
 def _within(grant: Grant, limits: Limits) -> Grant:
-    """No more output than a result may have."""
-    most = min(grant.result_bytes, limits.result_bytes * 95 // 100)
+    """No more output than a result may have. Files may be larger than what commands print."""
+    most = limits.result_bytes * 95 // 100
     return replace(
         grant,
-        result_bytes=most,
+        result_bytes=limits.served_bytes * 95 // 100,
         stdout_bytes=min(grant.stdout_bytes, most // 2),
         stderr_bytes=min(grant.stderr_bytes, most // 5),
     )

@@ -52,7 +52,9 @@ def _answer(work: Work, active: Active, step_id: str, result: Json, owner: str |
         work.catch_up(active)
     if step_id in active.now.pending:
         _check_claim(work, active, step_id, owner)
-    event = Submit(at=work.at, id=active.next_event_id, visit=step_id, result=result)
+    event = Submit(
+        at=work.at, id=active.next_event_id, visit=step_id, result=result, served=owner is not None
+    )
     return work.apply(active, event, step_id, shown_digest(active, step_id))
 
 
