@@ -286,3 +286,23 @@ def test_a_file_of_more_than_ten_megabytes_is_none(tmp_path: Path) -> None:
     reply = run(tmp_path, LARGE, inputs={"size": 10 * 1024 * 1024 + 1})
     assert (reply["status"], reply["error"]["step_id"]) == ("failed", "make")
     assert "too large" in reply["error"]["message"]
+
+
+def test_a_block_may_wait_for_hundreds_of_others(tmp_path: Path) -> None:
+    many = [f"b{number}" for number in range(300)]
+    blocks = [f"  - {{id: {name}, type: Shell, inputs: {{command: 'true'}}}}" for name in many]
+    last = f"  - {{id: last, type: Shell, depends_on: [{', '.join(many)}], inputs: {{command: 'true'}}}}"
+    condition = " or ".join(f"${{blocks.{name}.failed}}" for name in many)
+    generated = compiled(tmp_path, workflow("\n".join([*blocks, last]), f"  bad: {condition}"))
+    assert "state.b299.exit_code == 0)" in (generated / "case.py").read_text(encoding="utf-8")
+
+
+def test_workflows_call_each_other_deeper_than_steps_may(tmp_path: Path) -> None:
+    def link(number: int) -> str:
+        call = f"  - {{id: a, type: Workflow, inputs: {{workflow: link-{number + 1}}}}}"
+        return workflow(call, "  said: ${blocks.a.outputs.said}", name=f"link-{number}")
+
+    end = workflow(
+        "  - {id: a, type: EchoBlock, inputs: {message: hi}}", "  said: ${blocks.a.echoed}", name="link-8"
+    )
+    assert result(tmp_path, *map(link, range(8)), end) == {"said": "Echo: hi"}

@@ -2,7 +2,7 @@
 
 A run of such a circle would start children without end. Only a workflow that calls itself may do so, where the
 call has a `when` and says with `max_depth` how deep that may go. Calls may nest at most five deep (`call_depth` under
-[tool.wfc.limits] in pyproject.toml).
+[tool.wfc.limits] in pyproject.toml), or as deep as `max_depth` of the call says.
 
 Bad:
 
@@ -45,8 +45,10 @@ def check(unit: Unit) -> Iterator[Finding]:
         if graph.is_circular(call):
             if not _is_bounded(call):
                 yield _circle(graph, call)
-        elif graph.depth(call) > unit.limits.call_depth:
-            yield _too_deep(graph, call, unit.limits.call_depth)
+            continue
+        limit = max(call.step.setting("max_depth") or 0, unit.limits.call_depth)
+        if graph.depth(call) > limit:
+            yield _too_deep(graph, call, limit)
 
 
 def _is_bounded(call: CallSite) -> bool:

@@ -14,7 +14,7 @@ class Call(Keeping, Retried):
     """Run another workflow as a child and take its return value.
 
     It sees only the inputs that `with` gives it. Workflows may not call each other in a circle, and calls nest at
-    most five deep. A workflow that calls itself under some condition says with `max_depth` how deep that may go.
+    most five deep, or as deep as `max_depth` says. A workflow that calls itself under some condition has to say it.
 
     ```yaml
     - id: deploy
@@ -33,7 +33,9 @@ class Call(Keeping, Retried):
     workflow = Field(WORD, "The name of the workflow to run.", required=True, example="deploy-service")
     with_ = Field(BINDINGS, "Its inputs.")
     max_depth = Field(
-        COUNT, "How deep runs may nest, for a workflow that calls itself; deeper, the step fails.", example=10
+        COUNT,
+        "How deep runs may nest, as for a workflow that calls itself; deeper, the step fails.",
+        example=10,
     )
     only_declared = Field(
         BOOLEAN,

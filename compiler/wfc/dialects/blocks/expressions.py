@@ -14,6 +14,8 @@ UNKNOWN = object()
 
 CHOICE, OR, AND, NOT, COMPARISON, ATOM = range(6)
 """How tightly an expression holds together, loosest first."""
+_IN_A_ROW = 60
+"""Parts side by side: every further one goes one deeper, and there is an end to that. More are put in brackets."""
 
 
 METHODS = {
@@ -103,6 +105,9 @@ def combination(word: str, values: list[Expr]) -> Expr:
     level = AND if word == "and" else OR
     if len(open_) == 1:
         return open_[0]
+    if len(open_) > _IN_A_ROW:
+        rows = [open_[start : start + _IN_A_ROW] for start in range(0, len(open_), _IN_A_ROW)]
+        return combination(word, [replace(combination(word, row), level=CHOICE) for row in rows])
     pieces: list[Piece] = []
     for before, part in zip([None, *open_], open_, strict=False):
         if before is not None:

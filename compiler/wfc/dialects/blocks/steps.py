@@ -20,7 +20,7 @@ from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 
 _TIMEOUT = 120
 _DEEPEST = 50
-"""How deep a workflow may call itself."""
+"""How deep workflows may call each other, or themselves."""
 _MOMENT = {"at": "{{ now().isoformat() }}", "seconds": "{{ now().timestamp() }}"}
 _FILE_TYPES = {
     "str": "string",
@@ -105,6 +105,7 @@ class Steps:
         self._check_unheeded(node, kind)
         if kind.step == "call":
             yield Entry(made("only_declared", at), made(True, at))
+            yield Entry(made("max_depth", at), made(_DEEPEST, at))
         if block.outputs and kind.step != "shell":
             self._reports.add(
                 "WF009",
@@ -114,8 +115,6 @@ class Steps:
                 step=node.name,
                 severity=Severity.WARNING,
             )
-        if kind.step == "call" and self._calls_itself(block):
-            yield Entry(made("max_depth", at), made(_DEEPEST, at))
         if block.outputs and kind.step == "shell":
             yield Entry(made("outputs", block.key_span("outputs")), _outputs(block, texts))
 
@@ -128,10 +127,6 @@ class Steps:
                 self._reports.add(
                     "WF009", entry.value.span, message, help_, step=node.name, severity=Severity.WARNING
                 )
-
-    def _calls_itself(self, block: Block) -> bool:
-        called = _input(block, "workflow")
-        return called is not None and called.text == self._world.name
 
     def _texts(self, site: Site) -> Texts:
         return Texts(site, lambda error, scalar: self._reports.unresolved(error, scalar, site))

@@ -129,8 +129,10 @@ class Work:
                 except DefinitionError:
                     continue
                 if claim.visit in active.now.pending:
-                    ids = {"id": active.next_event_id, "visit": claim.visit}
-                    self.apply(active, Interrupted(at=self.at, result=INTERRUPTED, **ids), claim.visit)
+                    event = Interrupted(
+                        at=self.at, id=active.next_event_id, visit=claim.visit, result=INTERRUPTED
+                    )
+                    self.apply(active, event, claim.visit)
                     self.caught_up = True
             self.ledger.release(claim)
 
