@@ -11,6 +11,7 @@ import pytest
 from tests.runtime.support import OK, Box, children, steps
 from wfc_runtime.errors import RefusedError, RequestError
 from wfc_runtime.machine.masking import HIDDEN, Mask, mask_of
+from wfc_runtime.server.checkpoints import about, listed
 from wfc_runtime.service.sqlite import SqliteService
 
 TOKEN = "tk-9f8e7d6c5b4a"
@@ -104,6 +105,17 @@ def test_whoever_only_looks_at_a_run_sees_its_actions_masked(box: Box) -> None:
     action = box.service.status(run, masked=True)["action"]
     assert action["parameters"]["parameters"]["code"] == HIDDEN
     assert box.service.status(run)["action"]["parameters"]["parameters"]["code"] == CODE
+
+
+def test_a_question_that_quotes_a_secret_is_listed_without_it(box: Box) -> None:
+    text = steps(
+        "{id: a, type: prompt, prompt_type: confirm, message: 'Use {{ inputs.token }}?'}",
+        head="inputs: {token: {type: string, required: true, secret: true}}",
+    )
+    service = box.compile(text).service
+    run = service.start("w", {"token": TOKEN})["workflow_id"]
+    assert listed(service, "", "", 9)[0]["prompt"] == f"Use {HIDDEN}?"
+    assert TOKEN not in json.dumps([listed(service, "w", "", 9), about(service, f"{run}:1")])
 
 
 def test_a_run_goes_on_in_another_process_with_its_secrets(file_box: Box) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sqlite3
 import statistics
 from collections import Counter
@@ -13,6 +14,7 @@ from typing import Any
 
 from tests.runtime.support import compile_to, steps
 from tests.torture.servers import Nursery, Refused, Server
+from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
@@ -262,6 +264,12 @@ def bytes_per_step(folder: Path, count: int) -> float:
         service.close()
         sizes.append((place / "state.db").stat().st_size)
     return (sizes[1] - sizes[0]) / count
+
+
+def snapshots() -> list[Snapshot]:
+    """All that this process holds in memory."""
+    gc.collect()
+    return [one for one in gc.get_objects() if isinstance(one, Snapshot)]
 
 
 def resident(pid: int) -> int:

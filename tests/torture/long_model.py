@@ -1,4 +1,4 @@
-"""Thousands of generated workflows on the real service, beside the plain interpreter."""
+"""Generated workflows on the real service, beside the plain interpreter."""
 
 from __future__ import annotations
 

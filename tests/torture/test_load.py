@@ -13,8 +13,10 @@ from tests.torture.load import (
     large_state,
     many_children,
     many_runs,
+    opened,
     project,
     runs_at_once,
+    snapshots,
     soak,
 )
 from tests.torture.servers import Nursery, Server, nursery
@@ -46,6 +48,19 @@ def test_a_step_beside_a_mebibyte_of_state_costs_about_what_it_costs_beside_none
 
 def test_the_end_of_a_child_among_a_hundred_costs_about_what_a_step_costs(tmp_path: Path) -> None:
     assert many_children(tmp_path, 100) < 6
+
+
+def test_a_service_remembers_only_so_many_open_runs_and_so_much_of_them(tmp_path: Path) -> None:
+    project(tmp_path)
+    service = opened(tmp_path)
+    before = len(snapshots())
+    for _ in range(300):
+        service.start("two")
+    assert 200 < len(snapshots()) - before <= 257
+    for _ in range(12):
+        service.start("loop", {"ballast": 10_000})
+    assert 6 <= sum(one.size > 900_000 for one in snapshots()) <= 9
+    service.close()
 
 
 def test_a_hundred_runs_at_once_are_all_worked(server: Server) -> None:
