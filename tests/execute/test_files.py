@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import stat
 import subprocess
+import sys
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -177,6 +178,24 @@ def test_merges_side_by_side_lose_nothing(do: Execute, root: Path) -> None:
     with ThreadPoolExecutor(8) as pool:
         list(pool.map(lambda n: do("merge_json_state", path="s.json", updates={str(n): n}), range(40)))
     assert json.loads((root / "s.json").read_text()) == {str(n): n for n in range(40)}
+
+
+# Merges keys of its own into the file, while others do the same.
+MERGES = """
+import sys
+from pathlib import Path
+from wfc_runtime.execute import Grant, execute
+name, root = sys.argv[1], Path(sys.argv[2])
+for number in range(40):
+    action = {"type": "merge_json_state", "parameters": {"path": "d/s.json", "updates": {f"{name}{number}": 1}}}
+    assert "error" not in execute(action, Grant(root, commands=None))
+"""
+
+
+def test_merges_of_several_servers_lose_nothing(root: Path) -> None:
+    servers = [subprocess.Popen([sys.executable, "-c", MERGES, name, str(root)]) for name in "abc"]
+    assert [server.wait(60) for server in servers] == [0, 0, 0]
+    assert len(json.loads((root / "d" / "s.json").read_text())) == 120
 
 
 @pytest.fixture

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import os
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
 from threading import Lock
 
 from wfc_runtime.contract import Json
@@ -17,7 +21,7 @@ def work(job: Job) -> Result:
     parameters = job.parameters
     updates = parameters.mapping("updates")
     place = paths.locate(job.grant, parameters.path("path"))
-    with _one_at_a_time:
+    with _one_at_a_time, _alone_in(place.root):
         before = read_object(job, place)
         if before is None and not parameters.flag("create_if_missing", True):
             raise ExecutionError(f"there is no file {place}, and create_if_missing is false")
@@ -30,6 +34,23 @@ def work(job: Job) -> Result:
         "state": merged,
         "success": True,
     }
+
+
+@contextmanager
+def _alone_in(root: Path) -> Iterator[None]:
+    """Other servers share the work of a run: the folder that they work in is locked, and let go by the system if this
+    process dies."""
+    # Not at the top: there is none on Windows, where a server does no work by itself.
+    import fcntl
+
+    with ExitStack() as stack:
+        try:
+            opened = os.open(root, os.O_RDONLY | os.O_CLOEXEC)
+            stack.callback(os.close, opened)
+            fcntl.flock(opened, fcntl.LOCK_EX)
+        except OSError as error:
+            raise ExecutionError(f"{root} can't be locked: {error.strerror}") from None
+        yield
 
 
 def merge(base: dict[str, Json], updates: dict[str, Json]) -> dict[str, Json]:
