@@ -9,7 +9,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 ROOT = Path(__file__).parents[2]
 
@@ -17,6 +17,14 @@ ROOT = Path(__file__).parents[2]
 def quiet() -> dict[str, str]:
     """The environment, with nothing reported home from a measurement."""
     return {**os.environ, "LANGSMITH_TRACING": "false", "DO_NOT_TRACK": "1"}
+
+
+class Turn(NamedTuple):
+    """What some steps took."""
+
+    seconds: float
+    processor: float
+    """Seconds of processor time, all threads together."""
 
 
 class Named(Protocol):
@@ -64,15 +72,15 @@ class Seat:
             pipe.close()
         self._process.wait()
 
-    def turn(self, steps: int) -> float:
-        """Have so many steps done; the seconds that they took."""
+    def turn(self, steps: int) -> Turn:
+        """Have so many steps done; what they took."""
         assert self._process.stdin is not None
         self._process.send_signal(signal.SIGCONT)
         self._process.stdin.write(f"{steps}\n")
         self._process.stdin.flush()
-        seconds = float(self._heard()["seconds"])
+        heard = self._heard()
         self._process.send_signal(signal.SIGSTOP)
-        return seconds
+        return Turn(float(heard["seconds"]), float(heard["processor"]))
 
     def end(self) -> dict[str, Any]:
         """Have it check what its runs have come to; what it says of itself."""

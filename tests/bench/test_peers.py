@@ -15,7 +15,7 @@ from tests.bench import chart, contest
 from tests.bench.contest import FLOOR, PEERS, WFC, Engine
 from tests.bench.peers.driving import RESULT_BYTES, result_of
 from tests.bench.rows import peers
-from tests.bench.seat import Seat
+from tests.bench.seat import Seat, Turn
 from tests.bench.venvs import CannotInstallError
 from tests.runtime.support import compile_to
 
@@ -43,12 +43,16 @@ def test_ours_and_the_floor_do_the_whole_workload_across_two_processes() -> None
     assert {engine.name: report["clients"] for engine, report in reports.items()} == {"wfc": 3, "floor": 1}
 
 
-def test_ratios_compare_turn_with_turn() -> None:
-    slow_machine = {WFC: [2.0, 20.0, 2.0], FLOOR: [1.0, 10.0, 1.0]}
-    quick_machine = {WFC: [0.3, 0.3, 90.0], FLOOR: [0.1, 0.1, 0.1]}
-    figures = contest.figures_of(WFC, slow_machine, quick_machine, {"about": "as it is", "clients": 100})
-    assert figures["one"] == {"to_floor": 2.0, "to_wfc": 1.0}
-    assert figures["many"] == {"to_floor": 3.0, "to_wfc": 1.0}
+def turns(*seconds: float, processor: float = 0.5) -> list[Turn]:
+    return [Turn(one, one * processor) for one in seconds]
+
+
+def test_turns_that_something_else_made_slow_do_not_count() -> None:
+    slow_machine = {WFC: turns(2.0, 20.0, 2.0), FLOOR: turns(1.0, 10.0, 1.0)}
+    quick_machine = {WFC: turns(0.3, 0.3, 90.0), FLOOR: turns(0.1, 0.1, 0.1, processor=0.3)}
+    figures = contest.figures_of(FLOOR, slow_machine, quick_machine, {"about": "as it is", "clients": 100})
+    assert figures["one"] == {"to_floor": 1.0, "to_wfc": 0.5, "processor_to_wfc": 0.5}
+    assert figures["many"] == {"to_floor": 1.0, "to_wfc": 0.33, "processor_to_wfc": 0.2}
 
 
 def test_a_run_that_comes_to_something_else_is_no_result(tmp_path: Path) -> None:
@@ -88,7 +92,8 @@ def test_a_peer_that_is_not_to_be_had_fails_its_section_only(
         raise CannotInstallError(f"{engine.packages[0]} can't be installed: no network")
 
     def measure(found: dict[Engine, Path], progress: Callable[[str], None]) -> dict[str, Any]:
-        ratios = {key: {"to_floor": 2.0, "to_wfc": 1.0} for key in ("one", "many")}
+        ratio = {"to_floor": 2.0, "to_wfc": 1.0, "processor_to_wfc": 1.0}
+        ratios = dict.fromkeys(("one", "many"), ratio)
         return {"runs": 100, "engines": [{"name": "wfc", "about": "as it is", "clients": 100, **ratios}]}
 
     def write(figures: dict[str, Any]) -> list[Path]:

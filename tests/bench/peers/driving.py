@@ -15,7 +15,7 @@ from abc import ABC, abstractmethod
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, process_time
 from typing import Any, ClassVar
 
 RESULT_BYTES = 300
@@ -86,7 +86,8 @@ def connect(path: Path) -> sqlite3.Connection:
 
 def main(engine: type[Contender]) -> None:
     """Work through half of the steps, so many at a time as each line of the input says. Each is answered with the
-    seconds that it took; at the end of the input, what the runs have come to is checked."""
+    seconds that it took, by the clock and of the processor; at the end of the input, what the runs have come to is
+    checked."""
     parser = argparse.ArgumentParser(description=engine.about)
     parser.add_argument("half", choices=("first", "second"))
     parser.add_argument("folder", type=Path, help="where the engine's file is, or will be")
@@ -127,7 +128,7 @@ def _answer_as_told(contender: Contender, runs: list[str], number: int) -> None:
     with ThreadPoolExecutor(_clients(contender, runs)) as pool:
         for line in sys.stdin:
             numbers = range(number, number + int(line))
-            start = perf_counter()
+            start, worked = perf_counter(), process_time()
             if _clients(contender, runs) == 1:
                 for one in numbers:
                     for run in runs:
@@ -135,7 +136,7 @@ def _answer_as_told(contender: Contender, runs: list[str], number: int) -> None:
             else:
                 for _ in pool.map(partial(_answer_all, contender, numbers), runs):
                     pass
-            _say({"seconds": perf_counter() - start})
+            _say({"seconds": perf_counter() - start, "processor": process_time() - worked})
             number = numbers.stop
 
 

@@ -31,6 +31,7 @@ def rows() -> Iterator[Row]:
                 continue
             engine = found[peer.name]
             detail = f"a step takes {engine[key]['to_floor']:.1f}x a bare transaction"
+            detail += f", and {engine[key]['processor_to_wfc']:.1f}x the processor time of wfc's"
             if key == "many":
                 detail += f"; {_clients(engine['clients'])}"
             yield Row(name, 1 / engine[key]["to_wfc"], 1, digits=2, detail=detail)
