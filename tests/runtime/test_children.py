@@ -343,3 +343,13 @@ def test_nothing_of_a_family_is_written_twice_or_lost_across_restarts(box: Box) 
     assert [event["seq"] for event in events] == [1, 2, 3, 4]
     assert events[-1]["status"] == "completed"
     assert box.clock.now == NOON
+
+
+@pytest.mark.parametrize(("deepest", "status"), [(1, "failed"), (2, "pending_action")])
+def test_a_call_says_itself_how_deep_runs_may_nest(box: Box, deepest: int, status: str) -> None:
+    outer = steps(f"{{id: c, type: call, workflow: w, with: {{}}, max_depth: {deepest}}}", name="outer")
+    reply = box.compile(TWO, outer).service.start("outer")
+    assert reply["status"] == status
+    if status == "failed":
+        assert reply["error"]["code"] == "child_failed"
+        assert "nested more than 1 deep" in reply["error"]["message"]

@@ -307,6 +307,30 @@ def test_a_secret_is_found_in_the_forms_in_which_it_is_passed_on() -> None:
         assert hidden.endswith(" after")
 
 
+UNBORN = """
+name: w
+version: 1.0.0
+inputs: {key: {type: string, required: true, secret: true}}
+steps:
+  - {id: each, type: foreach, items: [a], task: t, with: {code: "%GIVEN%"}, on_error: continue, output_to: all}
+  - {id: ask, type: shell, command: x}
+tasks:
+  t:
+    inputs: {code: {type: string, required: true, pattern: "^[0-9]+$"}}
+    steps: [{id: look, type: shell, command: x}]
+"""
+
+
+@pytest.mark.parametrize("given", ["{{ inputs.key | parse_json }}", "{{ inputs.key }}"])
+def test_why_a_child_could_not_begin_tells_no_part_of_a_secret(box: Box, given: str) -> None:
+    key = "-".join(f"part{number}of-a-long-key" for number in range(40))
+    service = box.compile(UNBORN.replace("%GIVEN%", given)).service
+    run = service.start("w", {"key": key})["workflow_id"]
+    [failed] = service.state(run, ["all"])["state"]["all"]
+    assert failed["error"]["message"]
+    assert "part0of" not in json.dumps([failed, service.history(run)])
+
+
 def test_each_line_of_a_key_is_hidden() -> None:
     key = "-----BEGIN KEY-----\nMIIEowIBAAKCAQEA\nt7w9Qx\n-----END KEY-----\n"
     assert Mask([key]).text("line 2: t7w9Qx") == f"line 2: {HIDDEN}"

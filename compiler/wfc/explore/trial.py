@@ -216,9 +216,7 @@ class Trial:
         handled = live.is_handled or self._is_handled(live, child.visit)
         state = live.snapshot.pending[child.visit].state if child.visit in live.snapshot.pending else ""
         try:
-            if live.depth >= self._limits.depth:
-                raise StepError("depth", f"runs would be nested more than {self._limits.depth} deep")
-            beginning = begin_child(module, child, self._limits)
+            beginning = begin_child(module, child, live.depth, self._limits)
         except (StepError, WfcError) as error:
             if not handled and state:
                 self.trace.failures.append(Failure(live.scope, state, f"child_{error.code}", error.message))

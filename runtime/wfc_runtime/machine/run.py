@@ -169,7 +169,7 @@ class Run:
             return
         self._failed.add(state)
         self.drop(state)
-        record = self._record(state, error)
+        record = self.record(state, error)
         attempts = self.snapshot.attempts
         if retry and self.will_retry(state):
             attempts[state] = attempts.get(state, 0) + 1
@@ -186,10 +186,10 @@ class Run:
     def _end(self, state: str, error: StepError) -> None:
         """The run fails, and nothing else moves before it has."""
         self._halted = True
-        self.snapshot.error = self._record(state, error)
+        self.snapshot.error = self.record(state, error)
         self.mover.raise_("fail")
 
-    def _record(self, state: str, error: StepError) -> dict[str, Json]:
+    def record(self, state: str, error: StepError) -> dict[str, Json]:
         """As replies, results and history show it: messages may quote what was being worked on."""
         record = error.record(self.visit_of(state))
         return {**record, "message": self.snapshot.mask.message(record["message"])}

@@ -127,7 +127,7 @@ class Spawn(Effect):
             )
             return found
         except StepError as error:
-            pending.children[index] = {"error": error.record(run.visit_of(pending.state))}
+            pending.children[index] = {"error": run.record(pending.state, error)}
             return None
 
     def _scope(self, pending: Pending, index: int) -> dict[str, Json]:

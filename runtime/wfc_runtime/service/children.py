@@ -11,7 +11,7 @@ from wfc_runtime.machine.chart import Machine
 from wfc_runtime.machine.events import Child
 from wfc_runtime.machine.inputs import bind_item, check_inputs, only_declared
 from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.masking import secrets_in
+from wfc_runtime.machine.masking import Mask, secrets_in
 from wfc_runtime.registry import Module
 from wfc_runtime.service.brief import brief_machine, brief_text
 
@@ -39,8 +39,17 @@ def is_briefed(agent: str | None) -> bool:
     return agent is not None and agent != "@task"
 
 
-def begin_child(module: Module, child: Child, limits: Limits) -> Beginning:
-    """Raises `StepError` where the item or the inputs don't fit the task."""
+def why_unborn(error: StepError | WfcError, child: Child, mask: Mask) -> dict[str, Json]:
+    """What its parent gets of a child that can't begin: messages may quote what it was to begin with."""
+    message = mask.message(error.message)
+    return {"error": StepError(error.code, message, error.hint).record(child.visit)}
+
+
+def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> Beginning:
+    """Of a parent that is so deep. Raises `StepError` where the item or the inputs don't fit the task."""
+    deepest = child.max_depth or limits.depth
+    if depth >= deepest:
+        raise StepError("depth", f"runs would be nested more than {deepest} deep")
     task = module.workflow.machine if child.task is None else module.workflow.tasks[child.task]
     given = child.inputs if child.inputs is not None else bind_item(task, child.scope.get("item"))
     if child.only_declared:

@@ -13,7 +13,7 @@ from wfc_runtime.machine.events import Cancel, Child, ChildEnded, Clock, Event, 
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.step import NO_REASON, step
 from wfc_runtime.registry import Module
-from wfc_runtime.service.children import begin_child
+from wfc_runtime.service.children import begin_child, why_unborn
 from wfc_runtime.service.sqlite.ledger import Active, Ledger
 from wfc_runtime.service.texts import STOPPED
 from wfc_runtime.store import HistoryRow, RunRow
@@ -163,13 +163,9 @@ class Work:
             return
         try:
             module = parent.module if child.workflow is None else self.ledger.registry.find(child.workflow)
-            deepest = child.max_depth or self._limits.depth
-            if parent.row.depth >= deepest:
-                raise StepError("depth", f"runs would be nested more than {deepest} deep")
-            beginning = begin_child(module, child, self._limits)
+            beginning = begin_child(module, child, parent.row.depth, self._limits)
         except (StepError, WfcError) as error:
-            record = StepError(error.code, error.message, error.hint).record(child.visit)
-            self._end_child(parent, child.visit, child.index, {"error": record})
+            self._end_child(parent, child.visit, child.index, why_unborn(error, child, parent.now.mask))
             return
         row = RunRow(
             id=child.id,

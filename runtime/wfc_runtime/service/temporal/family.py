@@ -19,7 +19,7 @@ from wfc_runtime.errors import StepError, WfcError
 from wfc_runtime.machine.events import Child, Outcome, Start
 from wfc_runtime.machine.step import step
 from wfc_runtime.registry import Module
-from wfc_runtime.service.children import begin_child
+from wfc_runtime.service.children import begin_child, why_unborn
 from wfc_runtime.service.temporal import attributes
 from wfc_runtime.service.temporal.host import Host
 from wfc_runtime.service.temporal.modules import Modules
@@ -103,12 +103,9 @@ class Family:
     def _conceive(self, child: Child, module: Module) -> None:
         host = self._host
         try:
-            if host.row.depth >= host.limits.depth:
-                raise StepError("depth", f"runs would be nested more than {host.limits.depth} deep")
-            beginning = begin_child(module, child, host.limits)
+            beginning = begin_child(module, child, host.row.depth, host.limits)
         except (StepError, WfcError) as error:
-            record = StepError(error.code, error.message, error.hint).record(child.visit)
-            self._end_unborn(child, {"error": record})
+            self._end_unborn(child, why_unborn(error, child, host.now.mask))
             return
         at = self._now()
         secrets = [*host.now.secrets, *beginning.secrets]
