@@ -11,7 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from tests.docs.fences import fence_of
 from tests.e2e.command import SMALL, wfc
+from wfc_runtime.version import __version__
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("compiler", "runtime", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
@@ -57,7 +59,7 @@ def _tool(folder: Path, env: dict[str, str]) -> Path:
             shutil.copytree(source, tool / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, tool / name)
-    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "all")):
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "all"), ("tag", f"v{__version__}")):
         subprocess.run(["git", *command], cwd=tool, env=env, check=True)
     return tool
 
@@ -70,18 +72,12 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     outer = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     env = {**outer, **names, "PRE_COMMIT_HOME": str(base / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
     tool = _tool(base, env)
-    head = subprocess.run(
-        ["git", "rev-parse", "HEAD"], cwd=tool, env=env, capture_output=True, text=True, check=True
-    )
+    shown = fence_of("README.md", "# .pre-commit-config.yaml").text
     project = Repository(base / "project", env)
     project.folder.mkdir()
     project.git("init", "-q")
     project.write("pyproject.toml", '[tool.wfc]\nworkflows = "workflows"\ngenerated = "generated"\n')
-    project.write(
-        ".pre-commit-config.yaml",
-        f"repos:\n  - repo: {tool}\n    rev: {head.stdout.strip()}\n"
-        "    hooks:\n      - id: wfc-check\n      - id: wfc-compile\n",
-    )
+    project.write(".pre-commit-config.yaml", shown.replace("<address of this repository>", str(tool)))
     project.write("workflows/build.yaml", SMALL.format(name="build"))
     project.compile()
     install = [sys.executable, "-m", "pre_commit", "install", "--install-hooks"]

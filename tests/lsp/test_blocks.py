@@ -114,6 +114,22 @@ def test_a_block_is_renamed_wherever_it_is_waited_for_or_read(editor: Editor) ->
         assert edited(WAITING, edits) == NAMED.replace("@", "compile")
 
 
+SHARED = """\
+name: ship
+blocks:
+  - {id: build, type: Shell, inputs: {command: make}}
+  - {id: a, type: EchoBlock, inputs: {message: &text "${blocks.build.stdout}"}, depends_on: &build [build]}
+  - {id: b, type: EchoBlock, inputs: {message: *text}, depends_on: *build}
+"""
+
+
+def test_what_an_alias_repeats_is_changed_once(editor: Editor) -> None:
+    editor.open("workflows/ship.yaml", SHARED)
+    edits = editor.rename("workflows/ship.yaml", position(SHARED, "id: build", 5), "compile")
+    renamed = SHARED.replace("id: build", "id: compile").replace("[build]", "[compile]")
+    assert edited(SHARED, edits) == renamed.replace("blocks.build", "blocks.compile")
+
+
 def test_the_places_of_a_block_are_found_and_its_new_name_must_be_free_and_a_name(editor: Editor) -> None:
     editor.open("workflows/ship.yaml", WAITING)
     assert editor.references("workflows/ship.yaml", position(WAITING, "- test", 3)) == [6, 15, 16, 19]

@@ -26,12 +26,21 @@ class Symbol:
     name: str
     scope: Scope | None
     """Whose steps see it; None for what the whole file sees."""
-    definitions: list[Span] = field(default_factory=list)
-    references: list[Span] = field(default_factory=list)
+    defined: dict[int, Span] = field(default_factory=dict)
+    """By where it begins: what an alias brings to many steps stands in one place."""
+    named: dict[int, Span] = field(default_factory=dict)
+
+    @property
+    def definitions(self) -> list[Span]:
+        return list(self.defined.values())
+
+    @property
+    def references(self) -> list[Span]:
+        return list(self.named.values())
 
     @property
     def places(self) -> list[Span]:
-        return sorted([*self.definitions, *self.references], key=lambda span: span.start)
+        return [span for _, span in sorted({**self.named, **self.defined}.items())]
 
 
 class Index:
@@ -119,10 +128,12 @@ class Index:
                 self._refer("field", site.scope, read.root, site.text.at(read.start, end))
 
     def _define(self, kind: str, scope: Scope | None, name: str, span: Span) -> None:
-        self._symbol(kind, scope, name).definitions.append(_bare(span))
+        bare = _bare(span)
+        self._symbol(kind, scope, name).defined[bare.start] = bare
 
     def _refer(self, kind: str, scope: Scope | None, name: str, span: Span) -> None:
-        self._symbol(kind, scope, name).references.append(_bare(span))
+        bare = _bare(span)
+        self._symbol(kind, scope, name).named[bare.start] = bare
 
     def _symbol(self, kind: str, scope: Scope | None, name: str) -> Symbol:
         return self._symbols.setdefault((kind, scope, name), Symbol(kind, name, scope))
