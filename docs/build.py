@@ -9,7 +9,8 @@ from pathlib import Path
 from typing import Any
 
 import click
-from snippets import with_findings
+from checks import checks
+from page_parts import MADE, table
 
 from wfc.block_reference import STATE_DOCS, block_page
 from wfc.cli.main import cli
@@ -25,27 +26,13 @@ from wfc.dialects.blocks.model import (
     OutputDeclaration,
     WorkflowOutput,
 )
-from wfc.reference import FieldPage, StepPage, fields_of, step_page
-from wfc.rules import RULES
+from wfc.reference import StepPage, fields_of, step_page
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Recovery, Retry
-from wfc.suppress import FIRM
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS
 from wfc_runtime.server.toolsets import load_tools
 
 HERE = Path(__file__).parent
-_MADE = "<!-- Made by `make docs` from the code. Change the docstrings there, not this page. -->"
-_FAMILIES = {
-    "WF0": "YAML and schema",
-    "WF1": "References",
-    "WF2": "Expressions",
-    "WF3": "State and data flow",
-    "WF4": "Control flow",
-    "WF5": "Security",
-    "WF6": "Durability and cost",
-    "WF7": "Generated files",
-}
-_FIXES = {"safe": "fixed by `--fix`", "unsafe": "fixed by `--fix --unsafe-fixes`", "": "no automatic fix"}
 
 
 def pages() -> dict[str, str]:
@@ -53,7 +40,7 @@ def pages() -> dict[str, str]:
     made = {
         "language.md": _language(),
         "blocks.md": _blocks(),
-        "checks.md": _checks(),
+        "checks.md": checks(),
         "command-line.md": _command_line(),
         "mcp-tools.md": _mcp_tools(),
     }
@@ -64,7 +51,7 @@ def pages() -> dict[str, str]:
 
 
 def _language() -> Iterator[str]:
-    yield from ("# The steps language", "", _MADE, "")
+    yield from ("# The steps language", "", MADE, "")
     yield "A workflow is one YAML file. `wfc explain <step type>` prints the same pages in a terminal."
     yield from ("", "## The file", "")
     yield from _fields_of(Workflow)
@@ -85,7 +72,7 @@ def _language() -> Iterator[str]:
 
 def _step(page: StepPage) -> Iterator[str]:
     yield from ("", f"### {page.name}", "", page.doc, "")
-    yield from _table(page.fields)
+    yield from table(page.fields)
     for result in page.results:
         where = f" with `{result.where}`" if result.where else ""
         yield from ("", f"Result{where}:" if result.properties else f"Result{where}: {result.type}.", "")
@@ -100,9 +87,9 @@ def _expressions() -> Iterator[str]:
         "output, and the same on every machine. A lone `{{ expression }}` gives the value itself; text around "
         "or between holes gives text. Something that is not there is an error, except under `is defined` and `default`."
     )
-    for title, table in (("Filters", FILTERS), ("Tests", TESTS), ("Functions", FUNCTIONS)):
+    for title, known in (("Filters", FILTERS), ("Tests", TESTS), ("Functions", FUNCTIONS)):
         yield from ("", f"### {title}", "")
-        yield from (f"- `{one.name}`: {one.doc}" for one in table.values())
+        yield from (f"- `{one.name}`: {one.doc}" for one in known.values())
 
 
 def _doc(shape: type[Shape]) -> str:
@@ -110,19 +97,7 @@ def _doc(shape: type[Shape]) -> str:
 
 
 def _fields_of(shape: type[Shape]) -> Iterator[str]:
-    return _table(fields_of(shape))
-
-
-def _table(fields: list[FieldPage]) -> Iterator[str]:
-    yield from ("| field | takes | |", "|---|---|---|")
-    for field in fields:
-        need = " **Required.**" if field.required else ""
-        default = f" Default: `{json.dumps(field.default)}`." if field.default is not None else ""
-        yield f"| `{field.name}` | {_cell(field.takes)} | {_cell(field.doc)}{need}{default} |"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    return table(fields_of(shape))
 
 
 # -- graphs of blocks ----------------------------------------------------------
@@ -132,7 +107,7 @@ def _blocks() -> Iterator[str]:
     yield from (
         "# Graphs of blocks",
         "",
-        _MADE,
+        MADE,
         "",
         (HERE / "parts" / "blocks.md").read_text(encoding="utf-8"),
     )
@@ -154,42 +129,14 @@ def _blocks() -> Iterator[str]:
     for name in KINDS:
         page = block_page(name)
         yield from ("", f"### {name}", "", page.markdown, "")
-        yield from _table(page.fields)
-
-
-# -- the checks ----------------------------------------------------------------
-
-
-def _checks() -> Iterator[str]:
-    yield from ("# The checks", "", _MADE, "")
-    yield (
-        "`wfc explain WF301` prints a page in a terminal. A finding that you have looked at and want to keep: "
-        "`# wfc: ignore[WF302] reason` on its line; a check that you don't want: `ignore` in `[tool.wfc]`. "
-        f"Neither hides an error of {_firm()}: no machine can be made of such a workflow. Below each bad example "
-        "stands what wfc says of it; what the examples leave out, such as the step that wrote what they read, is right."
-    )
-    for family, title in _FAMILIES.items():
-        rules = [rule for rule in RULES if rule.code.startswith(family)]
-        if rules:
-            yield from ("", f"## {title}", "", "| code | name | severity | |", "|---|---|---|---|")
-            for rule in rules:
-                link = f"[{rule.code}](#{rule.code.lower()}-{rule.name})"
-                yield f"| {link} | {rule.name} | {rule.severity} | {_cell(rule.summary)} |"
-    for rule in RULES:
-        yield from ("", f"## {rule.code} {rule.name}", "", f"*{rule.severity}, {_FIXES[rule.fix]}*", "")
-        yield with_findings(rule.code, rule.doc.strip())
-
-
-def _firm() -> str:
-    *most, last = [f"{code:x<5}" for code in FIRM]
-    return f"{', '.join(most)} or {last}"
+        yield from table(page.fields)
 
 
 # -- the command line ----------------------------------------------------------
 
 
 def _command_line() -> Iterator[str]:
-    yield from ("# The command line", "", _MADE, "")
+    yield from ("# The command line", "", MADE, "")
     context = click.Context(cli, info_name="wfc", max_content_width=100, terminal_width=100)
     yield from ("```text", cli.get_help(context), "```")
     yield from _commands(cli, context)
@@ -217,7 +164,7 @@ _SETS = {
 
 
 def _mcp_tools() -> Iterator[str]:
-    yield from ("# The MCP tools", "", _MADE, "")
+    yield from ("# The MCP tools", "", MADE, "")
     yield (
         "`wfc serve` offers these to an agent. Every reply that advances a run has the same shape (`workflow_id`, "
         "`status`, then `action`, `result` or `error`) and ends with `next`: the exact call to make now. Every refusal "

@@ -8,7 +8,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import cache
-from importlib.util import find_spec
+from importlib.util import find_spec, module_from_spec, spec_from_file_location
 from pathlib import Path
 
 import pytest
@@ -27,8 +27,11 @@ from wfc.rules import BY_CODE, RULES
 from wfc.steps import STEP_TYPES
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
-sys.path.insert(0, str(DOCS))
-import snippets
+_SPEC = spec_from_file_location("snippets", DOCS / "snippets.py")
+assert _SPEC is not None
+assert _SPEC.loader is not None
+snippets = module_from_spec(_SPEC)
+_SPEC.loader.exec_module(snippets)
 
 WITH_EXAMPLES = [rule.code for rule in RULES if "```" in rule.doc]
 each_check = pytest.mark.parametrize("code", WITH_EXAMPLES)
