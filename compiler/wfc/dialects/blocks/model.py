@@ -72,6 +72,20 @@ class InputDeclaration(Shape):
     default = Field(ANYTHING, "The value where none is given.")
     required = Field(BOOLEAN, "Whether a run can't start without it; by default where it has no default.")
 
+    @property
+    def has_default(self) -> bool:
+        return self.default is not None and self.default.data is not None
+
+    @property
+    def is_needed(self) -> bool:
+        """Whether a run can't start without it."""
+        return not self.has_default and (self.required is None or bool(self.required.value))
+
+    @property
+    def may_be_missing(self) -> bool:
+        """Whether a run may go without a value for it."""
+        return not self.has_default and not self.is_needed
+
 
 class OutputDeclaration(Shape):
     """A file that a block writes, read when it has ended."""

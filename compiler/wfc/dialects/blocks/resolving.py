@@ -73,8 +73,9 @@ class Site(Results):
     def _input(self, reference: Reference) -> Expr:
         root, name, *rest = reference.parts
         declared = (self.world.file.inputs or {}).get(name.name)
+        is_certain = declared is not None and not declared.may_be_missing
         kind = INPUT_TYPES.get(declared.type.text, "any") if declared and declared.type else "any"
-        found = Expr(_path(root, name), _TYPES.get(kind, "any"))
+        found = Expr(_path(root, name), _TYPES.get(kind, "any") if is_certain else "any")
         return _further(found, rest)
 
     def _metadata(self, part: Part) -> Expr:

@@ -148,9 +148,7 @@ def _declaration(declared: InputDeclaration) -> Iterable[Entry]:
                 yield Entry(entry.key, made(INPUT_TYPES[declared.type.text], declared.type.node))
             case "default" | "description":
                 yield entry
-    has_default = declared.default is not None and declared.default.data is not None
-    asked = declared.required is None or bool(declared.required.value)
-    yield Entry(made("required", at), made(asked and not has_default, at))
+    yield Entry(made("required", at), made(declared.is_needed, at))
     yield Entry(made("convert", at), made(True, at))
 
 
