@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -245,6 +246,20 @@ def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_i
     first, second = runs.read_text().split()
     assert first != second
     assert until(lambda: not is_alive(int(first)))
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only there can one look into the environment of processes"
+)
+def test_what_a_command_started_in_a_session_of_its_own_ends_with_its_server(site: Site) -> None:
+    site.compile(steps(sh("a", "setsid sleep 60 & echo $! > escaped; wait")))
+    process, _ = _server(site)
+    escaped = site.place / "escaped"
+    assert until(lambda: escaped.exists() and escaped.read_text().endswith("\n"))
+    pid = int(escaped.read_text())
+    assert until(lambda: os.getsid(pid) == pid)
+    _kill(process)
+    assert until(lambda: not is_alive(pid))
 
 
 def test_commands_that_were_under_way_beside_it_are_told_too(site: Site) -> None:

@@ -1,7 +1,7 @@
 """Commands end when their server does, also when it is killed and can't end them itself.
 
 One small shell per server reads the process groups that are at work from a pipe. When the pipe closes, however that
-came about, it kills those that are left.
+came about, it kills those that are left, and what has left them but still carries the mark of its command.
 """
 
 from __future__ import annotations
@@ -20,7 +20,13 @@ while read -r what group; do
         drop) groups="${groups%% $group *} ${groups#* $group }" ;;
     esac
 done
-for group in $groups; do kill -s KILL -- "-$group" 2>/dev/null; done
+for group in $groups; do kill -s KILL -- "-${group%%:*}" 2>/dev/null; done
+for group in $groups; do
+    for place in $(grep -lzxF -- "${group#*:}" /proc/[0-9]*/environ 2>/dev/null); do
+        place=${place#/proc/}
+        kill -s KILL -- "${place%%/*}" 2>/dev/null
+    done
+done
 """
 
 
@@ -31,11 +37,12 @@ class Guard:
         self._lock = Lock()
         self._shell: subprocess.Popen[bytes] | None = None
 
-    def add(self, group: int) -> None:
-        self._say(f"add {group}\n")
+    def add(self, group: int, mark: str) -> None:
+        """`mark` is what stands in the environment of all that belongs to the command: `NAME=value`."""
+        self._say(f"add {group}:{mark}\n")
 
-    def drop(self, group: int) -> None:
-        self._say(f"drop {group}\n")
+    def drop(self, group: int, mark: str) -> None:
+        self._say(f"drop {group}:{mark}\n")
 
     def _say(self, line: str) -> None:
         with self._lock:

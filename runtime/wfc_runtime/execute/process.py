@@ -77,14 +77,14 @@ def run_process(
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)
         raise ExecutionError(f"{shortened(arguments[0])} can't be started: {why}") from None
-    GUARD.add(process.pid)
+    GUARD.add(process.pid, f"{MARK}={mark}")
     try:
         assert process.stdin is not None
         with suppress(BrokenPipeError), process.stdin as told:
             told.write(b"go\n")
         return _Watch(process, mark, limits).until_end(time.monotonic() + seconds, stop)
     finally:
-        GUARD.drop(process.pid)
+        GUARD.drop(process.pid, f"{MARK}={mark}")
 
 
 def _program(name: str, cwd: Path, env: Mapping[str, str]) -> str | None:
