@@ -82,7 +82,26 @@ def test_commands_see_the_variables_that_the_command_line_names(
     done = wfc("run", "two-at-once", "--allow-exec", "--exec-env", "SECRET_TOKEN", "--json", cwd=project)
     assert json.loads(done.out)["result"]["leaked"] == "sesame\n"
     refused = wfc("run", "two-at-once", "--exec-env", "SECRET_TOKEN", cwd=project)
-    assert (refused.status, "--exec-env goes with --allow-exec" in refused.err) == (2, True)
+    assert (refused.status, "--exec-env go with --allow-exec" in refused.err) == (2, True)
+
+
+ELSEWHERE = """\
+name: elsewhere
+description: A command in a folder that is neither here nor temporary.
+inputs: {folder: {type: str}}
+blocks:
+  - {id: look, type: Shell, inputs: {command: pwd, working_dir: "${inputs.folder}"}}
+outputs:
+  code: {value: "${blocks.look.exit_code}", type: int}
+"""
+
+
+def test_commands_work_in_the_folders_that_the_command_line_names(project: Path) -> None:
+    (project / "workflows" / "elsewhere.yaml").write_text(ELSEWHERE)
+    command = ("run", "elsewhere", "-i", "folder=/usr", "--allow-exec", "--json")
+    assert "outside the folders" in json.loads(wfc(*command, cwd=project).out)["error"]["message"]
+    done = wfc(*command, "--exec-root", "/usr", cwd=project)
+    assert json.loads(done.out)["result"] == {"code": 0}
 
 
 def test_a_command_broken_off_with_ctrl_c_is_done_anew_when_the_run_goes_on(project: Path) -> None:

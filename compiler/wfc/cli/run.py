@@ -40,6 +40,7 @@ def command(
     answers: str | None,
     allow_exec: bool,
     exec_env: tuple[str, ...],
+    exec_root: tuple[Path, ...],
     skip_waits: bool,
     as_json: bool,
     state: Path | None,
@@ -55,7 +56,7 @@ def command(
     if inputs == "-" and answers == "-":
         raise click.UsageError("only one of --inputs and --answers can be standard input")
     config = load_config(Path("."))
-    manner = Manner(answers, allow_exec, skip_waits, as_json, exec_env)
+    manner = Manner(answers, allow_exec, skip_waits, as_json, exec_env, exec_root)
     registry = SourceRegistry(config)
     try:
         module = module_to_run(registry, workflow)
@@ -80,7 +81,7 @@ def command(
             return SqliteService(Store(path), registry, limits, clock)
         from wfc.cli.running.serving import leave_to, serving_service
 
-        service = serving_service(path, registry, limits, clock, config, console, exec_env)
+        service = serving_service(path, registry, limits, clock, config, console, manner)
         leave_to(service, answered)
         return service
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import click
@@ -18,10 +19,11 @@ class Manner:
     skip_waits: bool = False
     as_json: bool = False
     exec_env: tuple[str, ...] = ()
+    exec_root: tuple[Path, ...] = ()
 
     def __post_init__(self) -> None:
-        if self.exec_env and not self.allow_exec:
-            raise click.UsageError("--exec-env goes with --allow-exec")
+        if (self.exec_env or self.exec_root) and not self.allow_exec:
+            raise click.UsageError("--exec-root and --exec-env go with --allow-exec")
 
 
 def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -31,6 +33,13 @@ def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
         ),
         click.option(
             "--skip-waits", is_flag=True, help="Don't wait: the run's clock jumps to the end of each wait."
+        ),
+        click.option(
+            "--exec-root",
+            multiple=True,
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="With --allow-exec: a folder to work in beside this one, the project's and the temporary one. As "
+            "often as needed.",
         ),
         click.option(
             "--exec-env",

@@ -9,6 +9,7 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any
 
 from wfc.cli.running.console import Console
+from wfc.cli.running.options import Manner
 from wfc.config import Config
 from wfc_runtime.execute import Grant
 from wfc_runtime.machine.limits import Limits
@@ -31,14 +32,13 @@ def serving_service(
     clock: Callable[[], float],
     config: Config,
     console: Console,
-    env: tuple[str, ...] = (),
+    manner: Manner,
 ) -> ServingService:
-    """Commands have the person's rights, and of their environment what `env` and `[tool.wfc.exec]` name."""
+    """Commands have the person's rights, and of their environment what `manner` and `[tool.wfc.exec]` name."""
     settings = config.exec
     grant = Grant.all_commands(Path.cwd(), protected=(path.absolute(),))
-    grant = grant.extended(
-        (*(config.root / root for root in settings.roots), config.root), (*settings.env, *env)
-    )
+    roots = (*(config.root / root for root in settings.roots), config.root, *manner.exec_root)
+    grant = grant.extended((root.resolve() for root in roots), (*settings.env, *manner.exec_env))
     service = ServingService(
         Store(path), registry, grant, limits, clock, every_kind=True, reply_seconds=_REPLY_SECONDS
     )

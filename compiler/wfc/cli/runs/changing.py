@@ -25,6 +25,7 @@ def resume(
     answers: str | None,
     allow_exec: bool,
     exec_env: tuple[str, ...],
+    exec_root: tuple[Path, ...],
     skip_waits: bool,
     as_json: bool,
 ) -> int:
@@ -36,9 +37,9 @@ def resume(
     from wfc.cli.running.session import SkippingClock, work
 
     clock, console = SkippingClock(), Console()
-    manner = Manner(answers, allow_exec, skip_waits, as_json, exec_env)
+    manner = Manner(answers, allow_exec, skip_waits, as_json, exec_env, exec_root)
     executing = console if allow_exec else None
-    with service_of(state, clock=clock, executing=executing, exec_env=exec_env) as service:
+    with service_of(state, clock=clock, executing=executing, manner=manner) as service:
         answered = _answers(service, run, manner)
         if allow_exec:
             from wfc.cli.running.serving import leave_to

@@ -11,6 +11,7 @@ import click
 
 from wfc.cli.engine import ENGINE, engine_of
 from wfc.cli.output import printable, to_json
+from wfc.cli.running.options import Manner
 from wfc.cli.service import NO_DEADLINE, opened, store_path
 from wfc.config import load_config
 
@@ -52,10 +53,10 @@ def service_of(
     create: bool = False,
     clock: Callable[[], float] | None = None,
     executing: Console | None = None,
-    exec_env: tuple[str, ...] = (),
+    manner: Manner | None = None,
 ) -> AbstractContextManager[SqliteService]:
     """The project's runs. `clock`: for whoever works one, who then has no deadlines. `executing`: what can be done
-    here is done without asking, and shown there; commands see the variables of `exec_env` too."""
+    here is done without asking, and shown there, in the folders and with the variables that `manner` adds."""
     config = load_config(Path("."))
     if chosen_engine(state).name != "sqlite":
         raise click.ClickException(
@@ -80,7 +81,7 @@ def service_of(
             return SqliteService(Store(path), registry, unlimited, clock)
         from wfc.cli.running.serving import serving_service
 
-        return serving_service(path, registry, unlimited, clock, config, executing, exec_env)
+        return serving_service(path, registry, unlimited, clock, config, executing, manner or Manner())
 
     return opened(make)
 

@@ -12,6 +12,7 @@ from wfc.dialects.blocks.kinds import Kind, Mode
 from wfc.dialects.blocks.model import VALUE_TYPES, Block
 from wfc.dialects.blocks.pieces import made
 from wfc.dialects.blocks.references import Reference, find_references
+from wfc.dialects.blocks.rendering import check_template
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, UnresolvedError, World
 from wfc.dialects.blocks.skipping import Skipping, site_of
@@ -103,6 +104,8 @@ class Steps:
                 key = entry.key if name == entry.key.text else replace(entry.key, text=name, value=name)
                 yield Entry(key, _given(entry, kind, texts))
         self._check_unheeded(node, kind)
+        if kind.step == "render_template":
+            check_template(node, self._reports)
         if kind.step == "call":
             yield Entry(made("only_declared", at), made(True, at))
             yield Entry(made("max_depth", at), made(_DEEPEST, at))
