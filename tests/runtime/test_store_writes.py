@@ -10,7 +10,9 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.support import NOON, OK, TWO, Box, children, steps
-from wfc_runtime.errors import NotFoundError
+from wfc_runtime.errors import NotFoundError, RefusedError
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Changes, ConflictError, HistoryRow, RunRow, Store
 
 
@@ -59,6 +61,35 @@ def test_a_conflict_in_one_run_takes_back_the_others_of_the_same_call(store: Sto
     assert found is not None
     assert found.version == 1
     store.close()
+
+
+@pytest.mark.parametrize("same", [True, False], ids=["the same result", "another result"])
+def test_whoever_loses_a_step_that_starts_children_is_told_so(
+    box: Box, monkeypatch: pytest.MonkeyPatch, same: bool
+) -> None:
+    text = steps(
+        "{id: a, type: shell, command: x}", "{id: each, type: foreach, items: [1, 2], task: t, output_to: o}"
+    )
+    inputs, work = "{n: {type: number, required: true}}", "{id: s, type: shell, command: 'y {{ inputs.n }}'}"
+    box.compile(f"{text}tasks: {{t: {{inputs: {inputs}, steps: [{work}]}}}}\n")
+    service = box.service
+    other = SqliteService(Store(box.state), Registry(box.generated), clock=service._clock)
+    run = service.start("w")["workflow_id"]
+    commit, first = service.store.commit, []
+
+    def too_late(changes: Changes) -> None:
+        if not first:
+            first.append(other.submit(run, "a", OK))
+        commit(changes)
+
+    monkeypatch.setattr(service.store, "commit", too_late)
+    if same:
+        assert service.submit(run, "a", OK) == first[0]
+    else:
+        with pytest.raises(RefusedError, match="with another result"):
+            service.submit(run, "a", {**OK, "exit_code": 3})
+    assert len(children(other.status(run))) == 2
+    other.close()
 
 
 def test_a_visit_can_be_answered_only_once_even_by_a_writer_with_a_bug(store: Store) -> None:

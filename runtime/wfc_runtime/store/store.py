@@ -114,8 +114,7 @@ class Store:
             connection.execute(_RELEASED, (claim.root, claim.run, claim.visit, claim.owner))
         for digest, (workflow, text, created) in changes.modules.items():
             connection.execute(_MODULE, (digest, workflow, text, created))
-        for row in changes.created:
-            self._create(connection, row)
+        # First what can be lost to somebody else: the children that it starts have the same ids as theirs.
         for row, read_version in changes.updated.values():
             turned = row.ended or row.migrated
             values = (*(_turning(row) if turned else ()), *_moving(row), row.key, read_version)
@@ -123,6 +122,8 @@ class Store:
                 raise ConflictError(row.id)
             self._hook("run")
             self._write_fields(connection, row)
+        for row in changes.created:
+            self._create(connection, row)
         for row, event in changes.history:
             connection.execute(_EVENT, (row.key, *_event(event)))
             self._hook("event")
