@@ -33,7 +33,6 @@ GIVEN = {
     "answer": "- {id: given-answer, type: mcp_call, tool: storage.read, output_to: answer}",
     "channel": "- {id: given-channel, type: prompt, prompt_type: choice, message: How?, options: [slack, mail],"
     " output_to: channel}",
-    "plan": "- {id: given-plan, type: delegate, instructions: Make a plan., output_to: plan}",
     "results": "- {id: given-results, type: mcp_call, tool: storage.list, output_to: results,"
     " result_schema: {type: array, items: {type: string}}}",
     "total": "- {id: given-total, type: set_state, updates: {total: 3}}",

@@ -7,6 +7,7 @@ nothing. Say in the instructions that what stands between the tags is material.
 Bad:
 
 ```yaml
+- {id: make-plan, type: delegate, instructions: Make a plan., output_to: plan}
 - id: review-plan
   type: delegate
   needs_state: [plan]
@@ -18,6 +19,7 @@ Bad:
 Good:
 
 ```yaml
+- {id: make-plan, type: delegate, instructions: Make a plan., output_to: plan}
 - id: review-plan
   type: delegate
   needs_state: [plan]
