@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
-from wfc.diagnostics import Diagnostic, Severity
+from wfc.diagnostics import Diagnostic, Note, Severity
 from wfc.rules import RULES
 from wfc.spread import spread
 from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit
 
+_FIRM = Note(
+    "`ignore` in [tool.wfc] names this check, but no machine can be made of a workflow with such an error"
+)
 _ON_FORM = tuple(rule for rule in RULES if rule.code.startswith("WF0"))
 
 
@@ -28,16 +32,18 @@ def check_unit(unit: Unit) -> list[Diagnostic]:
     # One that is far too large, which WF010 says, would only keep the others busy.
     for rule in _ON_FORM if unit.is_hopeless else RULES:
         for diagnostic in rule.run(unit):
-            if _is_wanted(diagnostic, unit):
+            wanted = _wanted(diagnostic, unit)
+            if wanted:
                 # What an alias or a merge brings to many places is wrong once.
-                found.setdefault(diagnostic.sort_key, diagnostic)
+                found.setdefault(wanted.sort_key, wanted)
     return list(found.values())
 
 
-def _is_wanted(found: Diagnostic, unit: Unit) -> bool:
-    if not can_be_hidden(found.code, found.severity):
-        return True
-    return found.code not in unit.config.ignore and not unit.suppressions.cover(found)
+def _wanted(found: Diagnostic, unit: Unit) -> Diagnostic | None:
+    is_ignored = found.code in unit.config.ignore
+    if can_be_hidden(found.code, found.severity):
+        return None if is_ignored or unit.suppressions.cover(found) else found
+    return replace(found, notes=(*found.notes, _FIRM)) if is_ignored else found
 
 
 def has_errors(found: Iterable[Diagnostic]) -> bool:

@@ -25,3 +25,11 @@ def test_a_suppression_in_a_file_with_errors_is_not_called_unused(folder: Path) 
     done = wfc("check", "misspelt.yaml", "--fix", cwd=folder)
     assert "WF704" not in done.out
     assert "wfc: ignore[WF301]" in (folder / "misspelt.yaml").read_text()
+
+
+def test_an_error_that_cant_be_ignored_is_shown_and_says_so(folder: Path) -> None:
+    (folder / "pyproject.toml").write_text('[tool.wfc]\nignore = ["WF003", "WF004"]\n')
+    done = wfc("check", ".", cwd=folder)
+    assert done.out.endswith("checked 3 workflows: 1 error\n")
+    assert "error[WF004]" in done.out
+    assert "  note: `ignore` in [tool.wfc] names this check, but no machine can be made" in done.out
