@@ -29,6 +29,7 @@ NEEDED = {
     "create_file": ["path", "size_bytes", "created"],
     "read_file": ["content", "path", "size_bytes", "found"],
     "render_template": ["content"],
+    "create_worktree": ["worktree_path", "branch", "created"],
     "read_json_state": ["data", "path", "found"],
     "write_json_state": ["path", "size_bytes"],
     "merge_json_state": ["path", "created", "merged_data"],

@@ -14,14 +14,8 @@ Tree = dict[str, Any]
 GRACE = 30
 MISFITS = 3
 DEPTH = 5
-SERVED = (
-    "create_file",
-    "read_file",
-    "read_json_state",
-    "write_json_state",
-    "merge_json_state",
-    "render_template",
-)
+SERVED = ("create_file", "read_file", "render_template", "create_worktree")
+SERVED += ("read_json_state", "write_json_state", "merge_json_state")
 TIMEOUTS = {"shell": 30, "mcp_call": 30, "delegate": 300}
 """Seconds, where the step does not say."""
 

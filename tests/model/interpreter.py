@@ -104,7 +104,7 @@ class Run(Steps):
         elif wait.items is not None:
             return False
         elif isinstance(result, dict) and set(result) == {"error"} and result["error"]:
-            self._answer(wait, error=FailError("agent_error", visit))
+            self._answer(wait, error=FailError(_code_of(result["error"]), visit))
         elif isinstance(result, dict) and result.get("timed_out") is True:
             self._answer(wait, error=FailError("timeout", visit))
         elif not fits:
@@ -284,3 +284,9 @@ def _filled(declared: Tree, item: Any) -> dict[str, Any]:
     if len(declared) > 1:
         return {name: value for name, value in item.items() if name in declared}
     return {next(iter(declared)): item}
+
+
+def _code_of(error: Any) -> str:
+    """Whoever has a code of its own for what went wrong says so."""
+    has_code = isinstance(error, dict) and {"code", "message"} <= set(error) <= {"code", "message", "hint"}
+    return str(error["code"]) if has_code else "agent_error"

@@ -138,7 +138,7 @@ class Steps:
         yield from self._tried(step, self._asked)
 
     _do_mcp_call = _do_prompt = _do_wait = _do_delegate = _do_shell
-    _do_create_file = _do_read_file = _do_render_template = _do_shell
+    _do_create_file = _do_read_file = _do_render_template = _do_create_worktree = _do_shell
     _do_read_json_state = _do_write_json_state = _do_merge_json_state = _do_shell
 
     def one_brief(self) -> Flow:

@@ -245,7 +245,7 @@ def result_for(world: World, run: Run, wait: Wait, random: Random) -> tuple[Any,
     schema = world.schema_of(run, wait)
     slip = random.random()
     if slip < 0.08:
-        return {"error": random.choice(["could not", {"why": 1}])}, True
+        return {"error": random.choice(["could not", {"why": 1}, {"code": "mine", "message": "no"}])}, True
     if slip < 0.12:
         return {"timed_out": True}, True
     if slip < 0.22 and schema:

@@ -38,14 +38,18 @@ SCHEMA = {
 SCHEMA_KINDS: Kinds = ((".title", TEXT), (".count", NUMBER), (".ok", BOOL))
 
 
-SERVED = (
-    "create_file",
-    "read_file",
-    "read_json_state",
-    "write_json_state",
-    "merge_json_state",
-    "render_template",
-)
+OUTPUTS = {"report": {"type": "json", "path": "$SCRATCH/report.json", "required": False}}
+MORE: dict[str, Step] = {
+    "create_file": {"encoding": "utf-8", "mode": "644", "create_parents": True},
+    "read_file": {"encoding": "utf-8", "mode": "text", "max_size_mb": 1},
+    "read_json_state": {"required": False},
+    "write_json_state": {"create_parents": True},
+    "merge_json_state": {"create_if_missing": True},
+    "render_template": {"encoding": "utf-8", "strict": True, "overwrite": True, "create_parents": True},
+    "create_worktree": {"base_branch": "main", "repo": "."},
+}
+"""What may be said of each, beside what it needs."""
+SERVED = tuple(MORE)
 """What a server may do itself; where it may not, the agent does it."""
 
 
@@ -63,13 +67,14 @@ class Actions:
             step["runner"] = self.choose.pick(("server", "server", "agent"))
         if self.choose.chance(6):
             more = {"env": {"NAME": self._use(text(self.choose, sight), reads)}, "capture_output": True}
-            step |= self.choose.pick(({"working_dir": "."}, more, {"shell": True}))
+            step |= self.choose.pick(({"working_dir": "."}, more, {"shell": True}, {"outputs": OUTPUTS}))
         return SHELL
 
     def _served(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         # No two branches may write the same file.
         path, chosen = f"file-{step['id']}", text(self.choose, sight)
-        made = chosen.text if step["type"].startswith("read_") else self._use(chosen, reads)
+        says_nothing = step["type"].startswith(("read_", "create_worktree"))
+        made = chosen.text if says_nothing else self._use(chosen, reads)
         fields: Step = {
             "create_file": {"path": path, "content": made, "overwrite": self.choose.chance()},
             "read_file": {"path": path, "required": False},
@@ -77,8 +82,12 @@ class Actions:
             "write_json_state": {"path": path, "data": {"made": made, "raw": self.choose.json()}},
             "merge_json_state": {"path": path, "updates": {"made": made}, "create_parents": False},
             "render_template": {"template": "{% raw %}{{ made }}{% endraw %}", "variables": {"made": made}},
+            "create_worktree": {"branch": f"branch-{len(step['id'])}", "path": path},
         }
-        step |= fields[step["type"]]
+        kind = step["type"]
+        step |= {**fields[kind], **(MORE[kind] if self.choose.chance() else {})}
+        if kind == "render_template" and self.choose.chance():
+            step["output_path"] = path
         return (("", ANY),)
 
     def _mcp_call(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:

@@ -161,7 +161,7 @@ class Writer(Actions):
             reads.add(self.counter)
         step["updates"] = updates
         sight.fields |= {name: (("", kind),) for name, kind in kinds.items() if name != self.counter}
-        return ()
+        return (("", ANY),)
 
     def _foreach(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
         task = step["task"] = self.choose.pick(sorted(self.tasks))

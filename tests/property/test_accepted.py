@@ -9,6 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
+from tests.model.steps import all_steps
 from tests.property.driver import Agent
 from tests.property.grammar import HELPER, Tree, to_yaml, workflows
 from tests.property.inputs import sample
@@ -16,6 +17,8 @@ from tests.property.modules import accepted, imported, samples
 from tests.property.survival import compiled, survived
 from tests.support import ROOT
 from wfc.check import has_errors
+from wfc.core.inputs import InputDecl
+from wfc.steps import STEP_TYPES
 
 EXPECTED = {
     "agent_error",
@@ -36,6 +39,23 @@ few = settings(max_examples=settings.default.max_examples // 2 or 1)
 def test_most_generated_workflows_are_right() -> None:
     trees = samples(workflows(), 60)
     assert sum(accepted(tree) is not None for tree in trees) >= 50
+
+
+def test_every_step_type_and_every_field_of_the_language_is_generated() -> None:
+    seen: dict[str, set[str]] = {kind: set() for kind in STEP_TYPES}
+    inputs: set[str] = set()
+    for tree in samples(workflows(returns=True, served=5), 400):
+        for scope in (tree, *tree.get("tasks", {}).values()):
+            for decl in scope["inputs"].values():
+                inputs |= {*decl, *decl.get("validation", {})}
+            for step in all_steps(scope["steps"]):
+                seen[step["type"]] |= set(step)
+    known = {
+        kind: {name.rstrip("_") for name in step.FIELDS if name not in step.without}
+        for kind, step in STEP_TYPES.items()
+    }
+    assert {kind: sorted(known[kind] - names) for kind, names in seen.items() if known[kind] - names} == {}
+    assert set(InputDecl.FIELDS) <= inputs
 
 
 @given(workflows())
