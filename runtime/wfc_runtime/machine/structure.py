@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from wfc_runtime.machine.effects import Effect
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False)
 class Node:
     """A state."""
 
@@ -37,6 +37,10 @@ class Node:
     """What is entered with it: one child, or every branch."""
     eventless: list[Edge] = field(default_factory=list)
     on: dict[str, list[Edge]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        # All that it leads to would be the whole chart, many times over.
+        return f"Node({self.id!r})"
 
     @property
     def is_atomic(self) -> bool:
