@@ -50,3 +50,25 @@ def test_a_run_that_comes_to_it_fails_there(parent: str, tmp_path: Path) -> None
     error = json.loads(done.out)["error"]
     assert (done.status, error["code"], error["step_id"]) == (1, "child_failed", "one")
     assert "`child` has errors" in error["message"]
+
+
+ASKING = """\
+name: asking
+description: Asks, where nobody can answer.
+blocks:
+  - {id: look, type: Shell, inputs: {command: echo here}}
+  - {id: ask, type: Prompt, depends_on: [look], inputs: {prompt: "Found ${blocks.look.stdout}. Go on?"}}
+outputs:
+  answer: ${blocks.ask.response}
+"""
+
+
+def test_a_run_that_waits_for_a_person_says_for_what_as_json_too(tmp_path: Path) -> None:
+    (tmp_path / "asking.yaml").write_text(ASKING)
+    done = wfc("run", "asking.yaml", "--allow-exec", "--json", cwd=tmp_path)
+    reply = json.loads(done.out)
+    assert (done.status, reply["status"], reply["action"]["step_id"]) == (2, "pending_action", "ask")
+    assert reply["action"]["parameters"]["message"] == "Found here\n. Go on?"
+    (tmp_path / "answers.yaml").write_text("answers: {ask: {input: 'yes'}}\n")
+    resumed = wfc("runs", "resume", reply["workflow_id"], "--answers", "answers.yaml", "--json", cwd=tmp_path)
+    assert json.loads(resumed.out)["result"] == {"answer": "yes"}

@@ -55,6 +55,23 @@ def test_a_checkpoint_says_what_was_done_and_a_marked_one_why(agent: Agent) -> N
     assert "not an id" in agent.refusal("get_checkpoint", checkpoint_id="x")
 
 
+CALLING = """\
+name: call-one
+description: Calls a workflow that asks.
+blocks:
+  - {id: inner, type: Workflow, inputs: {workflow: ask-all}}
+"""
+
+
+def test_the_question_of_a_called_workflow_is_that_of_its_caller(agent: Agent) -> None:
+    run = agent.call("execute_inline_workflow", yaml=CALLING)["workflow_id"]
+    [listed] = agent.call("list_checkpoints", workflow="call-one")["checkpoints"]
+    assert (listed["checkpoint_id"], listed["prompt"]) == (f"{run}:1", "Three questions follow.")
+    agent.call("resume_workflow", checkpoint_id=f"{run}:1", response="yes")
+    about = agent.call("get_checkpoint", checkpoint_id=f"{run}:1")
+    assert (about["waits_in"], about["prompt"]) == (["inner"], "Shall we begin?")
+
+
 def test_deleting_a_checkpoint_gives_the_run_up_and_erases_it(agent: Agent) -> None:
     run = _start(agent)["workflow_id"]
     assert agent.call("delete_checkpoint", checkpoint_id=f"{run}:1")["deleted"] == 1

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import re
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from wfc_runtime.contract import Json
@@ -54,7 +54,6 @@ def _event(run: str, event: dict[str, Any]) -> Reply:
 def _latest(service: Service, run: dict[str, Json]) -> Reply:
     # Masked: whoever only looks gets no secrets, and nothing is set going.
     now = service.status(run["workflow_id"], masked=True)
-    prompts = [action["parameters"]["message"] for action in actions_of(now) if action["type"] == "prompt"]
     return {
         "checkpoint_id": f"{run['workflow_id']}:{now['progress']['events']}",
         "workflow_id": run["workflow_id"],
@@ -62,8 +61,14 @@ def _latest(service: Service, run: dict[str, Json]) -> Reply:
         "at": run["updated"],
         "paused": now["status"] == "pending_action",
         "waits_in": run.get("pending", []),
-        **({"prompt": prompts[0]} if prompts else {}),
+        **_prompt(service, now),
     }
+
+
+def _prompt(service: Service, now: Reply) -> Reply:
+    """What a run asks, or one that it called."""
+    asked = _question(lambda run: service.status(run, masked=True), now)
+    return {} if asked is None else {"prompt": asked[1]["parameters"]["message"]}
 
 
 def about(service: Service, checkpoint_id: str) -> Reply:
@@ -86,7 +91,11 @@ def about(service: Service, checkpoint_id: str) -> Reply:
         "fields": fields,
         "is_latest": seq == latest,
         **(
-            {"status": now["status"], "waits_in": [one["step_id"] for one in actions_of(now)]}
+            {
+                "status": now["status"],
+                "waits_in": [one["step_id"] for one in actions_of(now)],
+                **_prompt(service, now),
+            }
             if seq == latest
             else {}
         ),
@@ -119,7 +128,7 @@ def resume(service: Service, checkpoint_id: str, response: str, actor: str | Non
     reply = service.next_step(run)
     if not response:
         return reply
-    asked = _question(service, reply)
+    asked = _question(service.next_step, reply)
     if asked is None:
         raise RefusedError(
             "no_question", f"run {run} asks nothing that a text answers", f"Next: {reply['next']}"
@@ -129,13 +138,13 @@ def resume(service: Service, checkpoint_id: str, response: str, actor: str | Non
     return answered if holder == run else service.next_step(run)
 
 
-def _question(service: Service, reply: Reply) -> tuple[str, dict[str, Any]] | None:
+def _question(look: Callable[[str], Reply], reply: Reply) -> tuple[str, dict[str, Any]] | None:
     """The first action that waits for an answer, in the run or in those that it called."""
     for action in actions_of(reply):
         if action["type"] == "prompt":
             return reply["workflow_id"], action
         for child in action["parameters"].get("children", ()):
-            found = _question(service, service.next_step(child["workflow_id"]))
+            found = _question(look, look(child["workflow_id"]))
             if found is not None:
                 return found
     return None

@@ -78,6 +78,8 @@ def work(
         console.say(f"the run waits as it is; go on with `wfc runs resume {run}`", "yellow")
         return INTERRUPTED
     except StuckError as error:
+        if manner.as_json:
+            click.echo(to_json(service.next_step(run)))
         raise StuckError(
             f"{error.message}\nThe run waits as it is; go on with `wfc runs resume {run}`."
         ) from None
