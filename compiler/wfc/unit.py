@@ -88,6 +88,8 @@ class Project:
     units: list[Unit] = field(default_factory=list)
     runs: Callable[[], Iterable[Waiting]] = tuple
     """Runs under way in the project's store, read only where a rule asks for them."""
+    offered: Callable[[str], bool] = lambda name: False
+    """Whether a workflow can be called though no file here has it: a server has compiled ones."""
     processes: int = 1
     """How many may work on it side by side."""
     progress: Callable[[int, int], None] = lambda done, of: None

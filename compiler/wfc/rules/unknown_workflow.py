@@ -39,7 +39,7 @@ def check(unit: Unit) -> Iterator[Finding]:
     for step in unit.steps:
         word = step.workflow if isinstance(step, Call) else None
         # A computed name is wrong for another reason: WF506 says so.
-        if word and not is_template(word.text) and not unit.project.named(word.text):
+        if word and not is_template(word.text) and not _is_known(word.text, unit.project):
             names = _others(unit.project, unit.name)
             near = names.to(word.text)
             yield Finding(
@@ -49,6 +49,10 @@ def check(unit: Unit) -> Iterator[Finding]:
                 fix=rename(word.node, near, f"call {near}") if near else None,
                 step=step.name,
             )
+
+
+def _is_known(name: str, project: Project) -> bool:
+    return bool(project.named(name)) or project.offered(name)
 
 
 @lru_cache(maxsize=1)

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import RequestError
+from wfc_runtime.errors import RequestError, WfcError
 from wfc_runtime.server.details import check_format, with_format
 from wfc_runtime.server.tool import Call, Hints, Reply, Tool
 
@@ -22,7 +22,7 @@ def validate_workflow_yaml(call: Call, yaml: str) -> Reply:
     from wfc.masking import Mask
     from wfc.render.json import to_json
 
-    found = _compile(yaml).findings
+    found = _compile(call, yaml).findings
     mask = Mask(found)
     shown = [
         {key: value for key, value in to_json(mask.finding(one)).items() if value is not None}
@@ -39,7 +39,7 @@ def execute_inline_workflow(
     """Compile a workflow and start a run of it, without saving it. It goes on like any other run, in later
     sessions too."""
     check_format(response_format)
-    compilation = _compile(yaml)
+    compilation = _compile(call, yaml)
     if not compilation.modules:
         from wfc.masking import Mask
 
@@ -73,8 +73,9 @@ def get_workflow_schema(call: Call, language: str = "steps") -> Reply:
     return {"language": language, "schema": schemas[language](), "next": following}
 
 
-def _compile(yaml: str) -> Compilation:
-    """One workflow in memory. The project's others are read only if it calls one of them."""
+def _compile(call: Call, yaml: str) -> Compilation:
+    """One workflow in memory. The project's others are read only if it calls one of them, and it may call those that
+    the server has compiled."""
     from wfc.cli.files import Selection, load_project
     from wfc.config import ConfigError, load_config
     from wfc.pipeline import compile_project
@@ -85,8 +86,17 @@ def _compile(yaml: str) -> Compilation:
     except ConfigError as error:
         raise RequestError("config", str(error), "Mend the project's settings first.") from None
     project, _ = load_project(Selection(config, [], []))
+    project.offered = lambda name: _is_compiled(call, name)
     unit = load_unit(_NAME, yaml.encode("utf-8", "surrogatepass"), config, project)
     return compile_project(project, {unit: _NAME})
+
+
+def _is_compiled(call: Call, name: str) -> bool:
+    try:
+        call.desk.registry.find(name)
+    except WfcError:
+        return False
+    return True
 
 
 TOOLS = (
