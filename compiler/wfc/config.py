@@ -124,6 +124,10 @@ def _config(root: Path, table: Any, where: str) -> Config:
     for code in values.get("ignore", ()):
         if wrong := refusal(code):
             raise ConfigError(f"{where}: [tool.wfc] ignore {wrong}")
+    calls = values["limits"].call_depth if "limits" in values else CompileLimits.call_depth
+    if calls != CompileLimits.call_depth:
+        # What may be compiled may be run: each call is a run inside another.
+        values["run_limits"] = {"depth": calls + 1, **values.get("run_limits", {})}
     return Config(root, configured=True, **values)
 
 

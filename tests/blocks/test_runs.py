@@ -306,3 +306,21 @@ def test_workflows_call_each_other_deeper_than_steps_may(tmp_path: Path) -> None
         "  - {id: a, type: EchoBlock, inputs: {message: hi}}", "  said: ${blocks.a.echoed}", name="link-8"
     )
     assert result(tmp_path, *map(link, range(8)), end) == {"said": "Echo: hi"}
+
+
+def test_an_output_of_a_child_is_compared_with_true_whatever_it_says(tmp_path: Path) -> None:
+    child = workflow(
+        "  - {id: look, type: Shell, inputs: {command: 'true'}}",
+        "  mode: production\n  ok: ${blocks.look.succeeded}",
+        name="child",
+    )
+    parent = workflow(
+        """
+  - {id: call, type: Workflow, inputs: {workflow: child}}
+  - {id: a, type: EchoBlock, inputs: {message: a}, condition: "${blocks.call.mode} == 'true'", depends_on: [call]}
+  - {id: b, type: EchoBlock, inputs: {message: b}, condition: "${blocks.call.mode} != true", depends_on: [call]}
+  - {id: c, type: EchoBlock, inputs: {message: c}, condition: "${blocks.call.ok} == 'True'", depends_on: [call]}
+""",
+        "  ran: ${blocks.a.succeeded} ${blocks.b.succeeded} ${blocks.c.succeeded}",
+    )
+    assert result(tmp_path, parent, child) == {"ran": "false true true"}

@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from tests.runtime.support import NOON, OK, TWO, Box, Reply, children, step_ids, steps
+from wfc.config import CompileLimits
 from wfc_runtime.errors import RefusedError
 
 TASK = """
@@ -319,6 +320,15 @@ def test_a_called_workflow_that_is_not_there_fails_the_step(box: Box) -> None:
     (box.generated / "v.py").unlink()
     reply = box.service.start("w")
     assert reply["error"]["message"] == "`v` failed: there is no workflow `v`"
+
+
+def test_calls_nest_as_deep_in_a_run_as_the_compiler_lets_them(box: Box) -> None:
+    texts = [
+        steps(f"{{id: c, type: call, workflow: w{n + 1}, with: {{}}, output_to: o}}", name=f"w{n}")
+        for n in range(CompileLimits.call_depth)
+    ]
+    last = TWO.replace("name: w", f"name: w{CompileLimits.call_depth}")
+    assert box.compile(*texts, last).service.start("w0")["status"] == "pending_action"
 
 
 def test_runs_nest_only_so_deep(box: Box) -> None:

@@ -37,6 +37,13 @@ def test_every_setting_is_read(tmp_path: Path) -> None:
     )
 
 
+def test_runs_may_nest_as_deep_as_calls_may_be_compiled(tmp_path: Path) -> None:
+    text = "[tool.wfc.limits]\ncall_depth = 8\n"
+    assert load_config(project(tmp_path, text)).run_limits == {"depth": 9}
+    text += "[tool.wfc.run_limits]\ndepth = 7\n"
+    assert load_config(project(tmp_path, text)).run_limits == {"depth": 7}
+
+
 @pytest.mark.parametrize("text", ["", "[project]\nname = 'x'\n", "tool = 5\n", "[tool.other]\nx = 1\n"])
 def test_without_settings_the_defaults_hold(tmp_path: Path, text: str) -> None:
     config = load_config(project(tmp_path, text))

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from wfc.core.ast import Workflow
 from wfc.diagnostics import Diagnostic, Fix, Note, Severity, tidy
 from wfc.source import Span
 from wfc.unit import Unit
@@ -61,10 +62,10 @@ class Rule:
                 code=self.code,
                 name=self.name,
                 severity=Severity.WARNING if mild else found.severity or self.severity,
-                message=tidy(_as_written(found, foreign.spelling) if foreign else found.message),
+                message=tidy(_as_written(found, foreign) if foreign else found.message),
                 span=found.span,
                 notes=_tidied(found.notes),
-                help=tidy(advice.get(self.code, found.help)),
+                help=tidy(advice.get(self.code) or _spelt(found.help, foreign)),
                 fix=found.fix if fixable else None,
                 step=found.step,
                 flow=_tidied(found.flow),
@@ -87,17 +88,23 @@ class Rule:
 
 
 _EXPRESSION = re.compile(r"`(?:state|inputs)\.[^`]*`")
+_MADE = re.compile(r"`(?!state\.)[^`]*\bstate\.[^`]*`")
 _PATH = re.compile(r"[\w-]+(?:\.[\w-]+)+")
 
 
-def _as_written(found: Finding, spelling: Mapping[str, str]) -> str:
+def _as_written(found: Finding, workflow: Workflow) -> str:
     """The message with the expression that it speaks of as the file has it."""
     if _PATH.fullmatch(found.span.text):
         return _EXPRESSION.sub(lambda _: f"`{found.span.text}`", found.message, count=1)
-    message = found.message
-    for ours, theirs in spelling.items():
-        message = message.replace(f"`{ours}", f"`{theirs}")
-    return message
+    # What nobody wrote has no name in the file.
+    return _spelt(_MADE.sub("the other side", found.message), workflow)
+
+
+def _spelt(text: str, workflow: Workflow | None) -> str:
+    """With the names that the file's own language has for things."""
+    for ours, theirs in (workflow.spelling if workflow else {}).items():
+        text = text.replace(f"`{ours}", f"`{theirs}")
+    return text
 
 
 def _tidied(notes: tuple[Note, ...]) -> tuple[Note, ...]:

@@ -37,7 +37,8 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.input_rules import Misfit, misfits, with_article
 from wfc.rules.patterns import pattern_error
 from wfc.rules.rule_set import RuleSet
-from wfc.source import Scalar, Sequence
+from wfc.source import Node, Scalar, Sequence
+from wfc.source.core_schema import resolve
 from wfc.steps.prompt import Prompt
 from wfc.unit import Unit
 
@@ -46,7 +47,8 @@ _RANGES = (("min", "max"), ("min_length", "max_length"), ("min_items", "max_item
 
 @rule("WF011", "invalid-default")
 def check(unit: Unit) -> Iterator[Finding]:
-    for shape in unit.shapes:
+    # What other languages declare is looked at as the core has it.
+    for shape in unit.workflow.shapes() if unit.workflow else ():
         if isinstance(shape, InputDecl):
             rules = RuleSet.of(shape)
             yield from _bad_rules(rules)
@@ -57,7 +59,7 @@ def check(unit: Unit) -> Iterator[Finding]:
 
 def _default(decl: InputDecl, rules: RuleSet) -> Iterator[Finding]:
     default = decl.default
-    if default is None:
+    if default is None or (decl.setting("convert") and default.data is None):
         return
     if decl.is_required:
         yield Finding(
@@ -66,9 +68,24 @@ def _default(decl: InputDecl, rules: RuleSet) -> Iterator[Finding]:
             help="remove `default`, or `required: true`",
             notes=(Note("required here", decl.value_span("required")),),
         )
-    if not (isinstance(default.node, Scalar) and default.node.value is None):
+    if not _is_taken(decl, default.node):
         for bad in misfits(rules, default.node, "the default"):
             yield _finding(bad, bad.help)
+
+
+def _is_taken(decl: InputDecl, node: Node) -> bool:
+    """Whether a default is null, or something that is converted to what is declared."""
+    if not isinstance(node, Scalar) or node.value is None:
+        return isinstance(node, Scalar)
+    said = resolve(node.text.strip())
+    match decl.kind if decl.setting("convert") else "":
+        case "string":
+            return True
+        case "number":
+            return isinstance(said, int | float) and not isinstance(said, bool)
+        case "boolean":
+            return isinstance(said, bool)
+    return False
 
 
 def _finding(bad: Misfit, help: str) -> Finding:

@@ -31,6 +31,7 @@ Good:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from posixpath import normpath
 
 from wfc.core.ast import walk
 from wfc.diagnostics import Note
@@ -76,12 +77,17 @@ def _writes(steps: list[Step]) -> dict[str, tuple[Step, Span]]:
     return found
 
 
+def _plainly(path: str) -> str:
+    """The same file under the same name; what is only known in a run stays as it is."""
+    return path if "{{" in path else normpath(path)
+
+
 def _files(parallel: Parallel) -> Iterator[Finding]:
     first: dict[str, tuple[str, Step, Span]] = {}
     for branch, steps in (parallel.branches or {}).items():
         for step in walk(steps):
             for path in step.files():
-                other, writer, place = first.setdefault(path.data, (branch, step, path.span))
+                other, writer, place = first.setdefault(_plainly(path.data), (branch, step, path.span))
                 if other != branch:
                     yield Finding(
                         path.span,

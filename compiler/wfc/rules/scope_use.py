@@ -107,8 +107,10 @@ def _sources(flow: Flow, edge: FlowEdge) -> tuple[str, ...]:
 def scope_uses(unit: Unit) -> list[ScopeUse]:
     """The use that is made of things in every scope of a file."""
     found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(unit)}
+    # A front end that could not make out a text has left it out.
+    is_clear = not any(one.code == "WF201" for one in (unit.workflow.reported if unit.workflow else ()))
     for use in found.values():
-        use.is_whole = bool(use.scope.block)
+        use.is_clear, use.is_whole = is_clear, bool(use.scope.block)
         targets = Targets(use.scope)
         for step in use.scope.walk():
             _add(use, step)

@@ -24,8 +24,9 @@ class Limits:
     pending_actions: int = 50
     parallel_children: int = 100
     """Children of a run at work at once; more are queued."""
-    depth: int = 5
-    """Runs inside each other: a call, or a foreach in a task, goes one deeper."""
+    depth: int = 6
+    """Runs inside each other, the outermost among them: a call, or a foreach in a task, goes one deeper. Five calls, as
+    the compiler has it."""
     moves: int = 10_000
     """States entered while one event is worked through."""
     grace_seconds: float = 30

@@ -14,6 +14,7 @@ data (`exit_code`); a block that crashes fails the step, and with it the run, at
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from wfc.core.ast import Workflow
@@ -25,13 +26,16 @@ from wfc.dialects.blocks.translation import translate
 from wfc.dialects.steps import StepsDialect, read_shape
 from wfc.source import Entry, Mapping, Node, Sequence
 
-MILD = frozenset({"WF002", "WF501", "WF502"})
-"""Errors elsewhere that are warnings here: of two keys the last counts, and there is no way to quote a value."""
+MILD = frozenset({"WF002", "WF011", "WF501", "WF502"})
+"""Errors elsewhere that are warnings here: of two keys the last counts, defaults are taken as they are, and there is no
+way to quote a value."""
 SILENT = frozenset({"WF211", "WF304", "WF305", "WF306"})
 """What a block reads of another that may not have run has a default; and every block keeps its result, read or not."""
 
 _BY_ENVIRONMENT = 'hand it over in `env`, and write "$NAME" in the command'
 ADVICE = {
+    "WF108": "move what both need into a workflow that calls neither; calls that only nest too deep can stand one "
+    "after the other, or `call_depth` in [tool.wfc.limits] can be raised",
     "WF207": "what a command prints is text, and so is a reference within text; a file among `outputs` has a type",
     "WF406": "look at `succeeded` or `exit_code` of it, or require it in `depends_on`",
     "WF501": _BY_ENVIRONMENT,
@@ -48,7 +52,7 @@ class BlocksDialect:
         return root.entry("blocks") is not None and root.entry("steps") is None
 
     def to_core(self, root: Mapping) -> Workflow:
-        file = read_shape(BlocksFile, with_plain_values(_without_repeats(root)))
+        file = read_shape(BlocksFile, with_plain_values(_with_outputs(_without_repeats(root))))
         for block in file.blocks or []:
             _read_inputs(block)
         reports = Reports()
@@ -57,7 +61,7 @@ class BlocksDialect:
         workflow.reported = tuple(reports.all)
         workflow.mild = MILD
         workflow.advice = ADVICE
-        workflow.spelling = {"state.": "blocks."}
+        workflow.spelling = {"state.": "blocks.", "with`": "inputs`", "with:": "inputs:"}
         workflow.silent = SILENT
         return workflow
 
@@ -77,6 +81,23 @@ def _read_inputs(block: Block) -> None:
             if old in shape.values and name in shape.FIELDS:
                 shape.values.setdefault(name, shape.values[old])
         block.values["inputs"] = shape
+
+
+def _with_outputs(root: Mapping) -> Mapping:
+    """The files of a command may stand among its inputs too, as `custom_outputs`."""
+    blocks = root.get("blocks")
+    for block in blocks.items if isinstance(blocks, Sequence) else ():
+        inputs = block.get("inputs") if isinstance(block, Mapping) else None
+        entry = inputs.entry("custom_outputs") if isinstance(inputs, Mapping) else None
+        if (
+            entry
+            and isinstance(block, Mapping)
+            and isinstance(inputs, Mapping)
+            and not block.entry("outputs")
+        ):
+            inputs.entries.remove(entry)
+            block.entries.append(Entry(replace(entry.key, text="outputs", value="outputs"), entry.value))
+    return root
 
 
 def _without_repeats(node: Mapping) -> Mapping:

@@ -135,6 +135,8 @@ _SAME = {"is": "==", "is not": "!="}
 def comparison(left: Expr, word: str, right: Expr, word_start: int, word_end: int) -> Expr:
     word = _SAME.get(word, word)
     left, right = _alike(left, right), _alike(right, left)
+    if word in ("==", "!="):
+        left, right = _in_letters(left, right)
     if left.is_constant and right.is_constant:
         try:
             return literal(
@@ -151,16 +153,33 @@ def comparison(left: Expr, word: str, right: Expr, word_start: int, word_end: in
 
 def _alike(value: Expr, other: Expr) -> Expr:
     """What is held against true or false is true or false, in letters or not."""
-    truth = other.constant if other.is_constant else None
-    is_truth = isinstance(truth, bool) or (isinstance(truth, str) and truth.lower() in _TRUTH)
-    wants_bool = is_truth or (other.type == "bool" and not other.is_constant)
-    if not wants_bool:
-        return value
+    truth = _truth_of(other)
     if value.is_constant and isinstance(value.constant, str) and value.constant.lower() in _TRUTH:
-        return literal(_TRUTH[value.constant.lower()], value.start, value.end)
-    if value.type == "bool" or value.is_constant:
-        return value
-    return as_bool(value) if value.type == "any" else value
+        wants_bool = truth is not None or (other.type == "bool" and not other.is_constant)
+        return literal(_TRUTH[value.constant.lower()], value.start, value.end) if wants_bool else value
+    if value.type == "any" and truth is None and other.type == "bool":
+        return as_bool(value)
+    return value
+
+
+def _truth_of(value: Expr) -> bool | None:
+    """The true or false that a literal stands for, in letters or not."""
+    if not value.is_constant:
+        return None
+    if isinstance(value.constant, bool):
+        return value.constant
+    return _TRUTH.get(value.constant.lower()) if isinstance(value.constant, str) else None
+
+
+def _in_letters(left: Expr, right: Expr) -> tuple[Expr, Expr]:
+    """What may be any text is compared as text with true and false: other texts are neither, and no mistake."""
+    for value, other in ((left, right), (right, left)):
+        truth = _truth_of(other)
+        if truth is not None and not value.is_constant and value.type in ("str", "any"):
+            text = value if value.type == "str" else piped(value, "text", "str")
+            lower, word = piped(text, "lower", "str"), literal(str(truth).lower(), other.start, other.end)
+            return (lower, word) if value is left else (word, lower)
+    return left, right
 
 
 def choice(yes: Expr, test: Expr, no: Expr) -> Expr:
@@ -171,6 +190,15 @@ def choice(yes: Expr, test: Expr, no: Expr) -> Expr:
     pieces = (*yes.within(ATOM), Piece(" if ", start, end), *test.within(OR), Piece(" else ", start, end))
     kind = yes.type if yes.type == no.type else "any"
     return Expr((*pieces, *no.within(ATOM)), kind, CHOICE, reads=all_reads([yes, test, no]))
+
+
+def collected(kind: str, values: list[tuple[str, Expr]], start: int, end: int) -> Expr:
+    """A list, or an object with the keys that stand before the values."""
+    opening, closing = "[]" if kind == "list" else "{}"
+    pieces = [Piece(opening, start, end)]
+    for number, (key, value) in enumerate(values):
+        pieces += [Piece(f"{', ' if number else ''}{key}", start, end), *value.pieces]
+    return Expr((*pieces, Piece(closing, start, end)), kind, reads=all_reads(value for _, value in values))
 
 
 def asked(value: Expr, method: str, arguments: list[Expr], start: int, end: int) -> Expr:

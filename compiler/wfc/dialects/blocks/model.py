@@ -25,6 +25,7 @@ from wfc.core.fields import (
 from wfc.core.shape import Field, Shape
 from wfc.core.values import Tree, Word
 from wfc.source import Mapping, Node, Scalar
+from wfc.steps.base import Retry
 
 INPUT_TYPES = {
     "str": "string",
@@ -201,6 +202,10 @@ class Block(Shape):
     outputs = Field(
         MapOf(Nested(lambda: OutputDeclaration, "an output (`type`, `path`)"), "a mapping of name to output"),
         "Files that the block writes, by name.",
+    )
+    retry = Field(
+        Nested(lambda: Retry, "a mapping with `max_attempts`"),
+        "Try again when the block crashes, times out or is interrupted; a command that fails is data.",
     )
 
 

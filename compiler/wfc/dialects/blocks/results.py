@@ -27,7 +27,10 @@ if TYPE_CHECKING:
     from wfc.dialects.blocks.resolving import Site
 
 STATES = ("succeeded", "failed", "skipped", "status", "outcome")
-_FACTS = (*STATES, "wave", "execution_order", "execution_time_ms", "started_at", "completed_at", "message")
+_FACTS = (
+    *(*STATES, "operation_succeeded", "wave", "execution_order", "execution_time_ms", "started_at"),
+    *("completed_at", "message", "error"),
+)
 _UNTIMED = ("set_state", "call", "prompt")
 """Steps whose results do not say when they began and ended: that is noted beside them, where somebody asks."""
 
@@ -142,7 +145,7 @@ class Results:
             return literal(value, start, end)
 
         match part.name:
-            case "succeeded":
+            case "succeeded" | "operation_succeeded":
                 return self.succeeded(node, at)
             case "failed":
                 return self._failed(node, at)
@@ -156,7 +159,7 @@ class Results:
                     self.succeeded(node, at),
                     choice(word("failure"), self._failed(node, at), word("n/a")),
                 )
-            case "message":
+            case "message" | "error":
                 return choice(word("the command failed"), self._failed(node, at), word(None))
             case "wave":
                 return word(node.wave)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from wfc.diagnostics import Severity
-from wfc.dialects.blocks.expressions import Expr, literal
+from wfc.dialects.blocks.expressions import Expr, collected, literal
 from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.kinds import Kind, Mode
 from wfc.dialects.blocks.model import VALUE_TYPES, Block
@@ -20,6 +20,7 @@ from wfc.dialects.blocks.texts import Texts, concatenation
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 
 _TIMEOUT = 120
+_NEVER_TRIED_AGAIN = ("prompt", "set_state")
 _DEEPEST = 50
 """How deep workflows may call each other, or themselves."""
 _MOMENT = {"at": "{{ now().isoformat() }}", "seconds": "{{ now().timestamp() }}"}
@@ -63,7 +64,20 @@ class Steps:
             entries.append(Entry(made("needs_state", at), Sequence(at, names)))
         if when is not None:
             entries.append(Entry(made("when", at), when))
-        return Mapping(block.node.span, [*entries, *fields])
+        return Mapping(block.node.span, [*entries, *fields, *self._retry(node)])
+
+    def _retry(self, node: BlockNode) -> Iterator[Entry]:
+        entry = node.block.node.entry("retry")
+        if entry is None or node.kind is None:
+            return
+        if node.kind.step not in _NEVER_TRIED_AGAIN:
+            yield entry
+            return
+        kind = node.block.type.text if node.block.type else ""
+        message = f"a block of type {kind} is never tried again: this is not looked at"
+        self._reports.add(
+            "WF009", entry.key.span, message, "take it out", step=node.name, severity=Severity.WARNING
+        )
 
     def note(self, node: BlockNode, step: str, field: str) -> Mapping:
         """A step that notes the time, where the block itself runs."""
@@ -149,12 +163,30 @@ class Steps:
         found = node.block.node.get("inputs")
         for step in reference.parts:
             found = found.get(step.name) if isinstance(found, Mapping) else None
-        if not isinstance(found, Scalar):
-            message = f"`{node.name}` is given no plain `{'.'.join(reference.names)}`"
-            raise UnresolvedError("WF206", message, part.start, reference.parts[-1].end)
-        if not isinstance(found.value, str):
-            return literal(found.value, part.start, part.end)
-        return concatenation(found.text, self._texts(site).resolved(found), part.start, part.end)
+        if found is not None:
+            return self._as_expression(found, self._texts(site), part.start, part.end)
+        known = node.kind.inputs.FIELDS if node.kind else {}
+        if len(reference.parts) == 1 and part.name in known and known[part.name].default is not None:
+            return literal(known[part.name].default, part.start, part.end)
+        message = f"`{node.name}` is given no `{'.'.join(reference.names)}`"
+        raise UnresolvedError("WF206", message, part.start, reference.parts[-1].end)
+
+    def _as_expression(self, node: Node, texts: Texts, start: int, end: int) -> Expr:
+        """A value with all the texts in it, standing for a reference."""
+        match node:
+            case Scalar() if isinstance(node.value, str):
+                return concatenation(node.text, texts.resolved(node), start, end)
+            case Scalar():
+                return literal(node.value, start, end)
+            case Sequence():
+                items = [self._as_expression(item, texts, start, end) for item in node.items]
+                return collected("list", [("", item) for item in items], start, end)
+            case Mapping():
+                values = [
+                    (f"{entry.key.text!r}: ", self._as_expression(entry.value, texts, start, end))
+                    for entry in node.entries
+                ]
+                return collected("dict", values, start, end)
 
 
 def _given(entry: Entry, kind: Kind, texts: Texts) -> Node:
