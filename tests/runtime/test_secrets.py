@@ -12,6 +12,7 @@ from tests.runtime.support import OK, Box, children, steps
 from wfc_runtime.errors import RefusedError, RequestError
 from wfc_runtime.machine.masking import HIDDEN, Mask, mask_of
 from wfc_runtime.server.checkpoints import about, listed
+from wfc_runtime.server.questions import question_in
 from wfc_runtime.service.sqlite import SqliteService
 
 TOKEN = "tk-9f8e7d6c5b4a"
@@ -107,12 +108,20 @@ def test_whoever_only_looks_at_a_run_sees_its_actions_masked(box: Box) -> None:
     assert box.service.status(run)["action"]["parameters"]["parameters"]["code"] == CODE
 
 
-def test_a_question_that_quotes_a_secret_is_listed_without_it(box: Box) -> None:
+@pytest.mark.parametrize("secret", ["true", "false"])
+def test_a_secret_is_never_asked_for_in_a_form(file_box: Box, secret: str) -> None:
+    line = f"{{id: a, type: prompt, prompt_type: text, message: Code?, output_to: c, secret: {secret}}}"
+    use = "{id: b, type: mcp_call, needs_state: [c], tool: t, parameters: {c: '{{ state.c.input }}'}}"
+    asked = file_box.compile(steps(line, use)).service.start("w")
+    assert (question_in(asked) is None) is (secret == "true")
+
+
+def test_a_question_that_quotes_a_secret_is_listed_without_it(file_box: Box) -> None:
     text = steps(
         "{id: a, type: prompt, prompt_type: confirm, message: 'Use {{ inputs.token }}?'}",
         head="inputs: {token: {type: string, required: true, secret: true}}",
     )
-    service = box.compile(text).service
+    service = file_box.compile(text).service
     run = service.start("w", {"token": TOKEN})["workflow_id"]
     assert listed(service, "", "", 9)[0]["prompt"] == f"Use {HIDDEN}?"
     assert TOKEN not in json.dumps([listed(service, "w", "", 9), about(service, f"{run}:1")])
