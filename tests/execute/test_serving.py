@@ -262,6 +262,32 @@ def test_what_a_command_started_in_a_session_of_its_own_ends_with_its_server(sit
     assert until(lambda: not is_alive(pid))
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="only there are the children of a process listed")
+def test_nothing_is_tried_again_before_the_old_command_has_been_ended(site: Site) -> None:
+    site.compile(steps(sh("a", LONG, ", retry: {max_attempts: 2}")))
+    process, reply = _server(site)
+    assert until(lambda: (site.place / "runs").exists())
+    [guard] = [pid for pid in _children_of(process.pid) if b"trap" in _command_line(pid)]
+    os.kill(guard, signal.SIGSTOP)
+    try:
+        _kill(process)
+        other = site.server(reply_seconds=0.5)
+        assert other.status(reply["workflow_id"])["running"][0]["step_id"] == "a"
+    finally:
+        os.kill(guard, signal.SIGCONT)
+    assert until(lambda: other.status(reply["workflow_id"])["running"][0]["step_id"] == "a@2")
+    assert (site.place / "runs").read_text() == "x\nx\n"
+
+
+def _children_of(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(one) for task in tasks for one in (task / "children").read_text().split()]
+
+
+def _command_line(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 def test_commands_that_were_under_way_beside_it_are_told_too(site: Site) -> None:
     branches = ", ".join(f"b{n}: [{sh(f's{n}', LONG)}]" for n in range(3))
     site.compile(steps(f"{{id: all, type: parallel, branches: {{{branches}}}}}"))
@@ -295,7 +321,7 @@ def test_a_server_without_a_grant_finds_the_interruption_too(site: Site) -> None
     assert until(lambda: (site.place / "runs").exists())
     _kill(process)
     plain = SqliteService(Store(site.state), Registry(site.generated))
-    assert plain.next_step(reply["workflow_id"])["action"]["step_id"] == "a@2"
+    assert until(lambda: plain.next_step(reply["workflow_id"]).get("action"))["step_id"] == "a@2"
     assert plain.store.queries.claims(1) == []
     plain.close()
 

@@ -22,7 +22,7 @@ class Progress:
         if now - self._told < (0.5 if self._watched else _TELL_EVERY):
             return
         self._told = now
-        text = f"  {self._name}: {share:.0%} after {now - self._begun:.0f} s"
+        text = f"  {self._name}: {min(share, 1):.0%} after {now - self._begun:.0f} s"
         print(
             f"\r\x1b[K{text}" if self._watched else text, end="" if self._watched else "\n", file=sys.stderr
         )

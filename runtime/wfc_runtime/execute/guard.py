@@ -1,12 +1,14 @@
 """Commands end when their server does, also when it is killed and can't end them itself.
 
 One small shell per server reads the process groups that are at work from a pipe. When the pipe closes, however that
-came about, it kills those that are left, and what has left them but still carries the mark of its command.
+came about, it kills those that are left, and what has left them but still carries the mark of its command. It holds
+the lock by which others know that the server is alive for as long: nobody tries again what is still being ended.
 """
 
 from __future__ import annotations
 
 import atexit
+import os
 import subprocess
 from contextlib import suppress
 from threading import Lock
@@ -36,6 +38,16 @@ class Guard:
     def __init__(self) -> None:
         self._lock = Lock()
         self._shell: subprocess.Popen[bytes] | None = None
+        self._held: dict[int, int] = {}
+
+    def hold(self, lock: int) -> None:
+        """A locked file that is to stay locked until what is at work has been ended."""
+        with self._lock:
+            self._held[lock] = os.dup(lock)
+
+    def let_go(self, lock: int) -> None:
+        with self._lock:
+            os.close(self._held.pop(lock))
 
     def add(self, group: int, mark: str) -> None:
         """`mark` is what stands in the environment of all that belongs to the command: `NAME=value`."""
@@ -61,6 +73,7 @@ class Guard:
             stderr=subprocess.DEVNULL,
             bufsize=0,
             start_new_session=True,
+            pass_fds=tuple(self._held.values()),
             cwd="/",
             env={},
         )

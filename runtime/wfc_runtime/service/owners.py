@@ -1,8 +1,9 @@
 """Which of the servers that share a store are alive.
 
 A server that does work by itself holds a lock on a file of its own beside the store, for as long as it lives. The
-system lets go of the lock when the process ends, however it ends, so no clock and no process number has to be
-trusted: whoever can lock the file knows that its owner is gone.
+system lets go of the lock when the process has ended, however it ended, and its commands with it (see
+`wfc_runtime.execute.guard`). So no clock and no process number has to be trusted: whoever can lock the file knows that
+its owner is gone.
 """
 
 from __future__ import annotations
@@ -11,9 +12,13 @@ import os
 from contextlib import suppress
 from pathlib import Path
 from threading import Lock
+from typing import TYPE_CHECKING
 
 from wfc_runtime.errors import StoreError
 from wfc_runtime.service.ids import new_id
+
+if TYPE_CHECKING:
+    from wfc_runtime.execute.guard import Guard
 
 
 class Owners:
@@ -30,6 +35,7 @@ class Owners:
             if self._me is None:
                 name = new_id()
                 self._me = (name, self._hold(name))
+                _guard().hold(self._me[1])
             return self._me[0]
 
     def is_alive(self, owner: str) -> bool:
@@ -57,6 +63,7 @@ class Owners:
                 name, opened = self._me
                 with suppress(OSError):
                     (self._folder / name).unlink()
+                _guard().let_go(opened)
                 os.close(opened)
                 self._me = None
 
@@ -70,6 +77,13 @@ class Owners:
             os.close(opened)
             raise StoreError("store_unusable", f"{self._folder} is on a file system that has no locks")
         return opened
+
+
+def _guard() -> Guard:
+    # Not at the top: most servers do no work by themselves.
+    from wfc_runtime.execute.guard import GUARD
+
+    return GUARD
 
 
 def _locked(opened: int) -> bool:
