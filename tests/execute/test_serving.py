@@ -276,7 +276,7 @@ def test_nothing_is_tried_again_before_the_old_command_has_been_ended(site: Site
     finally:
         os.kill(guard, signal.SIGCONT)
     assert until(lambda: other.status(reply["workflow_id"])["running"][0]["step_id"] == "a@2")
-    assert (site.place / "runs").read_text() == "x\nx\n"
+    assert until(lambda: (site.place / "runs").read_text() == "x\nx\n")
 
 
 def _children_of(pid: int) -> list[int]:
