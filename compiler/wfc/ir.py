@@ -136,6 +136,7 @@ class Module:
     description: str
     main: Chart
     tasks: dict[str, Chart]
+    tags: tuple[str, ...] = ()
 
     @property
     def charts(self) -> list[Chart]:

@@ -14,6 +14,8 @@ from tests.blocks.support import compiled, result, run
 from tests.support import load
 from wfc.check import check_project
 from wfc_runtime.errors import RefusedError, RequestError
+from wfc_runtime.registry import Registry
+from wfc_runtime.server.about import info, listed
 from wfc_runtime.service.sqlite import SqliteService
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
@@ -324,3 +326,13 @@ def test_an_output_of_a_child_is_compared_with_true_whatever_it_says(tmp_path: P
         "  ran: ${blocks.a.succeeded} ${blocks.b.succeeded} ${blocks.c.succeeded}",
     )
     assert result(tmp_path, parent, child) == {"ran": "false true true"}
+
+
+def test_a_workflow_is_found_by_its_tags(tmp_path: Path) -> None:
+    tagged = workflow(
+        "  - {id: say, type: EchoBlock, inputs: {message: hi}}", "  said: ${blocks.say.message}"
+    )
+    registry = Registry(compiled(tmp_path, f"tags: [zebra, ci]\n{tagged}"))
+    assert [one["workflow"] for one in listed(registry, "zebra case")["workflows"]] == ["case"]
+    assert listed(registry, "zebras")["workflows"] == []
+    assert info(registry.find("case"))["tags"] == ["zebra", "ci"]

@@ -87,6 +87,8 @@ class Workflow(Scope):
         "Tasks that `foreach` steps run, by name.",
     )
 
+    tags: tuple[str, ...] = ()
+    """Words to find it by, where its language has them."""
     surface: Shape | None = None
     """The file as it is written, where that is another language: checks of form look at that."""
     reported: tuple[Reported, ...] = ()

@@ -11,7 +11,7 @@ from wfc.emit.chart import ChartWriter
 from wfc.emit.docstrings import docstring
 from wfc.emit.inputs import InputModels
 from wfc.emit.names import field_name
-from wfc.emit.printer import UNSURE, WIDTH, Call, print_assignment, print_class, width
+from wfc.emit.printer import UNSURE, WIDTH, Call, Tuple, print_assignment, print_class, width
 from wfc.ir import Chart, FieldInfo, Module, Ref
 from wfc.lower.reserved import CLASS_NAMES
 
@@ -88,6 +88,7 @@ def _registration(module: Module) -> str:
         {
             "name": module.name,
             "version": module.version,
+            **({"tags": Tuple(module.tags)} if module.tags else {}),
             "machine": Ref(module.main.name),
             "tasks": {title: Ref(chart.name) for title, chart in module.tasks.items()},
             "lines": lines,

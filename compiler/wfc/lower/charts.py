@@ -21,6 +21,7 @@ def lower_workflow(workflow: Workflow) -> Module:
         description=description,
         main=_chart(workflow, machine_name(name), name, description),
         tasks={title: _task_chart(task, title) for title, task in workflow.declared_tasks.items()},
+        tags=workflow.tags,
     )
 
 

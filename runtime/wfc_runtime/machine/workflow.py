@@ -18,3 +18,5 @@ class Workflow:
     machine: type[Machine[Any, Any]]
     tasks: Mapping[str, type[Machine[Any, Any]]]
     lines: Mapping[str, Mapping[str, int]]
+    tags: tuple[str, ...] = ()
+    """Words to find it by."""

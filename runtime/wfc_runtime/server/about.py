@@ -16,7 +16,7 @@ AnyMachine = type[Machine[Any, Any]]
 
 
 def listed(registry: Registry, query: str) -> Reply:
-    """The workflows whose name or description has all words of the query, and what can't be used."""
+    """The workflows whose name, description and tags have all words of the query, and what can't be used."""
     words = query.lower().split()
     found = [module for module in registry.modules() if all(word in _searched(module) for word in words)]
     reply: Reply = {"workflows": [_summary(module) for module in found]}
@@ -42,6 +42,7 @@ def info(module: Module) -> Reply:
         "workflow": workflow.name,
         "version": workflow.version,
         "description": description_of(module),
+        **({"tags": list(workflow.tags)} if workflow.tags else {}),
         "source": module.source,
         "inputs": input_schema(module),
         "steps": list(_steps(module, workflow.name, workflow.machine)),
@@ -95,7 +96,8 @@ def _lean(schema: Json) -> Json:
 
 
 def _searched(module: Module) -> str:
-    return f"{module.workflow.name} {description_of(module)}".lower()
+    words = (module.workflow.name, description_of(module), *module.workflow.tags)
+    return " ".join(words).lower()
 
 
 def _summary(module: Module) -> dict[str, Json]:

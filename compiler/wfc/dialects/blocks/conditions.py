@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 from wfc.dialects.blocks.expressions import (
     Expr,
@@ -16,6 +17,8 @@ from wfc.dialects.blocks.expressions import (
 from wfc.dialects.blocks.grammar import ConditionError, Node, read_condition
 from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Reference, Resolve
+
+_ENDS = ("succeeded", "failed", "skipped")
 
 
 def conjuncts(node: Node) -> Iterator[Node]:
@@ -32,6 +35,33 @@ def references(node: Node) -> Iterator[Reference]:
         yield node.reference
     for operand in node.operands:
         yield from references(operand)
+
+
+def contradicts_itself(node: Node) -> bool:
+    """Whether parts that must all hold never do together: one reference with two values, a block in two states."""
+    values: dict[str, Any] = {}
+    for part in conjuncts(node):
+        for path, value in _demands(part):
+            if values.setdefault(path, value) != value:
+                return True
+    return False
+
+
+def _demands(part: Node) -> Iterator[tuple[str, Any]]:
+    """What one part wants a reference to be."""
+    is_not = part.word == "not"
+    inner = part.operands[0] if is_not else part
+    if inner.reference is not None:
+        yield inner.reference.path, not is_not
+        *block, state = inner.reference.names
+        if state in _ENDS and len(block) == 2 and not is_not:
+            yield f"{'.'.join(block)}.", state
+    elif part.word == "compare" and [word.text for word in part.words] == ["=="]:
+        paths = [one.reference.path for one in part.operands if one.reference is not None]
+        values = [one.value for one in part.operands if one.word == "value"]
+        # To this language some texts are booleans.
+        if paths and values and str(values[0]).lower() not in ("true", "false"):
+            yield paths[0], values[0]
 
 
 def to_expression(node: Node, resolve: Resolve) -> Expr:

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from wfc.dialects.blocks.conditions import Node, conjuncts, references, to_expression
+from wfc.dialects.blocks.conditions import (
+    Node,
+    conjuncts,
+    contradicts_itself,
+    references,
+    to_expression,
+)
 from wfc.dialects.blocks.expressions import Expr, as_bool, combination, literal
 from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.pieces import made, translated
@@ -73,8 +79,8 @@ class Skipping:
             return self._reports.resolved(reference, origin, site, "bool")
 
         found = as_bool(to_expression(node.condition, resolve))
-        if found.is_constant:
-            self._report(node, origin, bool(found.constant))
+        if found.is_constant or contradicts_itself(node.condition):
+            self._report(node, origin, found.is_constant and bool(found.constant))
         return found
 
     def _report(self, node: BlockNode, origin: Scalar, value: bool) -> None:
