@@ -90,6 +90,8 @@ class Project:
     """Runs under way in the project's store, read only where a rule asks for them."""
     offered: Callable[[str], bool] = lambda name: False
     """Whether a workflow can be called though no file here has it: a server has compiled ones."""
+    overrides: Callable[[str], bool] = lambda path: False
+    """Whether a file is of a folder for every project: there a name may stand again, and the first found has it."""
     processes: int = 1
     """How many may work on it side by side."""
     progress: Callable[[int, int], None] = lambda done, of: None
@@ -116,7 +118,7 @@ class Project:
     @cached_property
     def _by_name(self) -> dict[str, list[Unit]]:
         found: dict[str, list[Unit]] = {}
-        beside = Project(self.config)
+        beside = Project(self.config, overrides=self.overrides)
         for path, data in self.others():
             load_unit(path, data, self.config, beside)
         for unit in [*self.units, *beside.units]:

@@ -59,6 +59,19 @@ def test_workflows_are_found_in_the_folders_of_the_environment_the_last_first(tm
     assert json.loads(done.out)["result"] == {"y": "8", "from": "second"}
 
 
+def test_a_later_folder_overrides_by_name_whatever_the_files_are_called(tmp_path: Path) -> None:
+    write(tmp_path / "first", kid=KID.replace("FROM", "first"), top=TOP)
+    write(tmp_path / "second", other=KID.replace("FROM", "second"))
+    work = tmp_path / "work"
+    work.mkdir()
+    write(work, own=TOP.replace("name: top", "name: own"), kid=KID.replace("FROM", "own"))
+    paths = {"WORKFLOWS_TEMPLATE_PATHS": f"{tmp_path}/first,{tmp_path}/second"}
+    for workflow in ("top", "own.yaml"):
+        done = wfc("run", workflow, "--allow-exec", "--json", cwd=work, env=paths)
+        assert done.status == 0, done.err
+        assert json.loads(done.out)["result"] == {"y": "42", "from": "second"}
+
+
 def test_a_run_that_crashes_exits_with_1_and_says_where(tmp_path: Path) -> None:
     text = "name: bad\ndescription: d\nblocks:\n  - {id: read, type: ReadFile, inputs: {path: none.txt}}\n"
     write(tmp_path, bad=text)

@@ -8,7 +8,16 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from wfc.cli.selection import ENDINGS, Selection, as_typed, other_files, read_bytes, select, stored_runs
+from wfc.cli.selection import (
+    ENDINGS,
+    Selection,
+    as_typed,
+    is_template,
+    other_files,
+    read_bytes,
+    select,
+    stored_runs,
+)
 from wfc.unit import Project, Unit, load_unit
 
 __all__ = ["ENDINGS", "Selection", "load_project", "read_bytes", "select", "stored_runs"]
@@ -26,7 +35,13 @@ def load_project(
         return ((str(as_typed(path)), read_bytes(path, selection.config)) for path in other_files(selection))
 
     runs = partial(stored_runs, selection.config) if with_runs else tuple
-    project = Project(others=others, runs=runs, config=selection.config, processes=_processors())
+    project = Project(
+        others=others,
+        runs=runs,
+        config=selection.config,
+        overrides=is_template,
+        processes=_processors(),
+    )
     units: dict[Path, Unit] = {}
     for path in selection.files:
         given = texts.get(path) if texts else None

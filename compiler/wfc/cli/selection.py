@@ -116,6 +116,11 @@ def template_folders() -> list[Path]:
     return [folder for folder in reversed(named) if folder.name and folder.is_dir()]
 
 
+def is_template(path: str) -> bool:
+    """Whether a file is in one of these folders."""
+    return any(Path(path).resolve().is_relative_to(folder.resolve()) for folder in template_folders())
+
+
 def other_files(selection: Selection) -> Iterator[Path]:
     """Workflows that those selected may call: of the folders that are there for every project, and of the project."""
     config = selection.config

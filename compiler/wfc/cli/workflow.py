@@ -30,7 +30,9 @@ def find_workflow(workflow: str) -> Unit:
         _, units = load_project(select((str(folder),)))
         named = {path: unit for path, unit in units.items() if unit.name == workflow}
         if named:
-            return next(iter(named.values()))
+            # Alone: what it calls may be overridden by another folder.
+            file = next(iter(named))
+            return load_project(select((str(file),)))[1][file]
     _, units = load_project(select(()))
     named = {path: unit for path, unit in units.items() if unit.name == workflow}
     if len(named) == 1:

@@ -105,9 +105,14 @@ def _module_clashes(unit: Unit) -> Iterator[Finding]:
         return
     name = workflow.name.text
     for other in _by_module(unit.project, len(unit.project.units)).get(_file_of(name), ()):
-        if other is not unit and other.workflow and other.workflow.name:
+        if other is not unit and other.workflow and other.workflow.name and not _is_overridden(unit, other):
             yield _module_clash(name, workflow.name.span, other.workflow.name.text, other.workflow.name.span)
             return
+
+
+def _is_overridden(unit: Unit, other: Unit) -> bool:
+    overrides = unit.project.overrides
+    return unit.name == other.name and (overrides(unit.source.path) or overrides(other.source.path))
 
 
 def _module_clash(name: str, span: Span, other: str, place: Span) -> Finding:
