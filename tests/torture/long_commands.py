@@ -18,16 +18,16 @@ def run(folder: Path, size: float, tell: Progress) -> Iterator[str]:
     rounds = round(_ROUNDS * size) or 1
     generated = project(folder)
     with nursery(generated, "chain", "again") as servers:
-        for workflow in ("chain", "again"):
+        for half, workflow in enumerate(("chain", "again")):
             figures, anytime = Figures(), Figures()
             writes = points_of(servers, generated, folder, workflow, figures)
             for number in range(1, writes + 1):
-                tell(number / (writes + rounds))
+                tell((half + number / (writes + rounds)) / 2)
                 check(work(servers, generated, folder, workflow, [number]), figures)
             # Where commands run side by side, one may share the commit of another: then there are fewer.
             assert writes * 0.8 <= figures.kills <= writes
             yield f"{workflow}: at each of {writes} writes: {figures}"
             for number in range(rounds):
-                tell((writes + number) / (writes + rounds))
+                tell((half + (writes + number) / (writes + rounds)) / 2)
                 kill_anytime(servers, generated, folder, workflow, Random(number), anytime)
             yield f"{workflow}: at random moments: {anytime}"
