@@ -98,6 +98,8 @@ class Workflow(Scope):
 
     silent: frozenset[str] = frozenset()
     """Rules whose findings mean nothing in that language."""
+    understood: frozenset[int] = frozenset()
+    """Where words stand that the language takes for what YAML 1.1 takes them for, such as `no` for false."""
     spelling: Mapping[str, str] = MappingProxyType({})
     """What names of the core are called in that language."""
     advice: Mapping[str, str] = MappingProxyType({})

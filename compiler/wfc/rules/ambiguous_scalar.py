@@ -70,8 +70,9 @@ def check(unit: Unit) -> Iterator[Finding]:
         elif isinstance(node, Scalar) and not node.style and (other := _other_meaning(node.text)):
             found.append((node, other))
     wrong = wrong_places(unit) if found else set()
+    clear = wrong | (unit.workflow.understood if unit.workflow else frozenset())
     for scalar, other in found:
-        if scalar.span.start not in wrong:
+        if scalar.span.start not in clear:
             yield _finding(scalar, other, is_key=id(scalar) in keys)
 
 

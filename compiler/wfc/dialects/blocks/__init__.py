@@ -21,7 +21,7 @@ from wfc.core.ast import Workflow
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.model import Block, BlocksFile
 from wfc.dialects.blocks.reports import Reports
-from wfc.dialects.blocks.spelling import with_plain_values
+from wfc.dialects.blocks.spelling import understood, with_plain_values
 from wfc.dialects.blocks.translation import translate
 from wfc.dialects.steps import StepsDialect, read_shape
 from wfc.source import Entry, Mapping, Node, Sequence
@@ -52,7 +52,8 @@ class BlocksDialect:
         return root.entry("blocks") is not None and root.entry("steps") is None
 
     def to_core(self, root: Mapping) -> Workflow:
-        file = read_shape(BlocksFile, with_plain_values(_with_outputs(_without_repeats(root))))
+        plain = with_plain_values(_with_outputs(_without_repeats(root)))
+        file = read_shape(BlocksFile, plain)
         for block in file.blocks or []:
             _read_inputs(block)
         reports = Reports()
@@ -64,6 +65,7 @@ class BlocksDialect:
         workflow.advice = ADVICE
         workflow.spelling = {"state.": "blocks.", "with`": "inputs`", "with:": "inputs:"}
         workflow.silent = SILENT
+        workflow.understood = understood(plain)
         return workflow
 
     def schema(self) -> dict[str, Any]:

@@ -7,7 +7,7 @@ place of a number is read as one. Only places that can hold nothing else are loo
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
 from wfc.dialects.blocks.kinds import AMOUNT, FLAG, KINDS
@@ -83,3 +83,24 @@ def _each(node: Node, change: Change) -> Node:
 
 def _items(node: Node, change: Change) -> Node:
     return replace(node, items=[change(one) for one in node.items]) if isinstance(node, Sequence) else node
+
+
+def understood(root: Mapping) -> frozenset[int]:
+    """Where words stand that have become true or false."""
+    return frozenset(
+        one.span.start
+        for one in scalars_in(root)
+        if isinstance(one.value, bool) and one.text.lower() in _TRUTH and one.text not in ("true", "false")
+    )
+
+
+def scalars_in(node: Node | None) -> Iterator[Scalar]:
+    match node:
+        case Scalar():
+            yield node
+        case Sequence():
+            for item in node.items:
+                yield from scalars_in(item)
+        case Mapping():
+            for entry in node.entries:
+                yield from scalars_in(entry.value)

@@ -16,6 +16,7 @@ from wfc.dialects.blocks.rendering import check_template
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, UnresolvedError, World
 from wfc.dialects.blocks.skipping import Skipping, site_of
+from wfc.dialects.blocks.spelling import scalars_in
 from wfc.dialects.blocks.texts import Texts, concatenation
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 
@@ -98,7 +99,7 @@ class Steps:
         inputs = block.node.get("inputs")
         given = inputs.entries if isinstance(inputs, Mapping) else []
         texts = self._texts(inside)
-        for scalar in _scalars(inputs):
+        for scalar in scalars_in(inputs):
             for reference in find_references(scalar.text):
                 self._reports.unordered(reference, scalar, inside)
         if kind is None:
@@ -229,15 +230,3 @@ def _input(block: Block, name: str) -> Scalar | None:
     inputs = block.node.get("inputs")
     found = inputs.get(name) if isinstance(inputs, Mapping) else None
     return found if isinstance(found, Scalar) else None
-
-
-def _scalars(node: Node | None) -> Iterator[Scalar]:
-    match node:
-        case Scalar():
-            yield node
-        case Sequence():
-            for item in node.items:
-                yield from _scalars(item)
-        case Mapping():
-            for entry in node.entries:
-                yield from _scalars(entry.value)
