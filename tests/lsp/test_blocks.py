@@ -63,7 +63,7 @@ def test_blocks_are_completed_and_explained_in_their_own_language(editor: Editor
     assert offered(editor, "    depends_on: [", below) == {"build", "note"}
     assert {"Shell", "CreateFile"} <= offered(editor, "    type: ", "  - id: note\n")
     assert offered(editor, "    ", below) == {"description", "outputs"} | {
-        *("inputs", "condition", "depends_on")
+        *("inputs", "condition", "depends_on", "retry")
     }
     assert {"working_dir", "timeout"} <= offered(editor, "      ", "      command: make\n")
     assert "author" in offered(editor, "", "name: ship\n")
