@@ -59,7 +59,7 @@ class Queries:
         return self._bare(_BY_KEY, key)
 
     def _bare(self, sql: str, value: object) -> RunRow | None:
-        for *values, is_claimed in self._fetch(sql, value):
+        for *values, is_claimed in self._fetch_few(sql, value):
             row = self._row(values)
             row.may_be_served = bool(is_claimed)
             return row
@@ -128,7 +128,7 @@ class Queries:
     def claims(self, root: int) -> list[ClaimRow]:
         """What servers are doing for a family of runs."""
         sql = "SELECT root, run, visit, at, owner FROM claims WHERE root = ?"
-        return [ClaimRow(*row) for row in self._fetch(sql, root)]
+        return [ClaimRow(*row) for row in self._fetch_few(sql, root)]
 
     def answer(self, key: int, visit: str) -> HistoryRow | None:
         """The event that answered a visit, if one has."""
@@ -168,18 +168,22 @@ class Queries:
     def _rows(self, sql: str, *values: object) -> list[RunRow]:
         return [self._row(row) for row in self._fetch(sql, *values)]
 
+    def _fetch_few(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
+        """As `_fetch`, for what is read in a moment: writers may have to wait for it."""
+        # Whoever wrote last need not read it again: the writer's connection has it in memory.
+        idle = self._writer.borrow() if self._writer is not None else None
+        if idle is None or self._writer is None:
+            return self._fetch(sql, *values)
+        try:
+            return self._asked(idle, [(sql, values)])[0]
+        finally:
+            self._writer.give_back()
+
     def _fetch(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
         return self._fetch_all((sql, values))[0]
 
     def _fetch_all(self, *questions: tuple[str, Sequence[object]]) -> list[list[tuple[Any, ...]]]:
         """The answers to all questions, as of the same commit."""
-        # Whoever wrote last need not read it again: the writer's connection has it in memory.
-        idle = self._writer.borrow() if self._writer is not None else None
-        if idle is not None and self._writer is not None:
-            try:
-                return self._asked(idle, questions)
-            finally:
-                self._writer.give_back()
         with self._lock:
             return self._asked(self._connection, questions)
 
