@@ -123,8 +123,8 @@ class Comparing:
     def _compare_state(self, run: Run, state: dict[str, Any]) -> None:
         self._same(run, run.status != "running")("state", state, run.state)
         if run.status != "running":
-            hidden = {name for name in run.secret_fields if name in run.state}
-            assert {state[name] for name in hidden} <= {HIDDEN}, hidden
+            shown = {name: state[name] for name in run.hidden if state[name] != HIDDEN}
+            assert not shown, shown
 
     def _same(self, run: Run, may_be_hidden: bool) -> Callable[[str, Any, Any], None]:
         """A run that has ended has forgotten its secrets."""

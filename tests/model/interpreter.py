@@ -80,6 +80,8 @@ class Run(Steps):
         self.secret_fields = (
             set() if self.brief else secret_fields(self.scope, list(all_steps(self.scope["steps"])))
         )
+        self.hidden: set[str] = set()
+        """Fields that hold a secret. What they hold in the beginning stands in the file for everybody to see."""
         known = self.parent.secrets if self.parent else set()
         self.secrets: set[str] = {*known, *secrets_in(self.scope["inputs"], self.inputs)}
         self.family.runs.append(self)
@@ -87,6 +89,7 @@ class Run(Steps):
     def write(self, values: dict[str, Any]) -> None:
         self.state |= values
         for name in self.secret_fields & set(values):
+            self.hidden.add(name)
             self.secrets |= set(texts_in(values[name]))
 
     # -- what happens to it --------------------------------------------------------

@@ -29,6 +29,11 @@ class Likeness:
             for real, model in zip(*ids, strict=True)
         )
 
+    def as_in_the_model(self, found: Any) -> Any:
+        """The same value with the model's ids, as far as they are known."""
+        text = _UUID.sub(lambda one: self._found.get(one[0], one[0]), json.dumps(found))
+        return json.loads(text)
+
     def same_or_hidden(self, what: str, found: Any, expected: Any) -> None:
         """The same but for what is hidden in the one found."""
         assert self._covers(found, expected), f"{what}: {found!r}, by the model {expected!r}"

@@ -65,7 +65,8 @@ class ServingWorld(World):
                 # The history keeps no secrets, so there is nothing to tell.
                 self.is_over = True
                 return
-            _check(run.pending[visit], result)
+            self._check(run.pending[visit], result)
+            result = self.likeness.as_in_the_model(result)
             self.served += 1
             with self._told():
                 assert run.submit(visit, result, fits=True), f"{visit} was not taken"
@@ -85,14 +86,13 @@ class ServingWorld(World):
             assert time.monotonic() < end, "the servers do not come to an end"
             time.sleep(0.005)
 
-
-def _check(wait: Wait, result: Any) -> None:
-    assert wait.is_served, f"{wait.visit} is the agent's"
-    if wait.type == "shell" and "error" not in result:
-        said = " ".join(shlex.split(wait.parameters["command"])[1:])
-        assert (result["stdout"], result["exit_code"]) == (f"{said}\n", 0)
-    if wait.type == "render_template" and "error" not in result:
-        assert result["content"] == wait.parameters["variables"]["made"]
+    def _check(self, wait: Wait, result: Any) -> None:
+        assert wait.is_served, f"{wait.visit} is the agent's"
+        if wait.type == "shell" and "error" not in result:
+            said = " ".join(shlex.split(wait.parameters["command"])[1:])
+            self.likeness.same("echo", (result["stdout"], result["exit_code"]), (f"{said}\n", 0))
+        if wait.type == "render_template" and "error" not in result:
+            self.likeness.same("rendered", result["content"], wait.parameters["variables"]["made"])
 
 
 def without_pauses(tree: Tree) -> Tree:

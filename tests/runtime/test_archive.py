@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from threading import Thread
+from threading import Semaphore, Thread
 from typing import Any
 
 import pytest
@@ -139,11 +139,20 @@ def test_an_export_shows_one_moment_however_the_run_moves_meanwhile(box: Box) ->
     box.compile(FAN.replace("['a', 'b']", "range(40) | map('string') | list"))
     run = str(box.service.start("w")["workflow_id"])
     reply = box.service.submit(run, "build", OK)
-    worker = Thread(target=lambda: [box.service.submit(child, "look", OK) for child in children(reply)])
+    turns = Semaphore(0)
+
+    def work() -> None:
+        for child in children(reply):
+            turns.acquire()
+            box.service.submit(child, "look", OK)
+
+    worker = Thread(target=work)
     other = box.another()
     worker.start()
     seen, wrong = set(), 0
     while worker.is_alive():
+        # A few at a time, so that it does not come to its end during the first look.
+        turns.release(4)
         data = other.export(run)
         statuses = {one["id"]: one["status"] for one in data["runs"]}
         pending = data["runs"][0]["snapshot"].get("pending", {})
