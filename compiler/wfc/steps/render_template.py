@@ -9,8 +9,9 @@ from wfc_runtime.contract import RenderTemplateResult
 class RenderTemplate(Served):
     """Fill in a Jinja template with variables of its own, and write it to a file if one is named.
 
-    The template sees `variables` only. What stands in `{{ }}` is filled in before; put what the template itself shall
-    fill in between `{% raw %}` and `{% endraw %}`.
+    The template sees `variables` only. What stands in `{{ }}` is filled in before, and is then part of the template:
+    give values from outside as variables. Put what the template itself shall fill in between `{% raw %}` and
+    `{% endraw %}`.
 
     ```yaml
     - id: render-readme

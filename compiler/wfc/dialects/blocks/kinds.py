@@ -80,7 +80,10 @@ class ReadFileInputs(Shape):
 
 
 class RenderTemplateInputs(Shape):
-    """Fills a Jinja template, and writes it to a file where `output_path` names one."""
+    """Fills a Jinja template, and writes it to a file where `output_path` names one.
+
+    What `${...}` brings into the template is part of it: give values from outside as variables.
+    """
 
     label = "a RenderTemplate block"
 
