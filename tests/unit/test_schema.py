@@ -32,7 +32,7 @@ WRONG = [
     for code in ("WF004", "WF005", "WF006", "WF007", "WF009")
     for path in CASES.glob(f"{code}/bad*.yaml")
     # What is only a warning there has the right shape.
-    if not path.name.endswith(".fixed.yaml") and (code, path.name) != ("WF009", "bad_blocks.yaml")
+    if not path.name.endswith(".fixed.yaml") and not (code == "WF009" and path.name.startswith("bad_blocks"))
 ]
 
 

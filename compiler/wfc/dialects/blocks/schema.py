@@ -13,23 +13,54 @@ from wfc.dialects.blocks.model import (
     OutputDeclaration,
     WorkflowOutput,
 )
+from wfc.dialects.blocks.spelling import NUMBER, TRUTH
 from wfc.schema import shape_schema
+from wfc.steps.base import Retry
 
 Schema = dict[str, Any]
 
 
+_WORDS = [form for word in TRUTH for form in (word, word.capitalize(), word.upper())]
+_SPELT = {
+    "boolean": [{"type": "boolean"}, {"enum": _WORDS}],
+    "number": [{"type": "number"}, {"type": "string", "pattern": f"^(?:{NUMBER.pattern})$"}],
+}
+
+
 def blocks_schema() -> Schema:
     nested = (InputDeclaration, OutputDeclaration, Dependency, WorkflowOutput)
+    inputs = {f"inputs_{name}": _as_spelt(shape_schema(kind.inputs)) for name, kind in KINDS.items()}
+    inputs["inputs_Shell"]["properties"]["custom_outputs"] = {
+        "type": "object",
+        "additionalProperties": {"$ref": "#/definitions/OutputDeclaration"},
+        "description": "The same as `outputs` of the block, of old.",
+    }
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
         "title": "wfc workflow (blocks)",
         **shape_schema(BlocksFile),
         "definitions": {
             "Block": _any_block(),
-            **{kind.__name__: shape_schema(kind) for kind in nested},
-            **{f"inputs_{name}": shape_schema(kind.inputs) for name, kind in KINDS.items()},
+            **{kind.__name__: _as_spelt(shape_schema(kind)) for kind in nested},
+            "Retry": shape_schema(Retry),
+            **inputs,
         },
     }
+
+
+def _as_spelt(schema: Schema) -> Schema:
+    """Also what `wfc.dialects.blocks.spelling` reads as true, as false, or as a number."""
+    found: Schema = {}
+    for name, value in schema.items():
+        if name == "type" and isinstance(value, str) and value in _SPELT:
+            found["anyOf"] = _SPELT[value]
+        elif isinstance(value, dict):
+            found[name] = _as_spelt(value)
+        elif name == "anyOf":
+            found[name] = [_as_spelt(one) for one in value]
+        else:
+            found[name] = value
+    return found
 
 
 def _any_block() -> Schema:

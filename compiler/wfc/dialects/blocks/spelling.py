@@ -14,8 +14,8 @@ from wfc.dialects.blocks.kinds import AMOUNT, FLAG, KINDS
 from wfc.dialects.blocks.model import INPUT_TYPES
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 
-_TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
-_NUMBER = re.compile(r"-?\d+(\.\d+)?")
+TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+NUMBER = re.compile(r"-?\d+(\.\d+)?")
 _OF_FILES = ("required", "unsafe")
 Change = Callable[[Node], Node]
 
@@ -56,13 +56,13 @@ def _block(node: Node) -> Node:
 
 
 def _boolean(node: Node) -> Node:
-    if isinstance(node, Scalar) and isinstance(node.value, str) and node.text.lower() in _TRUTH:
-        return replace(node, value=_TRUTH[node.text.lower()])
+    if isinstance(node, Scalar) and isinstance(node.value, str) and node.text.lower() in TRUTH:
+        return replace(node, value=TRUTH[node.text.lower()])
     return node
 
 
 def _number(node: Node) -> Node:
-    if isinstance(node, Scalar) and isinstance(node.value, str) and _NUMBER.fullmatch(node.text):
+    if isinstance(node, Scalar) and isinstance(node.value, str) and NUMBER.fullmatch(node.text):
         return replace(node, value=float(node.text) if "." in node.text else int(node.text))
     return node
 
@@ -90,7 +90,7 @@ def understood(root: Mapping) -> frozenset[int]:
     return frozenset(
         one.span.start
         for one in scalars_in(root)
-        if isinstance(one.value, bool) and one.text.lower() in _TRUTH and one.text not in ("true", "false")
+        if isinstance(one.value, bool) and one.text.lower() in TRUTH and one.text not in ("true", "false")
     )
 
 
