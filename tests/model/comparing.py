@@ -16,6 +16,7 @@ from tests.model.likeness import HIDDEN, Likeness
 from tests.model.secrets import TOKEN
 from tests.model.steps import moment
 from tests.runtime.support import Clock
+from wfc_runtime.service.history import unpack_told
 from wfc_runtime.service.sqlite import SqliteService
 
 Reply = dict[str, Any]
@@ -179,7 +180,9 @@ class Comparing:
         tokens = sorted({text for run in runs for text in run.secrets if text.startswith(TOKEN)})
         if not tokens:
             return
-        kept = str(self._rows("SELECT data, CAST(told AS TEXT) FROM history"))
+        rows = self._rows("SELECT data, told FROM history")
+        # What is long is stored compressed.
+        kept = str([(data, unpack_told(told or b"")) for data, told in rows])
         shown = [[self.service.history(name), self.service.state(name)] for name in map(self._id_of, runs)]
         for token in tokens:
             assert token not in kept, f"the history has {token}"
