@@ -15,7 +15,7 @@ test: setup
 	$(BIN)/python -m pytest -n auto -q -m 'not slow'
 
 test-slow: setup
-	$(BIN)/python -m pytest -n 4 --maxschedchunk 1 -q -m slow
+	$(BIN)/python -m pytest -n 4 --dist loadgroup --no-loadscope-reorder -q -m slow
 
 lint: setup
 	$(BIN)/ruff check .

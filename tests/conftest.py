@@ -67,10 +67,14 @@ LONGEST = (
 """The slowest of the slow, first: whichever comes last keeps one process busy and all others waiting."""
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(part in item.nodeid for part in SLOW):
             item.add_marker(pytest.mark.slow)
+            if "tests/e2e/" in item.nodeid:
+                # What a file installs once takes longer than its tests: one process does all of them.
+                item.add_marker(pytest.mark.xdist_group(item.path.name))
     items.sort(key=_start_late)
 
 
