@@ -118,6 +118,8 @@ class Chart:
     root: Region
     secrets: tuple[str, ...] = ()
     """Fields whose values are hidden wherever a run is shown."""
+    facts: dict[str, Any] = field(default_factory=dict)
+    """What it says of itself to a caller that asks."""
 
     def states(self) -> Iterator[State]:
         return self.root.walk()
@@ -137,6 +139,7 @@ class Module:
     main: Chart
     tasks: dict[str, Chart]
     tags: tuple[str, ...] = ()
+    author: str = ""
 
     @property
     def charts(self) -> list[Chart]:

@@ -217,7 +217,8 @@ def test_a_call_says_what_it_called_how_that_went_and_how_long_it_took(tmp_path:
   not_called: "'${blocks.kept.outputs.workflow}', ${blocks.kept.success}, ${blocks.kept.execution_time_ms}"
   at_once: ${blocks.said.metadata.execution_time_ms} == 0 and ${blocks.said.metadata.started_at} != ''
   own: ${blocks.ran.outputs.total_blocks}
-  nobodys: ${blocks.ran.outputs.execution_waves}
+  waves: {value: "${blocks.ran.outputs.execution_waves}", type: int}
+  uncalled: "${blocks.kept.outputs.execution_waves}"
 """,
         INPUTS,
         "parent",
@@ -232,7 +233,8 @@ def test_a_call_says_what_it_called_how_that_went_and_how_long_it_took(tmp_path:
         "not_called": "'', false, 0",
         "at_once": True,
         "own": "7",
-        "nobodys": "",
+        "waves": 1,
+        "uncalled": "0",
     }
 
 
@@ -336,3 +338,35 @@ def test_a_workflow_is_found_by_its_tags(tmp_path: Path) -> None:
     assert [one["workflow"] for one in listed(registry, "zebra case")["workflows"]] == ["case"]
     assert listed(registry, "zebras")["workflows"] == []
     assert info(registry.find("case"))["tags"] == ["zebra", "ci"]
+
+
+def test_a_call_says_how_many_blocks_and_waves_the_workflow_has_that_it_called(tmp_path: Path) -> None:
+    parent = workflow(
+        "  - {id: outer, type: Workflow, inputs: {workflow: middle}}",
+        """
+  sizes: "${blocks.outer.outputs.total_blocks}/${blocks.outer.execution_waves}"
+  inner: ${blocks.outer.outputs.inner}
+""",
+        name="parent",
+    )
+    middle = workflow(
+        """
+  - {id: a, type: EchoBlock, inputs: {message: a}}
+  - {id: b, type: EchoBlock, inputs: {message: b}}
+  - {id: ran, type: Workflow, inputs: {workflow: small}, depends_on: [a, b]}
+""",
+        "  inner: ${blocks.ran.outputs.total_blocks} > 0 and ${blocks.ran.outputs.execution_waves} == 1",
+        name="middle",
+    )
+    small = workflow("  - {id: a, type: EchoBlock, inputs: {message: a}}", "  x: z", name="small")
+    assert result(tmp_path, parent, middle, small) == {"sizes": "3/2", "inner": "true"}
+
+
+def test_a_workflow_of_steps_that_is_called_has_no_blocks_to_count(tmp_path: Path) -> None:
+    parent = workflow(
+        "  - {id: ran, type: Workflow, inputs: {workflow: plain}}",
+        "  sizes: '[${blocks.ran.outputs.total_blocks}] ${blocks.ran.outputs.x}'",
+        name="parent",
+    )
+    plain = "name: plain\nversion: '1'\nsteps:\n  - {id: r, type: return, value: {x: 1}}\n"
+    assert result(tmp_path, parent, plain) == {"sizes": "[0] 1"}

@@ -48,13 +48,23 @@ def test_what_convert_writes_is_the_same_machine(path: Path) -> None:
     unit = load(text_of(path), *others).units[0]
     steps = to_steps(unit)
     assert "steps:" in steps
-    assert dump(module_of(unit_of(steps))) == dump(module_of(unit))
+    kept, before = module_of(unit_of(steps)), module_of(unit)
+    assert dump(kept) == dump(before)
+    assert (kept.tags, kept.author, kept.main.facts) == (before.tags, before.author, before.main.facts)
     wrong = [
         one.message
         for one in check(steps, *others)
         if one.severity is Severity.ERROR and one.path == "w1.yaml"
     ]
     assert wrong == []
+
+
+def test_convert_keeps_who_wrote_it_and_the_words_to_find_it_by() -> None:
+    shipped = next(path for path in SHIPPED if path.stem == "python-ci")
+    steps = to_steps(load(*(text_of(path) for path in (shipped, *SHIPPED))).units[0])
+    assert "\nauthor: wfc\n" in steps
+    assert "\ntags: [python, ci]\n" in steps
+    assert module_of(unit_of(steps)).tags == ("python", "ci")
 
 
 def test_we_ship_at_least_six_workflows_of_blocks() -> None:

@@ -7,7 +7,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
-from wfc.core.fields import ANYTHING, ID, NAME, STEPS, WORD, MapOf, Nested
+from wfc.core.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, MapOf, Nested
 from wfc.core.inputs import InputDecl
 from wfc.core.reported import Reported
 from wfc.core.shape import Field, Shape
@@ -82,13 +82,18 @@ class Workflow(Scope):
     name = Field(ID, "The workflow's name, unique in the project.", required=True, example="deploy-service")
     version = Field(WORD, "Its version, as text.", required=True, example="1.0.0")
     description = Field(WORD, "What it is for, in a sentence or two.")
+    author = Field(WORD, "Who wrote it.", example="Platform team")
+    tags = Field(ListOf(WORD, "a list of words"), "Words to find it by.", example=["deploy", "ci"])
+    facts = Field(
+        CONSTANTS,
+        "What it says of itself to a `call` that lists these names among its `facts`.",
+        example={"services": 3},
+    )
     tasks = Field(
         MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
         "Tasks that `foreach` steps run, by name.",
     )
 
-    tags: tuple[str, ...] = ()
-    """Words to find it by, where its language has them."""
     surface: Shape | None = None
     """The file as it is written, where that is another language: checks of form look at that."""
     reported: tuple[Reported, ...] = ()

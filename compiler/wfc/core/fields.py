@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, cast
 
-from wfc.core.values import Literal, Text, Tree, Word
+from wfc.core.values import Constant, Literal, Text, Tree, Word
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
 
 if TYPE_CHECKING:
@@ -274,6 +274,14 @@ ANYTHING = Anything()
 
 
 @dataclass(frozen=True)
+class Constants(Anything):
+    """Any JSON value, never rendered."""
+
+    def read(self, node: Node, reader: Reader) -> Tree | None:
+        return Constant(node)
+
+
+@dataclass(frozen=True)
 class Items(Anything):
     """A list, or an expression that gives one."""
 
@@ -397,3 +405,4 @@ WORDS: FieldType[list[Word]] = ListOf(WORD, "a list of names")
 UPDATES: FieldType[dict[str, Tree]] = MapOf(ANYTHING, "a mapping of field to value", least=1, key=NAME)
 BINDINGS: FieldType[dict[str, Tree]] = MapOf(ANYTHING, "a mapping of name to value")
 TEXTS: FieldType[dict[str, Text]] = MapOf(TEXT, "a mapping of name to text")
+CONSTANTS: FieldType[dict[str, Tree]] = MapOf(Constants(), "a mapping of name to value", key=NAME)

@@ -41,6 +41,8 @@ class ChartWriter:
             lines.append(print_assignment("initial", initial, 1))
         if self.chart.secrets:
             lines.append(print_assignment("secrets", Tuple(self.chart.secrets), 1))
+        if self.chart.facts:
+            lines.append(print_assignment("facts", self.chart.facts, 1))
         lines += ["", *self._region(self.chart.root, 1), "", _ENDINGS, *self._steps()]
         return "\n".join(lines)
 

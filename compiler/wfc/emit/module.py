@@ -88,6 +88,7 @@ def _registration(module: Module) -> str:
         {
             "name": module.name,
             "version": module.version,
+            **({"author": module.author} if module.author else {}),
             **({"tags": Tuple(module.tags)} if module.tags else {}),
             "machine": Ref(module.main.name),
             "tasks": {title: Ref(chart.name) for title, chart in module.tasks.items()},

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 from functools import lru_cache
 
-from wfc.core.ast import Scope
-from wfc.core.types import ANY, Type
+from wfc.core.ast import Scope, Workflow
+from wfc.core.types import ANY, Property, Record, Type, of_value
 from wfc.flow import flows_of
 from wfc.infer.workflow import FileTypes, ScopeTypes
 from wfc.ir import Chart, Module
@@ -34,11 +34,23 @@ def _called(unit: Unit, step: Call) -> tuple[Scope | None, Type]:
     found = unit.project.named(step.workflow.text) if step.workflow else []
     if len(found) != 1 or found[0].workflow is None:
         return None, ANY
-    callee = found[0]
+    callee, workflow = found[0], found[0].workflow
     if callee in _underway or len(_underway) > _DEEPEST_CALL:
-        return callee.workflow, ANY
+        return workflow, ANY
     types = types_of(callee)
-    return callee.workflow, types.main.returns if types else ANY
+    return workflow, _with_facts(types.main.returns, step, workflow) if types else ANY
+
+
+def _with_facts(returns: Type, step: Call, callee: Workflow) -> Type:
+    """What a call has: what the workflow gives back, and what it says of itself where the call asks for that."""
+    if not isinstance(returns, Record) or not step.facts:
+        return returns
+    said = callee.facts or {}
+    asked = [word.text for word in step.facts if returns.get(word.text) is None]
+    more = [
+        Property(name, of_value(said[name].data) if name in said else ANY, name in said) for name in asked
+    ]
+    return replace(returns, properties=(*returns.properties, *more))
 
 
 def typed_module(unit: Unit) -> Module | None:

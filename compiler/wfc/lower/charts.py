@@ -21,7 +21,8 @@ def lower_workflow(workflow: Workflow) -> Module:
         description=description,
         main=_chart(workflow, machine_name(name), name, description),
         tasks={title: _task_chart(task, title) for title, task in workflow.declared_tasks.items()},
-        tags=workflow.tags,
+        tags=tuple(word.text for word in workflow.tags or ()),
+        author=workflow.author.text if workflow.author else "",
     )
 
 
@@ -41,6 +42,7 @@ def _chart(scope: Scope, name: str, title: str, description: str) -> Chart:
         state_fields(scope),
         lowering.root,
         secret_fields(scope),
+        {name: tree.data for name, tree in (scope.values.get("facts") or {}).items()},
     )
 
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wfc.core.fields import BINDINGS, BOOLEAN, COUNT, WORD
+from wfc.core.fields import BINDINGS, BOOLEAN, COUNT, WORD, WORDS
 from wfc.core.shape import Field
 from wfc.steps.base import Keeping, Retried
 
@@ -43,6 +43,12 @@ class Call(Keeping, Retried):
         default=False,
     )
 
+    facts = Field(
+        WORDS,
+        "What to have of the workflow's own `facts` beside what it gives back, where it has them.",
+        example=["services"],
+    )
+
     def lower(self, chart: Lowering, after: str) -> None:
         effect = chart.effect(
             "Spawn",
@@ -51,5 +57,6 @@ class Call(Keeping, Retried):
             inputs=self.with_ or {},
             max_depth=self.setting("max_depth"),
             only_declared=self.setting("only_declared") or None,
+            facts=[word.text for word in self.facts] if self.facts else None,
         )
         chart.suspend(self, effect, after, "joined")

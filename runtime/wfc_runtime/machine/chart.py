@@ -56,6 +56,8 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     initial: ClassVar[Mapping[str, Json]] = {}
     secrets: ClassVar[tuple[str, ...]] = ()
     """Fields whose values are hidden wherever a run is shown."""
+    facts: ClassVar[Mapping[str, Json]] = {}
+    """What it says of itself to a caller that asks."""
     steps: ClassVar[Mapping[str, Effect]] = {}
 
     def on_enter_state(self, target: State) -> None:

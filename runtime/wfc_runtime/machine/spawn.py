@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from base64 import b32encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import TYPE_CHECKING
@@ -18,6 +18,10 @@ from wfc_runtime.machine.snapshot import Pending
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run
+
+
+FACTS = "facts"
+"""The name in a child's scope under which its caller says what it wants to know of it."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,6 +40,8 @@ class Spawn(Effect):
     """How deep runs may nest here: for a workflow that calls itself."""
     only_declared: bool = False
     """Whether a called workflow gets only what it has inputs for."""
+    facts: Sequence[str] = ()
+    """What a called workflow is to say of itself, beside what it returns."""
 
     @property
     def is_call(self) -> bool:
@@ -132,7 +138,7 @@ class Spawn(Effect):
 
     def _scope(self, pending: Pending, index: int) -> dict[str, Json]:
         if pending.items is None:
-            return {}
+            return {FACTS: list(self.facts)} if self.facts else {}
         scope: dict[str, Json] = {"item": pending.items[index], "index": index}
         if self.sequential:
             scope["previous"] = [_result(child) for child in pending.children[:index]]

@@ -6,6 +6,7 @@ import json
 from functools import lru_cache
 from typing import Any
 
+from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.chart import Machine
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
@@ -16,7 +17,7 @@ from wfc_runtime.machine.mover import Mover
 from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.run import Run
 from wfc_runtime.machine.snapshot import Snapshot
-from wfc_runtime.machine.spawn import Spawn
+from wfc_runtime.machine.spawn import FACTS, Spawn
 from wfc_runtime.machine.structure import structure_of
 
 AnyMachine = type[Machine[Any, Any]]
@@ -132,12 +133,21 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     _forget_secrets(run)
     if snapshot.status == "completed":
         snapshot.error = None
-        snapshot.result = snapshot.result if run.returned else snapshot.state
+        snapshot.result = _with_facts(run, snapshot.result if run.returned else snapshot.state)
     else:
         snapshot.result = None
     # The parent has the results of earlier items too.
     snapshot.scope = {name: value for name, value in snapshot.scope.items() if name != "previous"}
     return run.outcome
+
+
+def _with_facts(run: Run, result: Json) -> Json:
+    """What a machine gives back to a caller that asked for more: a value of its own comes before a fact."""
+    asked = run.snapshot.scope.get(FACTS)
+    if not asked or not isinstance(result, dict):
+        return result
+    facts = run.structure.facts
+    return {**{name: facts[name] for name in asked if name in facts}, **result}
 
 
 def _forget_secrets(run: Run) -> None:

@@ -73,6 +73,7 @@ class Structure:
         self.initial_values = machine.initial
         self.inputs = machine.inputs
         self.secrets = machine.secrets
+        self.facts = machine.facts
         self.nodes: dict[str, Node] = {}
         for order, state in enumerate(machine.states_map.values()):
             parent = self.nodes[state.parent.id] if state.parent else None

@@ -20,3 +20,4 @@ class Workflow:
     lines: Mapping[str, Mapping[str, int]]
     tags: tuple[str, ...] = ()
     """Words to find it by."""
+    author: str = ""

@@ -42,6 +42,7 @@ def info(module: Module) -> Reply:
         "workflow": workflow.name,
         "version": workflow.version,
         "description": description_of(module),
+        **({"author": workflow.author} if workflow.author else {}),
         **({"tags": list(workflow.tags)} if workflow.tags else {}),
         "source": module.source,
         "inputs": input_schema(module),

@@ -59,7 +59,6 @@ class BlocksDialect:
         reports = Reports()
         workflow = StepsDialect().to_core(translate(file, reports))
         workflow.surface = file
-        workflow.tags = tuple(word.text for word in file.tags or ())
         workflow.reported = tuple(reports.all)
         workflow.mild = MILD
         workflow.advice = ADVICE

@@ -40,9 +40,6 @@ class Reports:
         except UnresolvedError as error:
             self.unresolved(error, node, site)
             return Expr(literal(None, reference.start, reference.end).pieces, type_)
-        finally:
-            while site.remarks:
-                self.unresolved(site.remarks.pop(), node, site)
 
     def unordered(self, reference: Reference, node: Scalar, site: Site) -> None:
         """A block that is read but not waited for: it may not have run yet, or run just now."""

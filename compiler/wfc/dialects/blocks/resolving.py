@@ -26,8 +26,8 @@ _DEFAULTS = {
     "any": "none",
 }
 """What stands for a result of a block that did not run, by its type."""
-_UNSET = {"success": False, "workflow": "", "execution_time_ms": 0}
-"""The same for what a block says of a call that it did not make; of the rest there is nothing to say."""
+_UNSET = {"success": False, "workflow": "", "execution_time_ms": 0, "total_blocks": 0, "execution_waves": 0}
+"""The same for what a block says of a call that it did not make."""
 
 
 @dataclass
@@ -167,6 +167,7 @@ class Site(Results):
         standing = self._of_call(node, at, part)
         if standing is None:
             return self._with_rest(node, at, part.name, part, rest, "any")
+        self.world.asked.setdefault(node.name, {})[part.name] = None
         own = self._of(node, at, f".{part.name}", part.start, part.end)
         pieces = (
             *own.pieces,
@@ -175,7 +176,7 @@ class Site(Results):
             Piece(")", part.start, part.end),
         )
         found = Expr(pieces, reads=own.reads | standing.reads)
-        unset = literal(_UNSET.get(part.name), part.start, part.end)
+        unset = literal(_UNSET[part.name], part.start, part.end)
         return choice(found, self._is_there(node, at), unset)
 
     def _of_call(self, node: BlockNode, at: Part, part: Part) -> Expr | None:
@@ -191,10 +192,7 @@ class Site(Results):
             case "execution_time_ms":
                 return self.fact(node, at, part)
             case "total_blocks" | "execution_waves":
-                message = f"nobody counts the blocks of a workflow that is called: `{part.name}` is empty"
-                help_ = "let that workflow have an output of this name"
-                self.remarks.append(UnresolvedError("WF206", message, part.start, part.end, help_, True))
-                return literal(None, part.start, part.end)
+                return literal(0, part.start, part.end)
         return None
 
     def _with_rest(

@@ -62,6 +62,8 @@ class World:
     """The names of state fields that are in use."""
     times: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Blocks whose begin and end are noted, with the two state fields for that: made when first asked for."""
+    asked: dict[str, dict[str, None]] = field(default_factory=dict)
+    """Blocks that call a workflow, with what somebody wants to know of it beside its outputs."""
     inline: Callable[[BlockNode, Reference, Site], Expr] | None = None
 
     def times_of(self, block: str) -> tuple[str, str]:
@@ -88,8 +90,6 @@ class Results:
     """Blocks that are known to have run."""
     reads: dict[str, None] = field(default_factory=dict)
     """The state fields that expressions here read."""
-    remarks: list[UnresolvedError] = field(default_factory=list)
-    """What is to be said of the reference that was resolved last, though it means something."""
 
     @cached_property
     def _succeeded(self) -> set[str]:

@@ -65,7 +65,6 @@ class Texts:
                 value = self.site.resolve(reference)
                 self.site.reads |= dict.fromkeys(sorted(value.reads))
                 found.append((reference, value))
-                self._remark(node)
             except UnresolvedError as error:
                 self._report(error, node)
         for left in _NEARLY.finditer(node.text):
@@ -74,10 +73,6 @@ class Texts:
                     UnresolvedError("WF202", _STAYS, left.start(), left.end(), _STAYS_HELP, True), node
                 )
         return found
-
-    def _remark(self, node: Scalar) -> None:
-        while self.site.remarks:
-            self._report(self.site.remarks.pop(), node)
 
 
 def _lone(node: Scalar, value: Expr, mode: Mode) -> Scalar:

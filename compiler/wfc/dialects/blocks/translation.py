@@ -21,6 +21,7 @@ from wfc.suggest import did_you_mean
 _CONDITION_HELP = (
     "compare references and quoted texts with ==, !=, <, >, <=, >= or in; join with and, or, not"
 )
+_KEPT = ("name", "description", "version", "author", "tags")
 _VERSION = "1.0"
 _AT_ONCE = 50
 """Blocks side by side: a run may not ask for more at once. A wave of more is worked in parts."""
@@ -42,6 +43,10 @@ def translate(file: BlocksFile, reports: Reports) -> Mapping:
         if node.field in used and node.kind and node.kind.step != "set_state":
             at = node.block.span
             step.entries.append(Entry(made("output_to", at), made(node.field, at)))
+        if node.name in world.asked:
+            at = node.block.span
+            wanted: list[SourceNode] = [made(name, at) for name in world.asked[node.name]]
+            step.entries.append(Entry(made("facts", at), Sequence(at, wanted)))
     timed = {node: _timed(node, step, making, world, names) for node, step in made_of.items()}
     steps: list[SourceNode] = []
     for wave in graph.waves:
@@ -49,7 +54,7 @@ def translate(file: BlocksFile, reports: Reports) -> Mapping:
             steps += [_side_by_side(part, timed, names)] if len(part) > 1 else timed[part[0]]
     steps.append(last)
     noted = [_note(file, world.facts, names)] if world.facts else []
-    return _workflow(file, [*noted, *steps])
+    return _workflow(file, graph, [*noted, *steps])
 
 
 def batched(nodes: list[BlockNode], size: int) -> Iterator[list[BlockNode]]:
@@ -119,11 +124,14 @@ def _note(file: BlocksFile, facts: dict[str, str], names: _Names) -> Mapping:
     return _mapping(at, id=names.free("begin"), type="set_state", updates=Mapping(at, updates))
 
 
-def _workflow(file: BlocksFile, steps: list[SourceNode]) -> Mapping:
+def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode]) -> Mapping:
     at = file.span
-    entries = [entry for entry in file.node.entries if entry.key.text in ("name", "description")]
-    version = file.node.entry("version")
-    entries.append(version or Entry(made("version", at), made(_VERSION, at)))
+    entries = [entry for entry in file.node.entries if entry.key.text in _KEPT]
+    if file.version is None:
+        entries.append(Entry(made("version", at), made(_VERSION, at)))
+    sizes = {"total_blocks": len(graph.all), "execution_waves": len(graph.waves)}
+    facts = [Entry(made(name, at), made(number, at)) for name, number in sizes.items()]
+    entries.append(Entry(made("facts", at), Mapping(at, facts)))
     if file.inputs:
         node = file.node.get("inputs")
         assert isinstance(node, Mapping)
