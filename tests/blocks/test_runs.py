@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 
 import pytest
@@ -17,6 +18,7 @@ from wfc_runtime.errors import RefusedError, RequestError
 from wfc_runtime.registry import Registry
 from wfc_runtime.server.about import info, listed
 from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))
 
@@ -370,3 +372,46 @@ def test_a_workflow_of_steps_that_is_called_has_no_blocks_to_count(tmp_path: Pat
     )
     plain = "name: plain\nversion: '1'\nsteps:\n  - {id: r, type: return, value: {x: 1}}\n"
     assert result(tmp_path, parent, plain) == {"sizes": "[0] 1"}
+
+
+SLOW_KID = """
+  - {id: nap, type: Shell, inputs: {command: "sleep 30; echo late > late.txt"}}
+"""
+
+
+def test_a_workflow_that_is_called_is_stopped_when_its_time_is_up(tmp_path: Path) -> None:
+    parent = workflow(
+        """
+  - {id: ran, type: Workflow, inputs: {workflow: kid, timeout_ms: "${inputs.count}00"}}
+  - {id: after, type: EchoBlock, inputs: {message: a}, depends_on: [{block: ran, required: false}]}
+""",
+        "  x: ${blocks.after.message}",
+        INPUTS,
+        "parent",
+    )
+    began = time.monotonic()
+    reply = run(tmp_path, parent, workflow(SLOW_KID, "  x: '1'", name="kid"))
+    assert time.monotonic() - began < 20
+    assert reply["status"] == "failed"
+    assert (reply["error"]["code"], reply["error"]["step_id"]) == ("timeout", "ran")
+    assert "`kid` did not end within 0.3 seconds" in reply["error"]["message"]
+    store = Store(tmp_path / "state.db")
+    row = store.queries.run(reply["workflow_id"])
+    assert row is not None and row.key is not None
+    assert [child.status for child in store.queries.children(row.key)] == ["cancelled"]
+    store.close()
+    assert not (tmp_path / "work" / "late.txt").exists()
+
+
+def test_a_call_that_ran_out_of_time_is_tried_again(tmp_path: Path) -> None:
+    parent = workflow(
+        "  - {id: ran, type: Workflow, inputs: {workflow: kid, timeout_ms: 3000}, retry: {max_attempts: 2}}",
+        "  x: ${blocks.ran.x}",
+        name="parent",
+    )
+    kid = workflow(
+        "  - {id: once, type: Shell, inputs: {command: 'test -e seen || { touch seen; sleep 30; }; echo ok'}}",
+        "  x: ${blocks.once.stdout}",
+        name="kid",
+    )
+    assert result(tmp_path, parent, kid) == {"x": "ok\n"}

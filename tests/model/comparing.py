@@ -137,6 +137,7 @@ class Comparing:
         parameters, expected = dict(action["parameters"]), dict(wait.parameters)
         if wait.items is not None:
             self._compare_children(wait, parameters)
+            self.likeness.same("timeout", parameters.get("timeout"), expected.get("timeout"))
             return
         if wait.ends_by_itself:
             assert wait.due is not None

@@ -61,6 +61,8 @@ class Run(Steps):
     index: int = 0
     brief: str | None = None
     """The named agent that has the whole task as one brief."""
+    asked: tuple[str, ...] = ()
+    """What its caller wants to know of it beside its result."""
     unborn: Tree | None = None
     """Why it never begins."""
     status: str = "running"
@@ -137,6 +139,7 @@ class Run(Steps):
 
     def _over(self, wait: Wait) -> None:
         if not wait.ends_by_itself:
+            self.family.todo += [child.cancel for child in wait.children if child is not None]
             self._answer(wait, error=FailError("timeout", wait.visit))
         else:
             seconds = wait.parameters["duration_seconds"]
@@ -215,6 +218,9 @@ class Run(Steps):
                 self.family.todo.append(child.cancel)
 
     def _end(self, status: str, result: Any = None, error: tuple[str, str] | None = None) -> None:
+        if self.asked and isinstance(result, dict):
+            facts = self.scope.get("facts", {})
+            result = {**{name: facts[name] for name in self.asked if name in facts}, **result}
         self.status, self.result, self.error = status, result, error
         for wait in list(self.pending.values()):
             self._drop(wait)
@@ -275,6 +281,7 @@ class Run(Steps):
         agent = step.get("agent") if step.get("agent") != "@task" and step["type"] == "foreach" else None
         whole = with_defaults(scope["inputs"], given)
         made = Run(self.family, workflow, scope, whole, names, self, wait, index, agent)
+        made.asked = tuple(step.get("facts", ()))
         deepest = step.get("max_depth", DEPTH)
         if self.depth >= deepest:
             why = f"runs would be nested more than {deepest} deep"

@@ -188,8 +188,12 @@ class Steps:
                 return {"code": inputs.code, "message": inputs.message, "step_id": visit}
             return self.child(step, wait, index, names, inputs)
 
-        shown = {"workflow": step["workflow"]} if "workflow" in step else {"task": step["task"]}
-        wait = Wait(visit, step["type"], shown, items=items, begin=begin)
+        shown: Tree = {"workflow": step["workflow"]} if "workflow" in step else {"task": step["task"]}
+        due = None
+        if step["type"] == "call" and "timeout" in step:
+            shown["timeout"] = float(self._value(step, step["timeout"]))
+            due = self.family.now + shown["timeout"]
+        wait = Wait(visit, step["type"], shown, due, items=items, begin=begin)
         wait.children, wait.sequential = [None] * len(items), step.get("sequential", False)
         results = yield wait
         values = [_brought(one) for one in results]

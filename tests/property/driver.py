@@ -53,6 +53,9 @@ class Agent:
     def _answer(self, run: _Run, visit: str, pending: Pending) -> list[Child]:
         action = run.machine.steps[pending.state].action(pending)
         json.dumps(action.parameters, allow_nan=False)
+        if action.type == "call" and pending.deadline is not None and self.random.random() < 0.1:
+            self.now = max(self.now, pending.deadline)
+            return self._send(run, Clock(**self._stamp())).started
         if action.type in ("foreach", "call"):
             self._refused(run, Submit(**self._stamp(), visit=visit, result={}))
             return []

@@ -18,6 +18,9 @@ Tree = dict[str, Any]
 HELPER = """\
 name: helper
 version: "1.0.0"
+author: nobody
+tags: [help]
+facts: {steps: 2, code: "{{ no template }}"}
 inputs:
   subject: {type: string, required: true}
 steps:

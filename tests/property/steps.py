@@ -192,6 +192,10 @@ class Writer(Actions):
             step["with"]["no-such-input"] = self.choose.json()
         if self.choose.chance(4):
             step["max_depth"] = self.choose.pick((1, 2, 3))
+        if self.choose.chance(4):
+            step["facts"] = self.choose.pick((["steps"], ["code", "no-such-fact", "steps"]))
+        if self.choose.chance(4):
+            step["timeout"] = self.choose.pick((5, 60, 2.5, "{{ 2 + 3 }}", "{{ '7' ~ '.5' }}"))
         return (("", ANY),)
 
     # -- control ----------------------------------------------------------------

@@ -168,3 +168,30 @@ def test_a_pause_that_the_clock_has_ended_may_still_be_answered_late(box: Box) -
     after = box.service.next_step(run)
     assert step_ids(after) == ["a@2"]
     assert box.service.submit(run, "a@retry", {}) == after
+
+
+def test_a_call_past_its_deadline_has_failed_and_what_it_called_is_cancelled(box: Box) -> None:
+    outer = steps(
+        "{id: c, type: call, workflow: w, timeout: '{{ 60 * 2 }}', on_error: continue}",
+        "{id: after, type: shell, command: x}",
+        name="outer",
+    )
+    service = box.compile(steps("{id: a, type: shell, command: x, timeout: 600}"), outer).service
+    reply = service.start("outer")
+    assert reply["action"]["parameters"]["timeout"] == 120
+    child = reply["action"]["parameters"]["children"][0]["workflow_id"]
+    box.clock.pass_(119)
+    assert service.next_step(child)["action"]["step_id"] == "a"
+    box.clock.pass_(2)
+    assert service.status(reply["workflow_id"])["action"]["step_id"] == "after"
+    assert service.status(child)["status"] == "cancelled"
+    notes = service.history(reply["workflow_id"])["events"][1]["notes"]
+    assert (notes[0]["code"], notes[0]["message"]) == ("timeout", "`w` did not end within 120 seconds")
+
+
+@pytest.mark.parametrize("given", ["{{ 0 }}", "{{ 'soon' }}", "{{ none }}", "{{ true }}", "{{ [1] }}"])
+def test_a_timeout_of_a_call_that_is_no_time_fails_the_step(file_box: Box, given: str) -> None:
+    outer = steps(f'{{id: c, type: call, workflow: w, timeout: "{given}"}}', name="outer")
+    reply = file_box.compile(steps("{id: a, type: shell, command: x}"), outer).service.start("outer")
+    assert reply["status"] == "failed"
+    assert "not a number of seconds above 0" in reply["error"]["message"]

@@ -2,8 +2,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from wfc.core.fields import BINDINGS, BOOLEAN, COUNT, WORD, WORDS
+from wfc.core.fields import BINDINGS, BOOLEAN, COUNT, SECONDS_COMPUTED, WORD, WORDS
 from wfc.core.shape import Field
+from wfc.core.values import Text
 from wfc.steps.base import Keeping, Retried
 
 if TYPE_CHECKING:
@@ -15,6 +16,7 @@ class Call(Keeping, Retried):
 
     It sees only the inputs that `with` gives it. Workflows may not call each other in a circle, and calls nest at
     most five deep, or as deep as `max_depth` says. A workflow that calls itself under some condition has to say it.
+    With a `timeout`, a workflow that has not ended by then is cancelled with all that it does, and the step fails.
 
     ```yaml
     - id: deploy
@@ -37,6 +39,7 @@ class Call(Keeping, Retried):
         "How deep runs may nest, as for a workflow that calls itself; deeper, the step fails.",
         example=10,
     )
+    timeout = Field(SECONDS_COMPUTED, "How long the whole workflow may take, in seconds.", example=600)
     only_declared = Field(
         BOOLEAN,
         "Leave out what the workflow has no input for, instead of refusing to call it.",
@@ -55,6 +58,7 @@ class Call(Keeping, Retried):
             self,
             workflow=self.workflow.text if self.workflow else None,
             inputs=self.with_ or {},
+            timeout=self.timeout if isinstance(self.timeout, Text) else self.setting("timeout"),
             max_depth=self.setting("max_depth"),
             only_declared=self.setting("only_declared") or None,
             facts=[word.text for word in self.facts] if self.facts else None,

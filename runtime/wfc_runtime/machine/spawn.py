@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run
 
 
+_MOST_SECONDS = 1_000_000_000
 FACTS = "facts"
 """The name in a child's scope under which its caller says what it wants to know of it."""
 
@@ -36,6 +37,8 @@ class Spawn(Effect):
     agent: str | None = None
     sequential: bool = False
     max_items: int | None = None
+    timeout: Json = None
+    """How many seconds a call may take: a number, or an expression that gives one."""
     max_depth: int | None = None
     """How deep runs may nest here: for a workflow that calls itself."""
     only_declared: bool = False
@@ -53,6 +56,9 @@ class Spawn(Effect):
         if self.is_call:
             inputs = run.evaluate(dict(self.inputs or {}), self.reads)
             pending = Pending(state, inputs=[inputs], children=[None])
+            if self.timeout is not None:
+                seconds = self._seconds(run)
+                pending.parameters, pending.deadline = {"timeout": seconds}, run.event.at + seconds
         else:
             items = self._items(run)
             if not items:
@@ -65,6 +71,16 @@ class Spawn(Effect):
         visit = run.suspend(pending, 0)
         self._check_size(run, pending)
         self.start_more(run, visit)
+
+    def _seconds(self, run: Run) -> float:
+        given = run.evaluate(self.timeout, self.reads)
+        try:
+            seconds = -1.0 if isinstance(given, bool) else float(given)
+        except (TypeError, ValueError, OverflowError):
+            seconds = -1.0
+        if not 0 < seconds <= _MOST_SECONDS:
+            raise StepError("timeout", f"`timeout` gave {describe(given)}, not a number of seconds above 0")
+        return seconds
 
     def _items(self, run: Run) -> list[Json]:
         items = run.evaluate(self.items, self.reads)
@@ -188,7 +204,7 @@ class Spawn(Effect):
                     one["item"] = pending.items[index]
                 children.append(one)
         if self.is_call:
-            return Action("call", {"workflow": self.workflow, "children": children})
+            return Action("call", {"workflow": self.workflow, "children": children, **pending.parameters})
         parameters = {
             "task": self.task,
             "agent": self.agent,
@@ -203,6 +219,17 @@ class Spawn(Effect):
             f"`{visit}` takes no result: it goes on by itself when its children have ended",
             "Work the children that its action lists, each under its own workflow_id.",
         )
+
+
+    def due(self, run: Run, visit: str) -> None:
+        """Too late: what the children do is stopped."""
+        pending = run.snapshot.pending[visit]
+        error = StepError(
+            "timeout",
+            f"`{self.workflow}` did not end within {pending.parameters['timeout']:g} seconds",
+            "Raise the step's timeout, or give it a retry.",
+        )
+        run.fail(pending.state, error)
 
 
 def at_work(pending: Pending) -> int:

@@ -109,6 +109,7 @@ def _step(step: StepInfo) -> dict[str, Json]:
         found |= {"agent": effect.agent} if effect.agent else {}
         found |= {"max_items": effect.max_items} if effect.max_items is not None else {}
         found |= {"sequential": True} if effect.sequential else {}
+        found |= {"timeout_seconds": effect.timeout} if effect.timeout is not None else {}
     return found
 
 

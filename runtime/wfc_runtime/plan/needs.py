@@ -65,6 +65,6 @@ def timeouts_of(placed: Placed) -> list[dict[str, Json]]:
     found = [
         {**place, "seconds": step.effect.timeout}
         for place, step in placed
-        if isinstance(step.effect, Ask) and step.effect.timeout is not None
+        if isinstance(step.effect, Ask | Spawn) and isinstance(step.effect.timeout, (int, float))
     ]
     return sorted(found, key=lambda one: -one["seconds"])

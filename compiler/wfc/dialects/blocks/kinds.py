@@ -199,13 +199,7 @@ _CALL = Kind(
     "call",
     WorkflowCallInputs,
     modes={"inputs": Mode.VALUE},
-    renamed={"inputs": "with", "timeout_ms": ""},
-    unheeded={
-        "timeout_ms": (
-            "nothing keeps a workflow that is called to a time",
-            "give the blocks of that workflow a `timeout`",
-        )
-    },
+    renamed={"inputs": "with", "timeout_ms": "timeout"},
     is_open=True,
 )
 _ONLY_PROMPT = ("a Prompt shows nothing but its `prompt`", "say there what matters")

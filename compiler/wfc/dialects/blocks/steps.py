@@ -6,18 +6,18 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from wfc.diagnostics import Severity
-from wfc.dialects.blocks.expressions import Expr, collected, literal
+from wfc.dialects.blocks.expressions import Expr, collected, literal, piped
 from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.kinds import Kind, Mode
 from wfc.dialects.blocks.model import VALUE_TYPES, Block
-from wfc.dialects.blocks.pieces import made
+from wfc.dialects.blocks.pieces import Piece, made, translated
 from wfc.dialects.blocks.references import Reference, find_references
 from wfc.dialects.blocks.rendering import check_template
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, UnresolvedError, World
 from wfc.dialects.blocks.skipping import Skipping, site_of
 from wfc.dialects.blocks.spelling import scalars_in
-from wfc.dialects.blocks.texts import Texts, concatenation
+from wfc.dialects.blocks.texts import Texts, concatenation, hole
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 
 _TIMEOUT = 120
@@ -117,7 +117,8 @@ class Steps:
             name = kind.renamed.get(entry.key.text, entry.key.text)
             if name and entry.key.text in kind.inputs.FIELDS:
                 key = entry.key if name == entry.key.text else replace(entry.key, text=name, value=name)
-                yield Entry(key, _given(entry, kind, texts))
+                is_time = entry.key.text == "timeout_ms"
+                yield Entry(key, _in_seconds(entry.value, texts) if is_time else _given(entry, kind, texts))
         self._check_unheeded(node, kind)
         if kind.step == "render_template":
             check_template(node, self._reports)
@@ -199,6 +200,18 @@ def _given(entry: Entry, kind: Kind, texts: Texts) -> Node:
         entry.value,
         entries=[Entry(one.key, texts.node(_as_text(one.value), mode)) for one in entry.value.entries],
     )
+
+
+def _in_seconds(node: Node, texts: Texts) -> Node:
+    """Milliseconds, said or computed."""
+    if not isinstance(node, Scalar) or node.value is None:
+        return node
+    if not isinstance(node.value, str):
+        seconds = node.value / 1000
+        return made(int(seconds) if seconds.is_integer() else seconds, node)
+    given = concatenation(node.text, texts.resolved(node), 0, len(node.text))
+    number = piped(given, "convert('float')", "float")
+    return translated(node, hole(replace(number, pieces=(*number.pieces, Piece(" / 1000", 0, 0)))))
 
 
 def _as_text(node: Node) -> Node:

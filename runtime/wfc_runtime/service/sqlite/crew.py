@@ -172,7 +172,9 @@ class Crew:
             if not (mine or waiting or soon or stale):
                 return False
             if ticks == self._ticks:
-                self._changed.wait(min(_LOOK_EVERY, max(wait, 0.01)) if wait is not None else _LOOK_EVERY)
+                late = None if view.deadline is None else view.deadline - self._bench.now()
+                soonest = min(one for one in (wait, late, _LOOK_EVERY) if one is not None)
+                self._changed.wait(max(soonest, 0.01))
         return True
 
     def _stop_unwanted(self, root: int, view: View) -> None:

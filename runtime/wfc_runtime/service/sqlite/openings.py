@@ -11,6 +11,7 @@ from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.effects import Delay
 from wfc_runtime.machine.masking import NO_MASK, Mask
 from wfc_runtime.machine.snapshot import Pending
+from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.service.sqlite.ledger import Active
 from wfc_runtime.service.sqlite.work import Work
 
@@ -40,6 +41,8 @@ class View:
     needs_agent: bool = False
     due: float | None = None
     """When the first of the server's own steps that failed is to be tried again."""
+    deadline: float | None = None
+    """When the first call that has not ended runs out of time."""
 
 
 MayDo = Callable[[Ask, str, str], bool]
@@ -62,7 +65,9 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
             continue
         for visit, pending in active.now.pending.items():
             effect = active.machine.steps[pending.state]
-            if isinstance(effect, Delay):
+            if isinstance(effect, Spawn) and pending.deadline is not None:
+                view.deadline = _sooner(view.deadline, pending.deadline)
+            elif isinstance(effect, Delay):
                 _add_retry(view, active, effect, visit, may_do)
             elif isinstance(effect, Ask) and pending.resume_at is None:
                 claim = work.ledger.claim_of(active, visit)
@@ -79,7 +84,11 @@ def shown(effect: Ask, pending: Pending) -> dict[str, Json]:
 def _add_retry(view: View, active: Active, delay: Delay, visit: str, may_do: MayDo) -> None:
     effect, at = active.machine.steps[delay.step], active.now.pending[visit].resume_at
     if isinstance(effect, Ask) and may_do(effect, scope_of(active), visit) and at is not None:
-        view.due = at if view.due is None else min(view.due, at)
+        view.due = _sooner(view.due, at)
+
+
+def _sooner(one: float | None, other: float) -> float:
+    return other if one is None else min(one, other)
 
 
 def _add(view: View, active: Active, visit: str, owner: str | None, may_do: MayDo, can_do: CanDo) -> None:
