@@ -161,6 +161,13 @@ def test_inputs_are_converted_to_what_is_declared(tmp_path: Path) -> None:
     assert result(tmp_path, text, inputs=given) == {"n": 12, "b": True, "s": "5"}
 
 
+@pytest.mark.parametrize("given", [1.5, "1.5", "many", [1]])
+def test_an_int_is_a_whole_number(tmp_path: Path, given: object) -> None:
+    text = workflow("  - {id: say, type: EchoBlock, inputs: {message: a}}", "  n: ${inputs.count}", INPUTS)
+    with pytest.raises(RequestError, match="`count` must be a whole number"):
+        run(tmp_path, text, inputs={"count": given})
+
+
 def test_an_input_without_a_default_must_be_given(tmp_path: Path) -> None:
     text = workflow(
         '  - {id: say, type: Shell, inputs: {command: "echo ${inputs.who}"}}',
@@ -397,7 +404,8 @@ def test_a_workflow_that_is_called_is_stopped_when_its_time_is_up(tmp_path: Path
     assert "`kid` did not end within 0.3 seconds" in reply["error"]["message"]
     store = Store(tmp_path / "state.db")
     row = store.queries.run(reply["workflow_id"])
-    assert row is not None and row.key is not None
+    assert row is not None
+    assert row.key is not None
     assert [child.status for child in store.queries.children(row.key)] == ["cancelled"]
     store.close()
     assert not (tmp_path / "work" / "late.txt").exists()

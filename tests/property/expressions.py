@@ -17,7 +17,14 @@ ANSWERS = {
     "choice": ((".selected", TEXT),),
 }
 DELEGATED = ((".response", TEXT),)
-INPUT_KINDS = {"string": TEXT, "number": NUMBER, "boolean": BOOL, "array": LIST, "object": ANY}
+INPUT_KINDS = {
+    "string": TEXT,
+    "number": NUMBER,
+    "integer": NUMBER,
+    "boolean": BOOL,
+    "array": LIST,
+    "object": ANY,
+}
 
 Kinds = tuple[tuple[str, str], ...]
 """What can be read of a value: `.stdout` is text, and so on; an empty path is the value itself."""

@@ -24,8 +24,8 @@ def declarations(choose: Chooser, most: int = 4) -> dict[str, Decl]:
 
 
 def declaration(choose: Chooser, depth: int) -> Decl:
-    kinds = ("string", "number", "boolean", "array", "object")
-    kind = choose.pick(kinds if depth else kinds[:4])
+    kinds = ("string", "number", "integer", "boolean", "array", "object")
+    kind = choose.pick(kinds if depth else kinds[:5])
     rules, default = _RULES[kind](choose, depth)
     found: Decl = {"type": kind}
     need = choose.pick(("required", "default", "neither"))
@@ -37,7 +37,7 @@ def declaration(choose: Chooser, depth: int) -> Decl:
         found["description"] = choose.prose()
     if need != "default" and choose.chance(4):
         found["secret"] = True
-    if kind in ("number", "boolean") and choose.chance(4):
+    if kind in ("number", "integer", "boolean") and choose.chance(4):
         found["convert"] = True
     if rules and choose.chance():
         found["validation"] = rules
@@ -65,6 +65,11 @@ def _number(choose: Chooser, depth: int) -> tuple[Decl, Any]:
     return dict(rules), choose.pick((1, 2.5))
 
 
+def _integer(choose: Chooser, depth: int) -> tuple[Decl, Any]:
+    rules: Decl = choose.pick(({}, {"min": 0}, {"min": -1.5, "max": 10}, {"enum": [1, 2, 3]}))
+    return dict(rules), choose.pick((1, 2))
+
+
 def _boolean(choose: Chooser, depth: int) -> tuple[Decl, Any]:
     return choose.pick((({}, False), ({}, True), ({"enum": [True]}, True)))
 
@@ -75,6 +80,7 @@ def _array(choose: Chooser, depth: int) -> tuple[Decl, Any]:
             ({}, []),
             ({"item_type": "string", "min_items": 1}, ["a", "b"]),
             ({"item_type": "number", "max_items": 9}, [1, 2.5]),
+            ({"item_type": "integer"}, [1, -2]),
             ({"item_type": "object"}, [{"a": 1}]),
             ({"min_items": 1, "max_items": 3}, ["one"]),
         )
@@ -96,7 +102,14 @@ def _object(choose: Chooser, depth: int) -> tuple[Decl, Any]:
     return rules, {name: sample(decl) for name, decl in properties.items() if name in wanted}
 
 
-_RULES = {"string": _text, "number": _number, "boolean": _boolean, "array": _array, "object": _object}
+_RULES = {
+    "string": _text,
+    "number": _number,
+    "integer": _integer,
+    "boolean": _boolean,
+    "array": _array,
+    "object": _object,
+}
 
 
 def sample(decl: Decl) -> Any:
@@ -107,12 +120,14 @@ def sample(decl: Decl) -> Any:
     match decl["type"]:
         case "string":
             return PATTERNS[rules["pattern"]] if "pattern" in rules else "some text"
-        case "number":
+        case "number" | "integer":
             return 1
         case "boolean":
             return True
         case "array":
-            item = {"string": "a", "number": 1, "object": {"a": 1}}.get(rules.get("item_type", "string"))
+            item = {"string": "a", "number": 1, "integer": 2, "object": {"a": 1}}.get(
+                rules.get("item_type", "string")
+            )
             return [item]
     properties = rules.get("properties", {})
     found = {name: sample(inner) for name, inner in properties.items()}

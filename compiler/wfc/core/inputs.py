@@ -9,12 +9,13 @@ from wfc.core.fields import ANYTHING, BOOLEAN, NUMBER, SIZE, WORD, WORDS, MapOf,
 from wfc.core.shape import Field, Shape
 from wfc.core.types import Type
 
-INPUT_TYPES = ("string", "number", "boolean", "array", "object")
+INPUT_TYPES = ("string", "number", "integer", "boolean", "array", "object")
 INPUT_TYPE = OneOf(INPUT_TYPES)
 
 _TYPES: dict[str, Type] = {
     "string": types.TEXT,
     "number": types.NUMBER,
+    "integer": types.INT,
     "boolean": types.BOOL,
     "array": types.LIST,
     "object": types.OBJECT,
@@ -51,10 +52,14 @@ class Validation(Shape):
 RULES_FOR = {
     "string": ("pattern", "min_length", "max_length", "enum"),
     "number": ("min", "max", "enum"),
+    "integer": ("min", "max", "enum"),
     "boolean": ("enum",),
     "array": ("min_items", "max_items", "item_type"),
     "object": ("required_keys", "properties"),
 }
+
+
+NUMERIC = ("number", "integer")
 
 
 class InputDecl(Shape):

@@ -17,11 +17,13 @@ _NOTHING = object()
 _CONSTRAINTS = {
     "string": {"pattern": "pattern", "min_length": "min_length", "max_length": "max_length"},
     "number": {"min": "ge", "max": "le"},
+    "integer": {"min": "ge", "max": "le"},
     "array": {"min_items": "min_length", "max_items": "max_length"},
 }
 _PLAIN = {
     "string": "str",
     "number": "int | float",
+    "integer": "int",
     "boolean": "bool",
     "array": "list[Any]",
     "object": "dict[str, Any]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from math import ceil, floor
 from random import Random
 from typing import Any
 
@@ -294,6 +295,8 @@ def _within(number: float, schema: Mapping[str, Any]) -> float:
         number = min(number, schema["maximum"])
     if "exclusiveMaximum" in schema:
         number = min(number, schema["exclusiveMaximum"] - 1)
+    if _kind(schema) == "integer" and number != int(number):
+        number = ceil(number) if number == schema.get("minimum") else floor(number)
     step = schema.get("multipleOf")
     return number - number % step if step else number
 

@@ -17,6 +17,7 @@ from wfc.infer.scope import TextTypes, type_of_tree
 from wfc.infer.terms import is_known, kinds_of, options, without
 from wfc.infer.views import describe
 from wfc.source import Node, Scalar, Span
+from wfc.source.core_schema import resolve
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
@@ -99,10 +100,17 @@ def _inputs(step: Foreach | Call, texts: TextTypes, children: Children) -> Itera
     for name, tree in (step.with_ or {}).items():
         decl = child.declared_inputs.get(name) if child else None
         kind = type_of_tree(tree.node, texts)
-        if decl is not None and _is_misfit(kind, decl):
+        if decl is not None and (_is_misfit(kind, decl) or _is_fraction(tree.node, decl)):
             given = "is no value for it:" if _is_alike(kind, decl) else f"is {describe(kind)}, but"
             message = f"{_quoted(tree.node)} {given} `{name}` takes {_wanted(decl)}"
             yield Misfit(Kind.MISMATCH, _place(tree.node), message, _conversion(tree.node, kind, decl))
+
+
+def _is_fraction(node: Node, decl: InputDecl) -> bool:
+    """Whether a number stands there, in letters or not, that is not whole and has to be."""
+    value = node.value if isinstance(node, Scalar) and decl.kind == "integer" else None
+    said = resolve(value.strip()) if isinstance(value, str) and decl.setting("convert") else value
+    return isinstance(said, float) and not said.is_integer()
 
 
 def _is_misfit(kind: Type, decl: InputDecl) -> bool:
@@ -124,6 +132,8 @@ def _is_alike(kind: Type, decl: InputDecl) -> bool:
 
 
 def _wanted(decl: InputDecl) -> str:
+    if decl.kind == "integer":
+        return "a whole number"
     allowed = values_of(decl.value_type)
     return " or ".join(f"`{value}`" for value in allowed[:6]) if allowed else describe(decl.value_type)
 
@@ -131,7 +141,7 @@ def _wanted(decl: InputDecl) -> str:
 def _conversion(node: Node, kind: Type, decl: InputDecl) -> str:
     if not isinstance(node, Scalar) or kinds_of(kind) != {"text"}:
         return ""
-    filters = {"number": "int", "boolean": "bool"}
+    filters = {"number": "int", "integer": "int", "boolean": "bool"}
     if decl.kind in filters:
         inner = node.text.strip()
         if parse_template(node.text).is_literal:

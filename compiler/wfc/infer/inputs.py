@@ -6,7 +6,7 @@ import re
 import warnings
 
 from wfc.core.ast import Scope
-from wfc.core.inputs import InputDecl
+from wfc.core.inputs import NUMERIC, InputDecl
 from wfc.core.types import Type
 from wfc.infer.definitions import Definitions
 from wfc.infer.environment import Path
@@ -42,7 +42,7 @@ def _is_number(value: object) -> bool:
 def least_of_input(scope: Scope, name: str) -> float | None:
     """The smallest number that an input may be, where its declaration says so."""
     decl = scope.declared_inputs.get(name)
-    least = decl.rule_value("min") if decl is not None and decl.kind == "number" else None
+    least = decl.rule_value("min") if decl is not None and decl.kind in NUMERIC else None
     if not isinstance(least, int | float) or abs(least) >= 1 << 50:
         return None
     return float(least)

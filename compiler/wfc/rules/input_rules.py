@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from wfc.core.fields import kind_of
-from wfc.core.inputs import InputDecl
+from wfc.core.inputs import NUMERIC, InputDecl
 from wfc.core.values import plain
 from wfc.rules.patterns import is_found, pattern_error
 from wfc.rules.rule_set import RuleSet
@@ -49,6 +49,7 @@ def _is_number(node: Node) -> bool:
 _IS_KIND: dict[str, Callable[[Node], bool]] = {
     "string": lambda node: isinstance(node, Scalar) and isinstance(node.value, str),
     "number": _is_number,
+    "integer": lambda node: _is_number(node) and isinstance(plain(node), int),
     "boolean": lambda node: isinstance(node, Scalar) and isinstance(node.value, bool),
     "array": lambda node: isinstance(node, Sequence),
     "object": lambda node: isinstance(node, Mapping),
@@ -62,7 +63,8 @@ def _other_kind(kind: str, node: Node) -> str:
         return f"quote it: {quote(text)}"
     if kind == "boolean" and text.lower() in ("yes", "on", "true", "no", "off", "false"):
         return f"write `{str(text.lower() in ('yes', 'on', 'true')).lower()}`"
-    if kind == "number" and text and isinstance(resolve(text), int | float):
+    is_said = isinstance(resolve(text), int if kind == "integer" else int | float) if text else False
+    if kind in NUMERIC and is_said and isinstance(plain(node), str):
         return f"write it without quotes: `{text}`"
     if kind == "array" and text:
         return f"put it in brackets: `[{text}]`"
@@ -70,7 +72,7 @@ def _other_kind(kind: str, node: Node) -> str:
 
 
 def with_article(kind: str) -> str:
-    return f"an {kind}" if kind[0] in "ao" else f"a {kind}"
+    return f"an {kind}" if kind[0] in "aio" else f"a {kind}"
 
 
 def _enum(rules: RuleSet, node: Node, what: str) -> Iterator[Misfit]:
@@ -147,6 +149,7 @@ def _size(rules: RuleSet, node: Node, what: str, size: int, rule: str, noun: str
 _CHECKS: dict[str, Callable[[RuleSet, Node, str], Iterator[Misfit]]] = {
     "string": _string,
     "number": _number,
+    "integer": _number,
     "boolean": lambda rules, node, what: iter(()),
     "array": _array,
     "object": _object,

@@ -83,6 +83,8 @@ def _is_taken(decl: InputDecl, node: Node) -> bool:
             return True
         case "number":
             return isinstance(said, int | float) and not isinstance(said, bool)
+        case "integer":
+            return isinstance(said, int) and not isinstance(said, bool)
         case "boolean":
             return isinstance(said, bool)
     return False

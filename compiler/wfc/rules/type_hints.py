@@ -16,7 +16,8 @@ from wfc.suggest import nearest
 
 _TYPE_NAMES = {
     "string": ("str", "text", "char", "date", "path", "url", "enum", "choice"),
-    "number": ("int", "integer", "float", "double", "decimal", "numeric"),
+    "number": ("float", "double", "decimal", "numeric"),
+    "integer": ("int", "long", "whole", "count"),
     "boolean": ("bool", "flag"),
     "array": ("list", "sequence", "tuple", "set"),
     "object": ("dict", "map", "mapping", "record", "json", "struct"),

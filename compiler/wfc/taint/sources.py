@@ -73,12 +73,12 @@ def of_schema(schema: Any, flow: Flow, depth: int = _DEEPEST) -> Taint:
 
 def of_declaration(decl: InputDecl, taint: Taint, depth: int = _DEEPEST) -> Taint:
     """What the declaration of an input lets through."""
-    if taint.is_clean or decl.kind in ("number", "boolean"):
+    if taint.is_clean or decl.kind in _PLAIN_SCHEMAS:
         return CLEAN
     if decl.kind == "string" and (decl.rule("enum") is not None or is_safe(decl.rule_value("pattern"))):
         return CLEAN
     if decl.kind == "array":
-        plain = decl.rule_value("item_type") in ("number", "boolean")
+        plain = decl.rule_value("item_type") in _PLAIN_SCHEMAS
         found = taint.as_list(CLEAN if plain else None)
         return found.short() if decl.rule("max_items") is not None else found
     properties = decl.rule("properties")

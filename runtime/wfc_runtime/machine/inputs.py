@@ -116,9 +116,9 @@ def _place(location: tuple[int | str, ...], model: type[WorkflowInputs]) -> str:
 
 _DEMANDS = {
     "string_type": "must be text",
-    "int_type": "must be a number",
+    "int_type": "must be a whole number",
     "float_type": "must be a number",
-    "int_from_float": "must be a number",
+    "int_from_float": "must be a whole number",
     "finite_number": "must be a finite number",
     "bool_type": "must be true or false",
     "list_type": "must be a list",
@@ -136,7 +136,9 @@ _DEMANDS = {
 
 
 def _demand(error: ErrorDetails) -> str:
-    demand = _DEMANDS.get(error["type"])
+    # Where a number need not be whole, both kinds have been tried.
+    kind = "float_type" if error["loc"][-1] == "int" else error["type"]
+    demand = _DEMANDS.get(kind)
     if demand is not None:
         return demand.format(**error.get("ctx", {}))
     return error["msg"].removeprefix("Value error, ")

@@ -220,7 +220,6 @@ class Spawn(Effect):
             "Work the children that its action lists, each under its own workflow_id.",
         )
 
-
     def due(self, run: Run, visit: str) -> None:
         """Too late: what the children do is stopped."""
         pending = run.snapshot.pending[visit]

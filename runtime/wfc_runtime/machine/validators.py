@@ -42,6 +42,11 @@ def _number(value: Any) -> Any:
     return value
 
 
+def _integer(value: Any) -> Any:
+    number = _number(value)
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
 def _boolean(value: Any) -> Any:
     word = value.strip().lower() if isinstance(value, str) else ""
     return True if word in ("true", "yes", "1") else False if word in ("false", "no", "0") else value
@@ -57,6 +62,7 @@ def _json(value: Any) -> Any:
 _READERS: dict[str, Callable[[Any], Any]] = {
     "string": _text,
     "number": _number,
+    "integer": _integer,
     "boolean": _boolean,
     "array": _json,
     "object": _json,

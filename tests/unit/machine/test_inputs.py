@@ -182,3 +182,41 @@ def test_an_item_fills_the_inputs_of_its_task(inputs: str, item: Any, bound: dic
 def test_a_bare_item_for_several_inputs_is_said_to_need_a_with() -> None:
     with pytest.raises(StepError, match="the item is the text 'a', and the task has the inputs `x`, `y`"):
         bind_item(task(TWO, "{x: '{{ item }}'}"), "a")
+
+
+WHOLE = """
+name: w
+version: 1.0.0
+inputs:
+  n: {type: integer, required: true, validation: {min: 1, max: 9}}
+  m: {type: integer, convert: true, default: 2}
+  many: {type: array, default: [], validation: {item_type: integer}}
+steps: [{id: a, type: return, value: ["{{ inputs.n }}", "{{ inputs.m }}", "{{ inputs.many }}"]}]
+"""
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"n": 1.5}, "`n` must be a whole number, not the number 1.5"),
+        ({"n": "3"}, "`n` must be a whole number, not the text '3'"),
+        ({"n": True}, "`n` must be a whole number, not the boolean true"),
+        ({"n": 10}, "`n` must be at most 9, not the number 10"),
+        ({"n": 1, "m": "1.5"}, "`m` must be a whole number, not the number 1.5"),
+        ({"n": 1, "m": "x"}, "`m` must be a whole number, not the text 'x'"),
+        ({"n": 1, "many": [1, 2.5]}, "`many[1]` must be a whole number, not the number 2.5"),
+    ],
+)
+def test_an_integer_takes_whole_numbers_only(values: dict[str, Any], message: str) -> None:
+    with pytest.raises(RequestError) as caught:
+        check_inputs(compiled(WHOLE).machine, values, Limits())
+    assert caught.value.message == message
+
+
+def test_a_whole_number_is_one_in_letters_too_where_inputs_are_converted() -> None:
+    machine = compiled(WHOLE).machine
+    assert check_inputs(machine, {"n": 3, "m": "4"}, Limits())["m"] == 4
+    got = check_inputs(machine, {"n": 3, "m": "4.0"}, Limits())["m"]
+    assert (got, type(got)) == (4, int)
+    schema = machine.inputs.model_json_schema()["properties"]
+    assert (schema["n"]["type"], schema["n"]["minimum"], schema["m"]["type"]) == ("integer", 1, "integer")

@@ -30,8 +30,8 @@ from wfc.steps.base import Retry
 INPUT_TYPES = {
     "str": "string",
     "string": "string",
-    "int": "number",
-    "integer": "number",
+    "int": "integer",
+    "integer": "integer",
     "float": "number",
     "number": "number",
     "num": "number",

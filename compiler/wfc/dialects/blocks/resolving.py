@@ -15,7 +15,14 @@ from wfc.suggest import did_you_mean
 
 START_TIME, EXECUTION_ID = "start_time", "execution_id"
 OF_WORKFLOW = ("workflow_name", START_TIME, EXECUTION_ID)
-_TYPES = {"string": "str", "number": "float", "boolean": "bool", "array": "list", "object": "dict"}
+_TYPES = {
+    "string": "str",
+    "number": "float",
+    "integer": "int",
+    "boolean": "bool",
+    "array": "list",
+    "object": "dict",
+}
 _DEFAULTS = {
     "str": "''",
     "int": "0",
