@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from math import ceil, floor
 from typing import Any
 
 from wfc.core.inputs import InputDecl
@@ -20,6 +22,8 @@ _CONSTRAINTS = {
     "integer": {"min": "ge", "max": "le"},
     "array": {"min_items": "min_length", "max_items": "max_length"},
 }
+_ROUNDED: dict[str, Callable[[float], int]] = {"min": ceil, "max": floor}
+"""Bounds of whole numbers, which are whole themselves."""
 _PLAIN = {
     "string": "str",
     "number": "int | float",
@@ -75,7 +79,7 @@ class InputModels:
         for rule, argument in rules.items():
             value = decl.rule_value(rule)
             if value is not None:
-                keywords[argument] = value
+                keywords[argument] = _ROUNDED[rule](value) if decl.kind == "integer" else value
         if decl.description:
             keywords["description"] = " ".join(decl.description.text.split())
         calls = [Call("Field", (), keywords)] if keywords else []

@@ -188,7 +188,7 @@ WHOLE = """
 name: w
 version: 1.0.0
 inputs:
-  n: {type: integer, required: true, validation: {min: 1, max: 9}}
+  n: {type: integer, required: true, validation: {min: 0.5, max: 9.5}}
   m: {type: integer, convert: true, default: 2}
   many: {type: array, default: [], validation: {item_type: integer}}
 steps: [{id: a, type: return, value: ["{{ inputs.n }}", "{{ inputs.m }}", "{{ inputs.many }}"]}]
