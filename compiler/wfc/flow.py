@@ -9,8 +9,8 @@ failure that nothing recovers from ends the run: that is no edge here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from wfc.core.ast import Scope
 from wfc.ir import Chart, Edge, Guard, Region, State
@@ -21,8 +21,7 @@ OUTSIDE_EVENTS = frozenset({"submit", "due", "joined"})
 """Events that come from outside: until one does, the machine waits."""
 
 
-@dataclass(frozen=True)
-class FlowEdge:
+class FlowEdge(NamedTuple):
     source: str
     target: str
     event: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wfc.core.inputs import InputDecl
 from wfc.core.types import Type
@@ -24,7 +24,7 @@ class Ref:
     name: str
 
 
-@dataclass(frozen=True)
+@dataclass
 class Effect:
     """What a state does when entered: one of the runtime's effect classes, with its arguments."""
 
@@ -35,8 +35,7 @@ class Effect:
     retry: dict[str, Any] | None = None
 
 
-@dataclass(frozen=True)
-class Guard:
+class Guard(NamedTuple):
     """when(text, reads), at_most(n), ok or otherwise."""
 
     name: str
@@ -49,7 +48,7 @@ OK = Guard("ok")
 OTHERWISE = Guard("otherwise")
 
 
-@dataclass(frozen=True)
+@dataclass
 class State:
     id: str
     title: str
@@ -66,8 +65,7 @@ class State:
     """What it was made from, for checks that point at it."""
 
 
-@dataclass(frozen=True)
-class Edge:
+class Edge(NamedTuple):
     source: str
     target: str
     event: str | None = None
@@ -98,8 +96,7 @@ class Region:
                 yield from region.regions()
 
 
-@dataclass(frozen=True)
-class FieldInfo:
+class FieldInfo(NamedTuple):
     name: str
     type: Type
     initial: bool

@@ -103,4 +103,5 @@ def main() -> None:
     except Exception as error:
         click.echo(f"wfc: internal error: {type(error).__name__}: {error}; please report it", err=True)
         status = EXIT_FAILURE
+    gc.freeze()  # What is left goes with the process: nobody need look through it for garbage.
     sys.exit(status if isinstance(status, int) else EXIT_CLEAN)

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from wfc.core.ast import Scope, Task, Workflow
 from wfc.core.values import Text, Tree
@@ -46,8 +47,7 @@ class NamesInScope:
         return self.siblings.get(name, -1) >= self.place
 
 
-@dataclass(frozen=True, slots=True)
-class Site:
+class Site(NamedTuple):
     """A template in its place."""
 
     scope: Scope

@@ -54,6 +54,8 @@ class Shape:
 
     label: ClassVar[str] = "a mapping"
     FIELDS: ClassVar[dict[str, Field[Any]]] = {}
+    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    """The fields that must be there."""
     without: ClassVar[tuple[str, ...]] = ()
     """Fields of the base that this one does not take."""
 
@@ -65,6 +67,7 @@ class Shape:
         }
         own = {field.name: field for field in vars(cls).values() if isinstance(field, Field)}
         cls.FIELDS = {name: field for name, field in {**inherited, **own}.items() if name not in cls.without}
+        cls.REQUIRED = tuple(name for name, field in cls.FIELDS.items() if field.required)
 
     def __init__(self, node: Mapping, values: dict[str, Any]) -> None:
         self.node = node

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
 
 from wfc.template import Read, Template
 
 
-@dataclass(frozen=True)
-class StateUse:
-    fields: dict[str, list[Read]] = field(default_factory=dict)
+class StateUse(NamedTuple):
+    fields: dict[str, list[Read]]
     """The fields it names, each with every place that does."""
-    whole: bool = False
+    whole: bool
     """Whether it looks at the state as a whole, as `state | tojson` and `state[name]` do."""
 
 
+@lru_cache(maxsize=4096)
 def state_use(template: Template) -> StateUse:
     fields: dict[str, list[Read]] = {}
     whole = False

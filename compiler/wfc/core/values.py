@@ -1,4 +1,4 @@
-"""Located values: what stands in a field, with the node it came from."""
+"""Located values: what stands in a field, with the node it came from. As with nodes, nobody changes one."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.template import Template, parse_template
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Word:
     """A name or other text taken as it stands."""
 
@@ -26,7 +26,7 @@ class Word:
         return self.node.span
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Literal:
     """A number or a boolean."""
 
@@ -41,7 +41,7 @@ class Literal:
         return self.node.span
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Text:
     """Text that may hold `{{ }}`; or a plain scalar where an expression would do."""
 
@@ -68,7 +68,7 @@ class Text:
         return self.node.at(start, end)
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(eq=False)
 class Tree:
     """Any JSON value; the strings in it may hold `{{ }}`."""
 

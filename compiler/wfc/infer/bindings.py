@@ -41,9 +41,8 @@ def misfits(step: Step, texts: TextTypes, children: Children) -> Iterator[Misfit
         yield from _items(step, step.items, texts, children)
     if isinstance(step, Foreach | Call):
         yield from _inputs(step, texts, children)
-    for name, field in step.FIELDS.items():
-        value = step.values.get(name)
-        if field.type is TEXT_FIELD and isinstance(value, Text) and value.template.lone:
+    for name, value in step.values.items():
+        if isinstance(value, Text) and step.FIELDS[name].type is TEXT_FIELD and value.template.lone:
             yield from _text(step, name, value, texts)
 
 

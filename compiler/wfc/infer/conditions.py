@@ -8,8 +8,8 @@ tested later.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from jinja2 import nodes
 
@@ -21,8 +21,7 @@ _OPPOSITES = {"ne": "eq", "gt": "lteq", "gteq": "lt", "notin": "in"}
 _LENGTHS = frozenset({"length", "count"})
 
 
-@dataclass(frozen=True, slots=True)
-class Clause:
+class Clause(NamedTuple):
     """One condition that came out one way."""
 
     key: str
@@ -69,10 +68,15 @@ def _split(template: Template, node: nodes.Expr, outcome: bool) -> Iterator[Clau
         yield from _split(template, node.left, outcome)
         yield from _split(template, node.right, outcome)
     else:
-        names = names_in(node)
+        names, key, same = _said(node)
         if names is not None:
-            key, same = _form(node)
             yield Clause(key, outcome == same, template, node, outcome, _narrows(node), names)
+
+
+@lru_cache(maxsize=2048)
+def _said(node: nodes.Expr) -> tuple[frozenset[str] | None, str, bool]:
+    """What a condition looks at, and its form: the same however it comes out."""
+    return names_in(node), *_form(node)
 
 
 def _narrows(node: nodes.Expr) -> bool:
@@ -85,7 +89,7 @@ def _narrows(node: nodes.Expr) -> bool:
 
 def form_of(held: Held) -> tuple[str, bool]:
     """A condition and how it came out, in the form in which it is known again."""
-    key, same = _form(held.node)
+    _, key, same = _said(held.node)
     return key, held.outcome == same
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 from operator import or_
+from typing import NamedTuple
 
 from wfc.core.ast import Scope
 from wfc.core.types import ANY, ListType, Type
@@ -22,8 +22,7 @@ from wfc.steps.foreach import Foreach
 from wfc.steps.set_state import SetState
 
 
-@dataclass(frozen=True, slots=True)
-class Definition:
+class Definition(NamedTuple):
     """One way in which a field gets a value, or does not."""
 
     number: int

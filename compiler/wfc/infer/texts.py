@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wfc.core.fields import CONDITION
 from wfc.core.values import Text, Tree
@@ -16,8 +17,7 @@ from wfc.steps.foreach import Foreach
 from wfc.steps.set_state import SetState
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """One text with holes."""
 
     text: Text

@@ -70,7 +70,7 @@ def typed_module(unit: Unit) -> Module | None:
 
 def _typed(chart: Chart, found: ScopeTypes) -> Chart:
     kinds = found.field_types()
-    fields = [replace(info, type=kinds.get(info.name, info.type)) for info in chart.fields]
+    fields = [info._replace(type=kinds.get(info.name, info.type)) for info in chart.fields]
     return replace(chart, fields=fields)
 
 

@@ -51,13 +51,17 @@ class Rule:
     def run(self, unit: Unit) -> Iterator[Diagnostic]:
         workflow = unit.workflow
         if workflow is not None and self.code in workflow.silent:
-            return
+            return iter(())
+        found = self._all(unit)
+        return self._diagnostics(found, workflow) if found else iter(())
+
+    def _diagnostics(self, findings: list[Finding], workflow: Workflow | None) -> Iterator[Diagnostic]:
         mild = workflow is not None and self.code in workflow.mild
         # A fix changes the text of a template, and here that is not the text of the file.
         foreign = workflow if workflow is not None and workflow.surface is not None else None
         fixable = foreign is None or self.code.startswith("WF0")
         advice = foreign.advice if foreign else {}
-        for found in self._all(unit):
+        for found in findings:
             yield Diagnostic(
                 code=self.code,
                 name=self.name,
@@ -72,19 +76,21 @@ class Rule:
                 secret=found.secret,
             )
 
-    def _all(self, unit: Unit) -> Iterator[Finding]:
+    def _all(self, unit: Unit) -> list[Finding]:
         """What the check finds, and what the front end has found: it knows better where both speak of one place."""
-        reported = (
-            [found for found in unit.workflow.reported if found.code == self.code] if unit.workflow else []
-        )
-        places = {(found.span.start, found.span.end) for found in reported}
-        for one in self.check(unit):
-            if not places or (one.span.start, one.span.end) not in places:
-                yield one
-        for found in reported:
-            yield Finding(
-                found.span, found.message, found.help, found.notes, severity=found.severity, step=found.step
-            )
+        found = list(self.check(unit))
+        all_reported = unit.workflow.reported if unit.workflow else ()
+        reported = [one for one in all_reported if one.code == self.code] if all_reported else []
+        if not reported:
+            return found
+        places = {(one.span.start, one.span.end) for one in reported}
+        return [
+            *(one for one in found if (one.span.start, one.span.end) not in places),
+            *(
+                Finding(one.span, one.message, one.help, one.notes, severity=one.severity, step=one.step)
+                for one in reported
+            ),
+        ]
 
 
 _EXPRESSION = re.compile(r"`(?:state|inputs)\.[^`]*`")

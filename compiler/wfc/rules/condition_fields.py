@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wfc.core.fields import CONDITION
 from wfc.core.values import Text
@@ -12,8 +12,7 @@ from wfc.steps.base import Step
 from wfc.unit import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class ConditionField:
+class ConditionField(NamedTuple):
     step: Step
     name: str
     text: Text
@@ -26,7 +25,6 @@ class ConditionField:
 def condition_fields(unit: Unit) -> Iterator[ConditionField]:
     """Every condition of a file, in source order."""
     for step in unit.steps:
-        for name, field in step.FIELDS.items():
-            value = step.values.get(name)
-            if field.type is CONDITION and isinstance(value, Text):
+        for name, value in step.values.items():
+            if isinstance(value, Text) and step.FIELDS[name].type is CONDITION:
                 yield ConditionField(step, name, value)

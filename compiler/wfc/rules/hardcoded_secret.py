@@ -30,14 +30,17 @@ from collections.abc import Iterator
 
 from wfc.rules.base import Finding, rule
 from wfc.rules.nodes import nodes_of
-from wfc.rules.secrets import Secret, named_secret, secrets_in
+from wfc.rules.secrets import Secret, may_hold_secrets, named_secret, secrets_in
 from wfc.source import Mapping, Node, Scalar
 from wfc.unit import Unit
 
 
 @rule("WF504", "hardcoded-secret")
 def check(unit: Unit) -> Iterator[Finding]:
-    for node in nodes_of(unit.document.root):
+    nodes = nodes_of(unit.document.root)
+    if not may_hold_secrets(node.text for node in nodes if isinstance(node, Scalar)):
+        return
+    for node in nodes:
         if isinstance(node, Scalar):
             for secret in secrets_in(node.text):
                 yield _finding(node, secret)

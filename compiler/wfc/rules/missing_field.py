@@ -47,7 +47,7 @@ def check(unit: Unit) -> Iterator[Finding]:
     if not unit.problems and not isinstance(unit.document.root, Mapping):
         yield _no_workflow(unit, unit.document.root)
     for shape in unit.shapes:
-        missing = [name for name, field in shape.FIELDS.items() if field.required and is_missing(shape, name)]
+        missing = [name for name in shape.REQUIRED if is_missing(shape, name)]
         yield from (_finding(shape, name, shape.FIELDS[name]) for name in missing if name != _BOUND)
 
 
@@ -90,13 +90,9 @@ def _likely_type(step: Step) -> str | None:
     """The one type of step whose required fields are all there."""
     keys = {entry.key.text for entry in step.node.entries} | {"id", "type"}
     fitting = [
-        name for name, kind in STEP_TYPES.items() if _required(kind) <= keys and len(_required(kind)) > 2
+        name for name, kind in STEP_TYPES.items() if keys.issuperset(kind.REQUIRED) and len(kind.REQUIRED) > 2
     ]
     return fitting[0] if len(fitting) == 1 else None
-
-
-def _required(kind: type[Step]) -> set[str]:
-    return {name for name, field in kind.FIELDS.items() if field.required}
 
 
 def _message(shape: Shape, name: str) -> str:

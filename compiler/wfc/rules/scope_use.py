@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from typing import NamedTuple
 
 from wfc.core.ast import Scope, walk
 from wfc.core.blocks import Targets, jumps
@@ -19,8 +20,7 @@ from wfc.template import Read
 from wfc.unit import Unit
 
 
-@dataclass(frozen=True, slots=True)
-class StateRead:
+class StateRead(NamedTuple):
     """A place in a template that reads a field, or something in it."""
 
     step: Step
@@ -132,7 +132,7 @@ def _add(use: ScopeUse, step: Step) -> None:
     for entry in step.node.entries:
         if entry.key.text not in step.values:
             _add_unread(use, entry.value)
-    if any(known.required and name not in step.values for name, known in step.FIELDS.items()):
+    if any(name not in step.values for name in step.REQUIRED):
         use.is_whole = False
     given = CHILD_IN_TURN | (step.values.get("updates") or {}).keys()
     for text in step.texts():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 
@@ -29,7 +30,10 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("a private key", r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----"),
 )
 _ANY = re.compile("|".join(f"(?P<k{number}>{form})" for number, (_, form) in enumerate(_KINDS)))
-_HINTS = ("AKIA", "ASIA", "gh", "gl", "xox", "hooks.slack", "sk", "AIza", "npm_", "PRIVATE KEY")
+_HINTS = (
+    "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "hooks.slack", "sk-", "sk_",
+    "AIza", "npm_", "PRIVATE KEY",
+)  # fmt: skip
 _IN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@{}$]{1,100}:(?P<secret>[^\s/:@{}$]{6,200})@")
 _WORD = r"(?:pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)"
 _NAME = re.compile(rf"(?:.*[_.-])?{_WORD}|.*(?:Password|Secret|Token|ApiKey|AccessKey)", re.IGNORECASE)
@@ -37,11 +41,21 @@ _ASSIGNED = re.compile(
     rf"(?:\b[\w-]{{0,40}}{_WORD}[ \t]*[=:]|--[\w-]{{0,40}}{_WORD})[ \t]*[\"']?(?P<secret>[^\s\"'{{}}$&;|]{{12,}})",
     re.IGNORECASE,
 )
+_WORD_HINTS = ("pass", "secret", "token", "key", "credential")
 _SIGN = re.compile(r"[=:]|--")
 _PLACEHOLDER = re.compile(r"example|change|placeholder|dummy|your|xxx|\*\*\*|<|\.\.\.", re.IGNORECASE)
 _LEAST_LENGTH, _LEAST_BITS = 12, 3.0
 _SHORTEST = 16
 """No secret that its form gives away is shorter."""
+
+
+def may_hold_secrets(texts: Iterable[str]) -> bool:
+    """A quick look at all texts and names of a file: most have nothing that one of these patterns could begin with."""
+    whole = "\n".join(texts)
+    small = whole.casefold()
+    return (
+        "://" in whole or any(hint in whole for hint in _HINTS) or any(hint in small for hint in _WORD_HINTS)
+    )
 
 
 def secrets_in(text: str) -> list[Secret]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from wfc.core.state_use import state_use
 from wfc.core.values import Text, Word
@@ -20,8 +21,7 @@ from wfc.template import Read
 from wfc.unit import Unit
 
 
-@dataclass(frozen=True)
-class FieldRead:
+class FieldRead(NamedTuple):
     """A place in a template that reads a field."""
 
     text: Text

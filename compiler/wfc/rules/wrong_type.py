@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from wfc.core.fields import Mismatch
 from wfc.core.shape import Shape
+from wfc.core.values import Literal, Text, Word
 from wfc.rules.base import Finding, rule
 from wfc.rules.type_hints import Hints
 from wfc.source import Entry
@@ -58,6 +59,9 @@ def _mismatches(unit: Unit) -> Iterator[tuple[Shape, Entry, list[Mismatch]]]:
     seen = {problem.span.start for problem in unit.problems}
     for shape in unit.shapes:
         for entry in _first_of_each(shape):
+            value = shape.values.get(entry.key.text)
+            if isinstance(value, (Word, Text, Literal)) and value.node is entry.value:
+                continue  # A leaf that could be read has nothing wrong with it.
             found = shape.FIELDS[entry.key.text].type.mismatches(entry.value)
             # An alias brings the same value to several places; it is wrong once.
             new = [bad for bad in found if bad.span.start not in seen]

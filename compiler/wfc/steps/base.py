@@ -26,7 +26,7 @@ from wfc.core.fields import (
 )
 from wfc.core.shape import Field, Shape
 from wfc.core.types import Type
-from wfc.core.values import Text, Tree, Word
+from wfc.core.values import Literal, Text, Tree, Word
 from wfc.source import Mapping, Node, Scalar, Span
 
 if TYPE_CHECKING:
@@ -104,8 +104,9 @@ class Step(Shape):
 
     @cached_property
     def _all_texts(self) -> list[Text]:
-        names = dict.fromkeys(entry.key.text for entry in self.node.entries)
-        return [text for name in names if name in self.FIELDS for text in _texts(self.values.get(name))]
+        names = dict.fromkeys([entry.key.text for entry in self.node.entries])
+        values = [self.values.get(name) for name in names if name in self.FIELDS]
+        return [text for value in values if not isinstance(value, (Word, Literal)) for text in _texts(value)]
 
     def blocks(self) -> Iterator[list[Step]]:
         """The lists of steps inside this one."""
@@ -113,6 +114,13 @@ class Step(Shape):
 
     def writes(self) -> dict[str, tuple[Span, Type]]:
         """The state fields it writes: where that is said, and what is known of the value."""
+        return self._all_writes
+
+    @cached_property
+    def _all_writes(self) -> dict[str, tuple[Span, Type]]:
+        return self._writes()
+
+    def _writes(self) -> dict[str, tuple[Span, Type]]:
         return {}
 
     def files(self) -> Iterator[Text]:
@@ -152,7 +160,7 @@ class Keeping(Step):
     def result_type(self) -> Type:
         return types.ANY
 
-    def writes(self) -> dict[str, tuple[Span, Type]]:
+    def _writes(self) -> dict[str, tuple[Span, Type]]:
         return {self.output_to.text: (self.output_to.span, self.result_type())} if self.output_to else {}
 
 

@@ -36,14 +36,14 @@ class SetState(Keeping, Fallible):
 
     updates = Field(UPDATES, "State fields and their new values.", required=True)
 
-    def writes(self) -> dict[str, tuple[Span, Type]]:
+    def _writes(self) -> dict[str, tuple[Span, Type]]:
         node = self.node.get("updates")
         keys = {entry.key.text: entry.key.span for entry in node.entries} if isinstance(node, Mapping) else {}
         updates = {
             name: (keys.get(name, self.span), type_of(tree.data))
             for name, tree in (self.updates or {}).items()
         }
-        return {**updates, **super().writes()}
+        return {**updates, **super()._writes()}
 
     def result_type(self) -> Type:
         return types.OBJECT

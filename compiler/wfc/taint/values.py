@@ -1,4 +1,7 @@
-"""How far a value can be trusted, part by part, and the way that what is not trusted has come."""
+"""How far a value can be trusted, part by part, and the way that what is not trusted has come.
+
+Nobody changes a taint or a flow, but neither is frozen: that would double the time that they take to make.
+"""
 
 from __future__ import annotations
 
@@ -22,7 +25,7 @@ class Level(IntEnum):
     """A person, an agent, a command or a tool gives it while the workflow runs."""
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Flow:
     """Where a value comes from, and each place that it went through."""
 
@@ -50,7 +53,7 @@ class Flow:
             hop = hop.before
 
 
-@dataclass(frozen=True, eq=False, slots=True)
+@dataclass(eq=False, slots=True)
 class Taint:
     """What of a value is not to be trusted."""
 

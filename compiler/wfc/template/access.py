@@ -36,7 +36,7 @@ def unwind(syntax: Syntax, node: nodes.Expr, called: bool = False) -> Access:
     end = 0
     while isinstance(node, (nodes.Getattr, nodes.Getitem)):
         if isinstance(node, nodes.Getattr):
-            start, stop = syntax.token_span(node)
+            start, stop = syntax.number_span(node.lineno + 1)  # the name behind the dot
             part, stop_all = Part(node.attr, start, stop, called), stop
         elif isinstance(node.arg, nodes.Slice):
             # A slice is a new value: what comes after it is no part of the path before it.
@@ -52,7 +52,7 @@ def unwind(syntax: Syntax, node: nodes.Expr, called: bool = False) -> Access:
         called, node = False, node.node
     parts.reverse()
     if isinstance(node, nodes.Name) and not end:
-        end = syntax.token_span(node)[1]
+        end = syntax.number_span(node.lineno)[1]
     return Access(node, parts, end, others)
 
 

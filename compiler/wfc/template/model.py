@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """One step of a path: `.name`, `['name']`, `[0]`, or `[anything else]`, which has no name."""
 
     name: str | int | None
@@ -16,8 +15,7 @@ class Part:
     """Is it a method call, as `.strip()` is?"""
 
 
-@dataclass(frozen=True, slots=True)
-class Read:
+class Read(NamedTuple):
     """A name that the template does not bind itself, and the path taken from it.
 
     `state.build['exit_code']` has the root `state` and the path `build`, `exit_code`. A path ends where the
@@ -46,8 +44,7 @@ class Read:
         return tuple(found)
 
 
-@dataclass(frozen=True, slots=True)
-class Use:
+class Use(NamedTuple):
     """A filter, test or function that the template uses by name."""
 
     name: str

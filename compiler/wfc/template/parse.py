@@ -25,14 +25,11 @@ class Template:
         self.error: TemplateError | None = self._syntax.error
         self.is_literal: bool = self._syntax.is_literal
         """Is it plain text, without holes?"""
+        self.expression: nodes.Expr | None = self._syntax.expression if self.lone else None
+        """What stands in a lone `{{ }}`."""
 
     def __repr__(self) -> str:
         return f"Template({self.text!r})"
-
-    @property
-    def expression(self) -> nodes.Expr | None:
-        """What stands in a lone `{{ }}`."""
-        return self._syntax.expression if self.lone else None
 
     @cached_property
     def _walk(self) -> Walk:

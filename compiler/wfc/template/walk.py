@@ -34,7 +34,8 @@ class Walk:
         if syntax.ast is not None:
             self._statements(syntax.ast.body)
         for found in (self.reads, self.filters, self.tests, self.functions):
-            found.sort(key=lambda item: (item.start, item.end))
+            if len(found) > 1:
+                found.sort(key=lambda item: (item.start, item.end))
 
     def _statements(self, body: Iterable[nodes.Node]) -> None:
         for node in body:
@@ -133,7 +134,7 @@ class Walk:
         if not isinstance(base, nodes.Name):
             self._expression(base)
         elif base.name not in self._bound:
-            start = self._syntax.token_span(base)[0]
+            start = self._syntax.number_span(base.lineno)[0]
             facts = self._facts
             safe = guarded or (bool(facts) and is_guarded(facts, base.name, access.parts))
             known = known_parts(facts, base.name, access.parts) if facts else 0

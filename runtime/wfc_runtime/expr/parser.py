@@ -119,6 +119,11 @@ class TreeParser(Parser):
         return node
 
     def parse_subscript(self, node: nodes.Expr) -> nodes.Getattr | nodes.Getitem:
+        dot, name = self.tokens.current, self.tokens.look()
+        if dot.type == "dot" and name.type == "name" and name.value[0] != "_":
+            # Nearly all are like this. Jinja would come to the same, a little later.
+            self.tokens.skip(2)
+            return nodes.Getattr(node, name.value, "load", lineno=dot.lineno)
         found = super().parse_subscript(node)
         if isinstance(found, nodes.Getattr):
             if found.attr.startswith("_"):

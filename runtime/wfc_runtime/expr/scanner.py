@@ -28,6 +28,7 @@ _ENDS = {f"end{name}": name for name in STATEMENTS}
 _MIDDLES = {"else": ("if", "for"), "elif": ("if",)}
 _OPERANDS = frozenset({"name", "integer", "float", "string", "rparen", "rbracket", "rbrace"})
 _PREFIXES = frozenset({"not", "if", "else"})
+_TAG_ENDS = frozenset({"variable_end", "block_end"})
 # Stack frames that Jinja's parser uses for one bracket, and for one statement.
 _BRACKET_FRAMES = 14
 _STATEMENT_FRAMES = 5
@@ -121,22 +122,24 @@ class Scanner:
         brackets: list[tuple[int, int]] = []
         # `frames` estimates how deep the parser's stack is by now, `base` how deep after the next comma.
         frames = base = len(self._open) * _STATEMENT_FRAMES
-        allowed = self.limits.nesting * _BRACKET_FRAMES
+        allowed, most = self.limits.nesting * _BRACKET_FRAMES, self.limits.tokens
+        add, add_start, add_end = tokens.append, self.starts.append, self.ends.append
         while match := TOKEN.match(text, pos):
             word = match.lastgroup or ""
             start, pos = match.span(word)
-            if word.endswith("_end") and (brackets or word != closing):
+            if word in _TAG_ENDS and (brackets or word != closing):
                 # What looks like a closing tag is none between brackets: `{{ {'a': {}} }}`.
                 match = OPERATOR.match(text, start)
                 word, pos = "operator", match.end() if match else pos
-            value: object = text[start:pos]
+            value: object
+            value = written = text[start:pos]
             if word == "name":
-                if not text[start:pos].isidentifier():
+                if not written.isidentifier():
                     raise TemplateError(f"`{value}` is not a name", start, pos)
                 if value in _PREFIXES:
                     frames += 1
             elif word == "operator":
-                word = OPERATORS[text[start:pos]]
+                word = OPERATORS[written]
                 if word in _CLOSERS:
                     brackets.append((len(tokens), base))
                     frames = base = frames + _BRACKET_FRAMES
@@ -150,22 +153,24 @@ class Scanner:
                 elif word in ("sub", "add") and tokens[-1].type not in _OPERANDS:
                     frames += 1
             elif word == "string":
-                value = to_text(text[start:pos], start)
+                value = to_text(written, start)
             elif word == "integer":
-                value = to_integer(text[start:pos], start)
+                value = to_integer(written, start)
             elif word == closing:
-                self._add(closing, value, start, start + len(text[start:pos].rstrip()))
+                self._add(closing, value, start, start + len(written.rstrip()))
                 break
             elif word == "raw":
                 word, value = "string", text[start + 2 : pos - 1]
             else:
-                value = to_float(text[start:pos], start)
-            self._add(word, value, start, pos)
+                value = to_float(written, start)
+            add(Token(len(tokens), word, value))
+            add_start(start)
+            add_end(pos)
             if frames > allowed:
                 message = f"nested too deeply: the limit is {self.limits.nesting} levels"
                 raise TemplateError(message, start, pos)
-            if len(tokens) > self.limits.tokens:
-                message = f"the template is too long: the limit is {self.limits.tokens:,} words"
+            if len(tokens) > most:
+                message = f"the template is too long: the limit is {most:,} words"
                 raise TemplateError(message, start, pos)
         else:
             raise self._stray(pos, first, brackets)

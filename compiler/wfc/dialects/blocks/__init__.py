@@ -14,105 +14,28 @@ data (`exit_code`); a block that crashes fails the step, and with it the run, at
 
 from __future__ import annotations
 
-from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from wfc.core.ast import Workflow
-from wfc.dialects.blocks.kinds import KINDS
-from wfc.dialects.blocks.model import Block, BlocksFile
-from wfc.dialects.blocks.reports import Reports
-from wfc.dialects.blocks.spelling import understood, with_plain_values
-from wfc.dialects.blocks.translation import translate
-from wfc.dialects.steps import StepsDialect, read_shape
-from wfc.source import Entry, Mapping, Node, Sequence
+from wfc.source import Mapping
 
-MILD = frozenset({"WF002", "WF011", "WF501", "WF502"})
-"""Errors elsewhere that are warnings here: of two keys the last counts, defaults are taken as they are, and there is no
-way to quote a value."""
-SILENT = frozenset({"WF211", "WF304", "WF305", "WF306"})
-"""What a block reads of another that may not have run has a default; and every block keeps its result, read or not."""
-
-_BY_ENVIRONMENT = 'hand it over in `env`, and write "$NAME" in the command'
-ADVICE = {
-    "WF108": "move what both need into a workflow that calls neither; calls that only nest too deep can stand one "
-    "after the other, or `call_depth` in [tool.wfc.limits] can be raised",
-    "WF207": "what a command prints is text, and so is a reference within text; a file among `outputs` has a type",
-    "WF406": "look at `succeeded` or `exit_code` of it, or require it in `depends_on`",
-    "WF501": _BY_ENVIRONMENT,
-    "WF502": _BY_ENVIRONMENT,
-    "WF503": _BY_ENVIRONMENT + " behind `--`",
-}
-"""What the core would have one do with filters, this language does otherwise."""
+if TYPE_CHECKING:
+    from wfc.core.ast import Workflow
 
 
 class BlocksDialect:
+    """What it takes to read one is imported when there is one."""
+
     name = "blocks"
 
     def matches(self, root: Mapping) -> bool:
         return root.entry("blocks") is not None and root.entry("steps") is None
 
     def to_core(self, root: Mapping) -> Workflow:
-        plain = with_plain_values(_with_outputs(_without_repeats(root)))
-        file = read_shape(BlocksFile, plain)
-        for block in file.blocks or []:
-            _read_inputs(block)
-        reports = Reports()
-        workflow = StepsDialect().to_core(translate(file, reports))
-        workflow.surface = file
-        workflow.reported = tuple(reports.all)
-        workflow.mild = MILD
-        workflow.advice = ADVICE
-        workflow.spelling = {"state.": "blocks.", "with`": "inputs`", "with:": "inputs:"}
-        workflow.silent = SILENT
-        workflow.understood = understood(plain)
-        return workflow
+        from wfc.dialects.blocks.reading import read_blocks
+
+        return read_blocks(root)
 
     def schema(self) -> dict[str, Any]:
         from wfc.dialects.blocks.schema import blocks_schema
 
         return blocks_schema()
-
-
-def _read_inputs(block: Block) -> None:
-    """What a block is given has fields that depend on its type."""
-    kind = KINDS.get(block.type.text) if block.type else None
-    node = block.node.get("inputs")
-    if kind is not None and (isinstance(node, Mapping) or node is None):
-        shape = read_shape(kind.inputs, node if isinstance(node, Mapping) else Mapping(block.span))
-        for old, name in kind.renamed.items():
-            if old in shape.values and name in shape.FIELDS:
-                shape.values.setdefault(name, shape.values[old])
-        block.values["inputs"] = shape
-
-
-def _with_outputs(root: Mapping) -> Mapping:
-    """The files of a command may stand among its inputs too, as `custom_outputs`."""
-    blocks = root.get("blocks")
-    for block in blocks.items if isinstance(blocks, Sequence) else ():
-        inputs = block.get("inputs") if isinstance(block, Mapping) else None
-        entry = inputs.entry("custom_outputs") if isinstance(inputs, Mapping) else None
-        if (
-            entry
-            and isinstance(block, Mapping)
-            and isinstance(inputs, Mapping)
-            and not block.entry("outputs")
-        ):
-            inputs.entries.remove(entry)
-            block.entries.append(Entry(replace(entry.key, text="outputs", value="outputs"), entry.value))
-    return root
-
-
-def _without_repeats(node: Mapping) -> Mapping:
-    """Of a key that stands twice the last counts, as it does for the readers that such files were written for."""
-    last = {entry.key.text: entry for entry in node.entries}
-    entries = [Entry(entry.key, _cleaned(entry.value)) for entry in last.values()]
-    return Mapping(node.span, entries)
-
-
-def _cleaned(node: Node) -> Node:
-    match node:
-        case Mapping():
-            return _without_repeats(node)
-        case Sequence():
-            return Sequence(node.span, [_cleaned(item) for item in node.items])
-    return node
