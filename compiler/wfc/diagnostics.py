@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 from enum import StrEnum
+from typing import NamedTuple
 
 from wfc.source import Span
 
@@ -15,24 +16,21 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-@dataclass(frozen=True)
-class Note:
+class Note(NamedTuple):
     """Something beside the finding that explains it, with its own place where it has one."""
 
     message: str
     span: Span | None = None
 
 
-@dataclass(frozen=True)
-class Edit:
+class Edit(NamedTuple):
     """Put `text` in the place of a span."""
 
     span: Span
     text: str
 
 
-@dataclass(frozen=True)
-class Fix:
+class Fix(NamedTuple):
     """Edits that make the finding go away. An unsafe one may change what the workflow does."""
 
     description: str

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from wfc.source import Source
 from wfc_runtime.header import FORMAT, digest, read_header
@@ -22,8 +22,7 @@ class Condition(StrEnum):
     """Its source has gone."""
 
 
-@dataclass(frozen=True)
-class Drift:
+class Drift(NamedTuple):
     """One module that is not what it should be."""
 
     condition: Condition

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
 from hashlib import sha256
+from typing import NamedTuple
 
 FORMAT = 1
 """The number of the module format. It goes up when the same source gives another module."""
@@ -17,8 +17,7 @@ _READ = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Header:
+class Header(NamedTuple):
     path: str
     format: int
     source: str

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
@@ -19,8 +18,7 @@ if TYPE_CHECKING:
 ENDINGS = (".yaml", ".yml")
 
 
-@dataclass(frozen=True)
-class Selection:
+class Selection(NamedTuple):
     """What the user asked for: files, the folders they came from, and the settings that hold."""
 
     config: Config

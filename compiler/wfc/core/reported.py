@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wfc.diagnostics import Note, Severity
 from wfc.source import Span
 
 
-@dataclass(frozen=True)
-class Reported:
+class Reported(NamedTuple):
     """What is wrong in the words of the language that the file is written in."""
 
     code: str

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wfc.core.fields import TEXT as TEXT_FIELD
 from wfc.core.inputs import InputDecl
@@ -24,8 +24,7 @@ from wfc.steps.foreach import Foreach
 from wfc.template import parse_template
 
 
-@dataclass(frozen=True, slots=True)
-class Misfit:
+class Misfit(NamedTuple):
     """A value of the file that does not fit the place where it stands."""
 
     kind: Kind

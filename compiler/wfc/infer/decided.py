@@ -6,7 +6,7 @@ Only single values are compared; nothing of a template is ever run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jinja2 import nodes
 
@@ -22,8 +22,7 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Values:
+class Values(NamedTuple):
     """What is known of values at a place."""
 
     state: Callable[[str], Type]

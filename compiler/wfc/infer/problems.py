@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from wfc.infer.environment import Held
 
@@ -22,8 +22,7 @@ class Kind(StrEnum):
     UNSET = "unset"
 
 
-@dataclass(frozen=True, slots=True)
-class Change:
+class Change(NamedTuple):
     """Text to put in the place of some characters of the template."""
 
     start: int
@@ -31,8 +30,7 @@ class Change:
     text: str
 
 
-@dataclass(frozen=True, slots=True)
-class Problem:
+class Problem(NamedTuple):
     """One thing that is wrong, at characters start to end of a template."""
 
     kind: Kind

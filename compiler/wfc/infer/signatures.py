@@ -8,8 +8,7 @@ of `terms.kind_of`; no kinds means that anything will do. What a use gives is a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from wfc.core.types import ANY, BOOL, INT, LIST, NUMBER, TEXT, ListType, Type
 from wfc.infer import results
@@ -18,15 +17,13 @@ from wfc.infer.terms import DATE, MOMENT
 Result = Type | Callable[[Any], Type]
 
 
-@dataclass(frozen=True, slots=True)
-class Parameter:
+class Parameter(NamedTuple):
     name: str
     takes: frozenset[str]
     required: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Signature:
+class Signature(NamedTuple):
     takes: frozenset[str]
     """The kinds that it can be used on; empty for any."""
     gives: Result

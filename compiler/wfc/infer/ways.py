@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from wfc.core.types import ANY
 from wfc.flow import Flow, FlowEdge
@@ -20,16 +20,14 @@ _VISITS = 3
 _LONGEST = 60
 
 
-@dataclass(frozen=True, slots=True)
-class Turning:
+class Turning(NamedTuple):
     """The edge that decided it, in words: "where `gate` is false"."""
 
     words: str
     span: Span | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Place:
+class _Place(NamedTuple):
     node: str
     clauses: int
     edge: FlowEdge | None = None

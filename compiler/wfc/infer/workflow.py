@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import NamedTuple
 
 from wfc.core.ast import Scope, Task, Workflow
 from wfc.core.names_in_scope import runners
@@ -34,8 +35,7 @@ _TASK_AGENTS = (None, "@task")
 _FROM_PARENT = frozenset({"item", "previous"})
 
 
-@dataclass(frozen=True, slots=True)
-class Located:
+class Located(NamedTuple):
     """A problem in its place."""
 
     step: Step

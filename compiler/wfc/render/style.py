@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass
-from typing import TextIO
+from typing import NamedTuple, TextIO
 
 _CODES = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36}
 
 
-@dataclass(frozen=True)
-class Style:
+class Style(NamedTuple):
     color: bool = False
 
     def paint(self, text: str, *styles: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wfc.core.ast import Scope
 from wfc.core.inputs import InputDecl
@@ -15,8 +15,7 @@ from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
 
 
-@dataclass(frozen=True)
-class Binding:
+class Binding(NamedTuple):
     """One step that runs a child."""
 
     scope: Scope

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jinja2 import nodes
 
@@ -23,8 +23,7 @@ _ANSWER = "selected"
 _LEAVING = (Break, Continue, Goto, Return)
 
 
-@dataclass(frozen=True)
-class Comparison:
+class Comparison(NamedTuple):
     """`state.answer.selected == 'ship'`, or `in` a list of texts, in a condition."""
 
     step: Step

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import lru_cache
+from typing import NamedTuple
 
 from jinja2 import nodes
 
@@ -25,8 +25,7 @@ _TIGHT = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call, nodes.Filter, no
 """Expressions that a filter behind them takes as a whole."""
 
 
-@dataclass(frozen=True)
-class CommandHole:
+class CommandHole(NamedTuple):
     """A value in a command that comes from outside, or from whoever starts the run."""
 
     step: Step

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jinja2 import nodes
 
@@ -17,8 +17,7 @@ _WITH_ATTRIBUTE = frozenset(
 )
 
 
-@dataclass(frozen=True, slots=True)
-class Escape:
+class Escape(NamedTuple):
     name: str
     start: int
     end: int

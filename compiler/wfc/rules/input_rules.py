@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from wfc.core.fields import kind_of
 from wfc.core.inputs import NUMERIC, InputDecl
@@ -17,8 +16,7 @@ from wfc.source.core_schema import resolve
 from wfc.source.wording import excerpt
 
 
-@dataclass(frozen=True)
-class Misfit:
+class Misfit(NamedTuple):
     """A value that breaks a rule, and the place of the rule."""
 
     span: Span

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from wfc.core.ast import walk
 from wfc.core.values import Text
@@ -17,8 +17,7 @@ from wfc.steps.while_ import While
 from wfc_runtime.digraph import components, has_circle
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(NamedTuple):
     step: Step
     """The `while`, or the goto that leads back."""
     decisions: list[Text]

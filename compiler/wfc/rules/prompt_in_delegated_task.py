@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wfc.core.ast import Scope, Workflow
 from wfc.diagnostics import Note, Severity
@@ -60,8 +60,7 @@ def check(unit: Unit) -> Iterator[Finding]:
                 )
 
 
-@dataclass(frozen=True)
-class _Handover:
+class _Handover(NamedTuple):
     """A task that an agent works, the foreach that runs it, and the task around that one, if any."""
 
     scope: Scope

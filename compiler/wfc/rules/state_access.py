@@ -33,8 +33,7 @@ class FieldRead(NamedTuple):
         return self.text.at(self.read.path[0].start, self.read.path[0].end)
 
 
-@dataclass(frozen=True)
-class Stranger:
+class Stranger(NamedTuple):
     """A name that is no field of the step's scope, with every place where the step uses it."""
 
     name: str

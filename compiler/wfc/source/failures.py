@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from yaml import MarkedYAMLError
 
@@ -16,8 +16,7 @@ _END_OF_TEXT = re.compile(r"(?>(?:\s|#[^\r\n\x85\u2028\u2029]*)*)\Z")
 Related = tuple[tuple[Span, str], ...]
 
 
-@dataclass(frozen=True)
-class Failure:
+class Failure(NamedTuple):
     source: Source
     problem: str
     context: str

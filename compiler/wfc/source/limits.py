@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 MAX_PROBLEMS = 100
 """Reading stops when a file has so many."""
 
 
-@dataclass(frozen=True)
-class YamlLimits:
+class YamlLimits(NamedTuple):
     max_depth: int = 64
     """Levels of lists and mappings inside each other."""
     max_nodes: int = 100_000

@@ -6,6 +6,7 @@ Nobody changes a node, but none is frozen: that would double the time that tens 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wfc.source.scalars import locate
 from wfc.source.text import Span
@@ -62,8 +63,7 @@ class Mapping:
 Node = Scalar | Sequence | Mapping
 
 
-@dataclass(frozen=True)
-class Problem:
+class Problem(NamedTuple):
     """Why a text could not be read as one located tree."""
 
     kind: str

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from jinja2 import nodes
 
@@ -27,8 +27,7 @@ class Names(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
-class Hole:
+class Hole(NamedTuple):
     """One `{{ expression }}`, or one expression in a tag that is part of the text."""
 
     node: nodes.Expr

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from wfc.taint.expressions import Choice, Hole, Literal, Piece
 
@@ -19,8 +20,7 @@ HOLE = "\0"
 """Stands for a hole among the characters of a word."""
 
 
-@dataclass(frozen=True, slots=True)
-class Spot:
+class Spot(NamedTuple):
     """Where a hole stands."""
 
     hole: Hole

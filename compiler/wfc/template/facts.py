@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from jinja2 import nodes
 
@@ -15,8 +15,7 @@ DEFAULTS = frozenset({"default", "d"})
 PRESENCE_TESTS = frozenset({"defined", "undefined"})
 
 
-@dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(NamedTuple):
     """A path, root first, that is there; `present` says that it is not null either."""
 
     names: tuple[str | int | None, ...]

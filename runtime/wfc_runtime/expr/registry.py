@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from .values import Value
 
@@ -12,8 +11,7 @@ Call = Callable[..., Value]
 _F = TypeVar("_F", bound=Call)
 
 
-@dataclass(frozen=True, slots=True)
-class Builtin:
+class Builtin(NamedTuple):
     """A filter, test or function, called with the run, the value (not for functions) and the arguments."""
 
     name: str
