@@ -113,32 +113,6 @@ def test_fields_come_back_in_the_order_in_which_they_were_first_written(store: S
     store.close()
 
 
-def test_calls_that_come_while_another_commits_share_the_next_commit(tmp_path: Path) -> None:
-    points: list[str] = []
-    first_begun, go_on = threading.Event(), threading.Event()
-
-    def hook(point: str) -> None:
-        points.append(point)
-        if points.count("begun") == 1 and point == "written":
-            first_begun.set()
-            go_on.wait(10)
-
-    store = Store(tmp_path / "state.db", hook=hook)
-    threads = [threading.Thread(target=created, args=(store, f"r{number}")) for number in range(9)]
-    threads[0].start()
-    assert first_begun.wait(10)
-    for thread in threads[1:]:
-        thread.start()
-    while len(store._writer._queue) < 8:
-        threading.Event().wait(0.001)
-    go_on.set()
-    for thread in threads:
-        thread.join(10)
-    assert points.count("committed") == 2
-    assert all(store.queries.run(f"r{number}") is not None for number in range(9))
-    store.close()
-
-
 def test_reading_waits_for_nobody_and_sees_the_last_commit(tmp_path: Path) -> None:
     written, go_on = threading.Event(), threading.Event()
 
@@ -175,40 +149,6 @@ def test_the_log_begins_anew_instead_of_growing(store: Store, tmp_path: Path) ->
         sizes.add(log.stat().st_size)
     assert max(sizes) < 150 * 4120, "not much more than the pages that make it begin anew"
     assert len(sizes) < 60, "most commits leave its size alone"
-    store.close()
-
-
-def test_a_call_that_fails_in_a_shared_commit_hurts_no_other(tmp_path: Path) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    def hook(point: str) -> None:
-        if point == "written" and not begun.is_set():
-            begun.set()
-            go_on.wait(10)
-
-    store = Store(tmp_path / "state.db", hook=hook)
-    stale = RunRow(id="r0", workflow="w", digest="d", key=1, version=9, snapshot="{}")
-    errors: list[Exception] = []
-
-    def lose() -> None:
-        try:
-            store.commit(Changes(updated={1: (stale, 8)}))
-        except Exception as error:
-            errors.append(error)
-
-    threads = [threading.Thread(target=created, args=(store, "r0"))]
-    threads[0].start()
-    assert begun.wait(10)
-    threads += [threading.Thread(target=lose), threading.Thread(target=created, args=(store, "r1"))]
-    for thread in threads[1:]:
-        thread.start()
-    while len(store._writer._queue) < 2:
-        threading.Event().wait(0.001)
-    go_on.set()
-    for thread in threads:
-        thread.join(10)
-    assert [type(error) for error in errors] == [ConflictError]
-    assert store.queries.run("r1") is not None
     store.close()
 
 

@@ -10,16 +10,12 @@ from threading import Lock
 from typing import Any
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import StoreError
+from wfc_runtime.errors import NotFoundError, StoreError
 from wfc_runtime.store.database import damaged, translated
-from wfc_runtime.store.records import ClaimRow, HistoryRow, RunRow, checksum, sealed
+from wfc_runtime.store.records import RUN_COLUMNS, ClaimRow, HistoryRow, RunRow, checksum, sealed
 from wfc_runtime.store.writer import Writer
 
-# In the order of RunRow's fields.
-_RUN = (
-    "id, workflow, digest, depth, key, root, parent, visit, position, task, agent, version, status, due, "
-    "pending, created, updated"
-)
+_RUN = ", ".join(RUN_COLUMNS)
 _EVENT = "seq, at, kind, data, visit, actor, told, checksum"
 _T, _I, _F, _NONE = str, int, (float, int), type(None)
 _RUN_TYPES: tuple[Any, ...] = (
@@ -54,6 +50,14 @@ class Queries:
     def run(self, run_id: str) -> RunRow | None:
         """A run's row alone."""
         return self._bare(_BY_ID, run_id)
+
+    def require(self, run_id: str) -> RunRow:
+        row = self.run(run_id)
+        if row is None:
+            raise NotFoundError(
+                "unknown_run", f"there is no run `{run_id}`", "list_runs() shows the runs that are open."
+            )
+        return row
 
     def run_of_key(self, key: int) -> RunRow | None:
         return self._bare(_BY_KEY, key)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from operator import attrgetter
 from struct import Struct
 from zlib import crc32
 
@@ -47,6 +48,12 @@ class RunRow:
     def ended(self) -> bool:
         return self.status in ENDED
 
+    def bare(self) -> RunRow:
+        """The row alone, as a question for it gives it."""
+        row = RunRow(*_COLUMNS(self))
+        row.may_be_served = self.may_be_served
+        return row
+
     @property
     def seal(self) -> int:
         """A checksum of the snapshot and of all that stands beside it."""
@@ -55,6 +62,14 @@ class RunRow:
             f"{self.position}\n{self.task}\n{self.agent}\n{self.version}\n{self.status}\n{self.pending}"
         )
         return sealed(checksum(self.snapshot), facts, self.due, self.created, self.updated)
+
+
+RUN_COLUMNS = (
+    *("id", "workflow", "digest", "depth", "key", "root", "parent", "visit", "position", "task", "agent"),
+    *("version", "status", "due", "pending", "created", "updated"),
+)
+"""What a bare row has, in the order of its fields."""
+_COLUMNS = attrgetter(*RUN_COLUMNS)
 
 
 @dataclass(slots=True)

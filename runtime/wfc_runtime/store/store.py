@@ -31,6 +31,8 @@ _MOVED = (
     "UPDATE runs SET version = ?, due = ?, pending = ?, updated = ?, checksum = ?, snapshot = ? "
     "WHERE key = ? AND version = ?"
 )
+# Of a run whose family no server was working for when it was read: still none.
+_UNSERVED = " AND NOT EXISTS (SELECT 1 FROM claims WHERE root = ?)"
 # What is in an index is named only when it changes: SQLite would write the index again even for the same value.
 _TURNED = _MOVED.replace("SET ", "SET status = ?, digest = ?, ")
 _FIELD = (
@@ -60,6 +62,7 @@ class Store:
         self._read_connection = connect(path, busy_seconds, durable)
         self._writer = Writer(self._write_connection, path, hook)
         self.queries = Queries(self._read_connection, path, self._writer)
+        self.enter, self.leave = self._writer.enter, self._writer.leave
 
     def close(self) -> None:
         self._read_connection.close()
@@ -116,10 +119,7 @@ class Store:
             connection.execute(_MODULE, (digest, workflow, text, created))
         # First what can be lost to somebody else: the children that it starts have the same ids as theirs.
         for row, read_version in changes.updated.values():
-            turned = row.ended or row.migrated
-            values = (*(_turning(row) if turned else ()), *_moving(row), row.key, read_version)
-            if connection.execute(_TURNED if turned else _MOVED, values).rowcount != 1:
-                raise ConflictError(row.id)
+            self._move(connection, row, read_version, is_unserved=not (row.may_be_served or changes.claims))
             self._hook("run")
             self._write_fields(connection, row)
         for row in changes.created:
@@ -127,6 +127,17 @@ class Store:
         for row, event in changes.history:
             connection.execute(_EVENT, (row.key, *_event(event)))
             self._hook("event")
+
+    def _move(
+        self, connection: sqlite3.Connection, row: RunRow, read_version: int, is_unserved: bool
+    ) -> None:
+        turned = row.ended or row.migrated
+        values = (*(_turning(row) if turned else ()), *_moving(row), row.key, read_version)
+        sql = _TURNED if turned else _MOVED
+        if is_unserved:
+            sql, values = sql + _UNSERVED, (*values, row.root)
+        if connection.execute(sql, values).rowcount != 1:
+            raise ConflictError(row.id)
 
     def _claim(self, connection: sqlite3.Connection, claim: ClaimRow, read_version: int) -> None:
         found = connection.execute("SELECT version FROM runs WHERE key = ?", (claim.run,)).fetchone()

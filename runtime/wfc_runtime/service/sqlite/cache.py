@@ -17,15 +17,21 @@ class SnapshotCache:
     """By run and version: a row that says another version than the one kept here is read from the store."""
 
     def __init__(self) -> None:
-        self._kept: OrderedDict[str, tuple[int, Snapshot]] = OrderedDict()
+        self._kept: OrderedDict[str, tuple[RunRow, Snapshot]] = OrderedDict()
         self._bytes = 0
         self._lock = Lock()
+
+    def last_seen(self, run_id: str) -> RunRow | None:
+        """A run's row as it was when last seen. Somebody else may have moved the run since then."""
+        with self._lock:
+            kept = self._kept.get(run_id)
+            return kept[0].bare() if kept is not None else None
 
     def load(self, queries: Queries, row: RunRow) -> tuple[RunRow, Snapshot]:
         """A run's snapshot, with the row that it belongs to: the run may have moved since that was read."""
         with self._lock:
             kept = self._kept.get(row.id)
-            if kept is not None and kept[0] == row.version:
+            if kept is not None and kept[0].version == row.version:
                 self._kept.move_to_end(row.id)
                 return row, kept[1]
         whole = queries.whole(row.key)
@@ -41,7 +47,7 @@ class SnapshotCache:
         with self._lock:
             self._drop(row.id)
             if snapshot.status == "running" and snapshot.size < _MOST_BYTES:
-                self._kept[row.id] = (row.version, snapshot)
+                self._kept[row.id] = (row.bare(), snapshot)
                 self._bytes += snapshot.size
             while len(self._kept) > _MOST_RUNS or self._bytes > _MOST_BYTES:
                 self._drop(next(iter(self._kept)))

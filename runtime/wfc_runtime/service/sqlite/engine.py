@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import NotFoundError, RefusedError, RequestError, StoreError, WfcError
+from wfc_runtime.errors import RefusedError, RequestError, StoreError, WfcError
 from wfc_runtime.machine.events import Outcome
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
@@ -82,7 +82,9 @@ class SqliteService(Service, Archive):
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
-        return self._work(lambda work: submit(work, self._load(work, run), step_id, result), actor)
+        return self._work(
+            lambda work: submit(work, work.ledger.find(run), step_id, result), actor, trusts=True
+        )
 
     def next_step(self, run: str) -> Reply:
         return self._look(run, reply_to)
@@ -99,7 +101,7 @@ class SqliteService(Service, Archive):
         said = "".join(char if char.isprintable() else " " for char in str(reason))[:500]
 
         def job(work: Work) -> Reply:
-            row = _row(work.queries, run)
+            row = work.queries.require(run)
             if row.status in ("completed", "failed"):
                 raise RefusedError("finished", f"the run is {row.status} already: nothing is left to cancel")
             if row.ended:
@@ -113,7 +115,7 @@ class SqliteService(Service, Archive):
         run, at = check_run_id(run), self._clock()
         for _ in range(_TRIES):
             queries = self.store.queries
-            row = _row(queries, run)
+            row = queries.require(run)
             if self._commit(migrate_run(self.registry, queries, self._cache, row, at, check_actor(actor))):
                 return self.status(run)
         raise StoreError("store_busy", f"run {run} keeps moving", "Try again.")
@@ -123,7 +125,7 @@ class SqliteService(Service, Archive):
         said = "".join(char if char.isprintable() else " " for char in str(reason))[:500]
 
         def job(work: Work) -> Reply:
-            active = self._load(work, run)
+            active = work.ledger.find(run)
             shown = active.now.mask.message(said)
             return {"seq": work.ledger.note(active, "checkpoint", {"reason": shown}).seq}
 
@@ -132,13 +134,13 @@ class SqliteService(Service, Archive):
     # -- calls that only read --------------------------------------------------
 
     def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
-        row = _row(self.store.queries, check_run_id(run))
+        row = self.store.queries.require(check_run_id(run))
         return state_reply(*self._cache.load(self.store.queries, row), fields)
 
     def runs(self, status: str | None = None, *, limit: int = 50, before: str | None = None) -> Reply:
         statuses = statuses_of(status)
         count = min(max(int(limit), 1), _MOST_LISTED)
-        earlier = None if before is None else _row(self.store.queries, check_run_id(before)).key
+        earlier = None if before is None else self.store.queries.require(check_run_id(before)).key
         rows = self.store.queries.listed(statuses, count + 1, earlier)
         reply: Reply = {"runs": [listed_run(row) for row in rows[:count]]}
         if len(rows) > count:
@@ -146,7 +148,7 @@ class SqliteService(Service, Archive):
         return reply
 
     def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
-        row = _row(self.store.queries, check_run_id(run))
+        row = self.store.queries.require(check_run_id(run))
         count = min(max(int(limit), 1), _MOST_LISTED)
         events = self.store.queries.history(row.key, int(after), count)
         last = events[-1].seq if events else int(after)
@@ -155,7 +157,7 @@ class SqliteService(Service, Archive):
         return history_reply(row, events, int(after))
 
     def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
-        row, snapshot = self._cache.load(self.store.queries, _row(self.store.queries, check_run_id(run)))
+        row, snapshot = self._cache.load(self.store.queries, self.store.queries.require(check_run_id(run)))
         module = pinned_module(self.registry, self.store.queries, self._cache, row)
         return module, pinned_machine(module, row), snapshot
 
@@ -176,7 +178,7 @@ class SqliteService(Service, Archive):
         return {"runs": [listed_run(row) for row in rows]}
 
     def erase(self, run: str) -> int:
-        row = _row(self.store.queries, check_run_id(run))
+        row = self.store.queries.require(check_run_id(run))
         if row.parent is not None:
             raise RefusedError(
                 "child_run", f"run {run} works for another one", "Erase the run that it works for."
@@ -189,7 +191,7 @@ class SqliteService(Service, Archive):
         run = check_run_id(run)
         # A family that moves while it is read would not fit together afterwards.
         return self.store.exclusively(
-            lambda queries: (Changes(), export_run(queries, _row(queries, run), secrets))
+            lambda queries: (Changes(), export_run(queries, queries.require(run), secrets))
         )
 
     def import_(self, data: Json) -> Reply:
@@ -197,35 +199,52 @@ class SqliteService(Service, Archive):
 
     # -- how a call is worked --------------------------------------------------
 
-    def _load(self, work: Work, run: str) -> Active:
-        return work.ledger.load(_row(work.queries, run))
-
     def _look(self, run: str, view: Callable[[Work, Active], Reply]) -> Reply:
         run = check_run_id(run)
 
         def job(work: Work) -> Reply:
-            active = self._load(work, run)
+            active = work.ledger.find(run)
             work.catch_up(active)
             return view(work, active)
 
         return self._work(job, None)
 
-    def _work(self, job: Job, actor: str | None) -> Reply:
-        """Work in memory, commit, and start over if somebody else was quicker."""
+    def _work(self, job: Job, actor: str | None, trusts: bool = False) -> Reply:
+        """Work in memory, commit, and start over if somebody else was quicker.
+
+        `trusts`: take it at first that nobody was. Where that leads to a refusal, or to nothing that a commit would
+        prove, it is not taken for granted.
+        """
         at, who = self._clock(), check_actor(actor)
+        self.store.enter()
+        try:
+            return _answered(self._worked(job, at, who, trusts))
+        finally:
+            self.store.leave()
+
+    def _worked(self, job: Job, at: float, who: str | None, trusts: bool) -> Reply | WfcError:
         for _ in range(_TRIES):
-            work = self._begin(self.store.queries, self._cache, at, who)
-            work, reply = _attempt(work, job)
-            if self._commit(work.ledger.finish()):
+            work = self._begin(self.store.queries, self._cache, at, who, trusts)
+            trusts = False
+            try:
+                work, reply = _attempt(work, job)
+            except WfcError:
+                if work.ledger.trusts:
+                    continue
+                raise
+            changes = work.ledger.finish()
+            if (changes or not work.ledger.trusts) and self._commit(changes):
                 work.ledger.remember()
                 if self.watch is not None:
                     for row, outcome in work.ledger.outcomes:
                         self.watch(row, outcome)
-                return _answered(reply)
-        return _answered(self.store.exclusively(lambda queries: self._alone(queries, job, at, who)))
+                return reply
+        return self.store.exclusively(lambda queries: self._alone(queries, job, at, who))
 
-    def _begin(self, queries: Queries, cache: SnapshotCache, at: float, who: str | None) -> Work:
-        ledger = Ledger(queries, self.registry, cache, self.owners, at, who)
+    def _begin(
+        self, queries: Queries, cache: SnapshotCache, at: float, who: str | None, trusts: bool = False
+    ) -> Work:
+        ledger = Ledger(queries, self.registry, cache, self.owners, at, who, trusts)
         return Work(ledger, self.limits, self._served)
 
     def _served(self, active: Active) -> Iterable[str]:
@@ -257,7 +276,7 @@ def _attempt(work: Work, job: Job) -> tuple[Work, Reply | WfcError]:
     try:
         return work, job(work)
     except RefusedError as refused:
-        if not work.caught_up:
+        if not work.caught_up or work.ledger.trusts:
             raise
         return work.only_catch_up(), refused
 
@@ -266,12 +285,3 @@ def _answered(reply: Reply | WfcError) -> Reply:
     if isinstance(reply, WfcError):
         raise reply
     return reply
-
-
-def _row(queries: Queries, run: str) -> RunRow:
-    row = queries.run(run)
-    if row is None:
-        raise NotFoundError(
-            "unknown_run", f"there is no run `{run}`", "list_runs() shows the runs that are open."
-        )
-    return row

@@ -59,6 +59,7 @@ class Ledger:
         owners: Owners,
         at: float,
         actor: str | None,
+        trusts: bool = False,
     ) -> None:
         self.queries = queries
         self.registry = registry
@@ -66,6 +67,8 @@ class Ledger:
         self.owners = owners
         self.at = at
         self.actor = actor
+        self.trusts = trusts
+        """Whether runs may be other than they are taken for here: only changes that could be committed prove it."""
         self._active: dict[str, Active] = {}
         self.closed: set[str] = set()
         """Runs that were ended without their module."""
@@ -76,6 +79,14 @@ class Ledger:
 
     def known(self, run_id: str) -> Active | None:
         return self._active.get(run_id)
+
+    def find(self, run_id: str) -> Active:
+        """A stored run. Of one that this process was the last to see, the store need not be asked first."""
+        row = self.cache.last_seen(run_id) if self.trusts else None
+        if row is None or row.may_be_served:
+            self.trusts = False
+            row = self.queries.require(run_id)
+        return self.load(row)
 
     def load(self, row: RunRow) -> Active:
         """A stored run. Raises `DefinitionError` where its module can't be had."""
@@ -141,7 +152,8 @@ class Ledger:
 
     def require_free(self, active: Active, visit: str) -> None:
         """Nobody may have claimed the visit by the time that the changes are written."""
-        self._changes.free.append((active.row, visit))
+        if active.row.may_be_served:
+            self._changes.free.append((active.row, visit))
 
     # -- endings ---------------------------------------------------------------
 

@@ -141,7 +141,7 @@ class ServingService(SqliteService):
         owner = self.owners.me()
 
         def job(work: Work) -> Reply:
-            active = self._load(work, opening.run)
+            active = work.ledger.find(opening.run)
             free = opening.visit in active.now.pending and not work.ledger.claim_of(active, opening.visit)
             if free:
                 work.ledger.claim(active, opening.visit, owner)
@@ -166,14 +166,14 @@ class ServingService(SqliteService):
     def _answer(self, opening: Opening, result: dict[str, Json]) -> None:
         owner = self.owners.me()
         self._work(
-            lambda work: submit(work, self._load(work, opening.run), opening.visit, result, owner), ACTOR
+            lambda work: submit(work, work.ledger.find(opening.run), opening.visit, result, owner), ACTOR
         )
 
     def _let_go(self, opening: Opening) -> None:
         """Nobody waits for it any more."""
 
         def job(work: Work) -> Reply:
-            active = self._load(work, opening.run)
+            active = work.ledger.find(opening.run)
             claim = work.ledger.claim_of(active, opening.visit)
             if claim is not None and claim.owner == self.owners.me():
                 work.ledger.release(claim)
