@@ -25,6 +25,7 @@ class Mover:
         self._active: dict[str, Node] = {name: structure.nodes[name] for name in active}
         self._raised: deque[tuple[str, str]] = deque()
         self._busy = False
+        self._has_ended = False
 
     @property
     def configuration(self) -> list[str]:
@@ -52,7 +53,7 @@ class Mover:
 
     def _settle(self) -> None:
         """Move until nothing moves any more without an event from outside."""
-        while not self._has_ended():
+        while not self._has_ended:
             edges = self._enabled(None, "")
             if not edges:
                 if not self._raised:
@@ -60,9 +61,6 @@ class Mover:
                 edges = self._enabled(*self._raised.popleft())
             if edges:
                 self._take(edges)
-
-    def _has_ended(self) -> bool:
-        return any(node.is_final and node.parent is None for node in self._active.values())
 
     # -- which edges -----------------------------------------------------------
 
@@ -92,20 +90,22 @@ class Mover:
         kept: list[Edge] = []
         for edge in edges:
             leaves = self._left_by(edge)
-            rivals = [other for other in kept if leaves & self._left_by(other)]
+            rivals = [other for other in kept if not leaves.keys().isdisjoint(self._left_by(other))]
             if all(other.source in edge.source.ancestors for other in rivals):
                 kept = [*(other for other in kept if other not in rivals), edge]
         return kept
 
-    def _left_by(self, edge: Edge) -> set[str]:
+    def _left_by(self, edge: Edge) -> dict[str, Node]:
         domain = edge.domain
-        return {name for name, node in self._active.items() if domain is None or domain in node.ancestors}
+        return {
+            name: node for name, node in self._active.items() if domain is None or domain in node.ancestors
+        }
 
     # -- moving ----------------------------------------------------------------
 
     def _take(self, edges: list[Edge]) -> None:
         self._run.outcome.taken += edges
-        leaving = {name: self._active[name] for edge in edges for name in self._left_by(edge)}
+        leaving = {name: node for edge in edges for name, node in self._left_by(edge).items()}
         for node in reversed(in_order(leaving)):
             if node.is_step:
                 self._run.left(node.id)
@@ -125,6 +125,7 @@ class Mover:
 
     def _reach_end(self, node: Node) -> None:
         if node.parent is None:
+            self._has_ended = True
             return
         self._raised.append((f"done.state.{node.parent.id}", ""))
         around = node.parent.parent
