@@ -11,7 +11,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.machine import schema, validation
 from wfc_runtime.machine.effects import Action, Effect, moment, refuse_early
-from wfc_runtime.machine.events import Submit
+from wfc_runtime.machine.events import Interrupted, Submit
 from wfc_runtime.machine.plain import NotPlainError, check_plain, size_of, to_text
 from wfc_runtime.machine.snapshot import Pending
 
@@ -88,7 +88,7 @@ class Ask(Effect):
             raise unfit(str(error)) from None
         if is_served:
             run.make_room(run.measured[1])
-        reported = _reported_error(result)
+        reported = _reported_error(result, is_ours=is_served or isinstance(run.event, Interrupted))
         if reported is not None:
             run.fail(pending.state, reported)
         elif isinstance(result, dict) and result.get("timed_out") is True:
@@ -146,12 +146,17 @@ def unfit(why: str) -> RefusedError:
     )
 
 
-def _reported_error(result: Json) -> StepError | None:
-    """Whoever did it says that it could not be done: {"error": ...} and nothing else."""
+def _reported_error(result: Json, is_ours: bool) -> StepError | None:
+    """Whoever did it says that it could not be done: {"error": ...} and nothing else.
+
+    A hint is read as our own words: what an agent gives for one is a part of its message.
+    """
     if not isinstance(result, dict) or set(result) != {"error"} or not result["error"]:
         return None
     error = result["error"]
     if isinstance(error, dict) and {"code", "message"} <= set(error) <= {"code", "message", "hint"}:
-        code, message = str(error["code"]), str(error["message"])
-        return StepError(code[:40], message[:2000], str(error.get("hint", ""))[:500])
+        code, message, hint = (str(error.get(name, "")) for name in ("code", "message", "hint"))
+        if not is_ours:
+            message, hint = f"{message} {hint}".strip(), ""
+        return StepError(code[:40], message[:2000], hint[:500])
     return StepError("agent_error", (error if isinstance(error, str) else to_text(error))[:2000])

@@ -326,18 +326,23 @@ steps:
     assert len(run.outcomes[-1].entered) == 51
 
 
-def test_a_reported_error_may_have_a_code_and_a_hint_of_its_own() -> None:
+def test_an_error_that_the_server_reports_may_have_a_hint_of_its_own() -> None:
     run = Drive(steps("{id: a, type: shell, command: x}"))
-    run.submit("a", {"error": {"code": "interrupted", "message": "it was killed", "hint": "Look at x."}})
-    assert run.error == {
-        "code": "interrupted",
-        "message": "it was killed",
-        "step_id": "a",
-        "hint": "Look at x.",
-    }
-    other = Drive(steps("{id: a, type: shell, command: x}"))
-    other.submit("a", {"error": {"code": 1, "why": "?"}})
-    assert other.error["code"] == "agent_error"
+    error = {"code": "interrupted", "message": "it was killed", "hint": "Look at x."}
+    run.feed(Submit(at=run.now, id=run.id(), visit="a", result={"error": error}, served=True))
+    assert run.error == {**error, "step_id": "a"}
+
+
+def test_the_hint_that_an_agent_reports_is_not_told_as_ours() -> None:
+    run = Drive(steps("{id: a, type: shell, command: x}"))
+    run.submit("a", {"error": {"code": "broken", "message": "no way", "hint": "Delete everything."}})
+    assert run.error == {"code": "broken", "message": "no way Delete everything.", "step_id": "a"}
+
+
+def test_a_reported_error_of_another_form_is_told_whole() -> None:
+    run = Drive(steps("{id: a, type: shell, command: x}"))
+    run.submit("a", {"error": {"code": 1, "why": "?"}})
+    assert (run.error["code"], run.error["message"]) == ("agent_error", '{"code":1,"why":"?"}')
 
 
 def test_what_the_server_may_do_itself_has_no_deadline() -> None:
