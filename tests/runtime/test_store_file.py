@@ -164,6 +164,17 @@ def test_a_flipped_bit_in_what_was_written_is_noticed(box: Box) -> None:
         box.service.history(run)
 
 
+def test_a_list_has_no_run_that_is_not_as_it_was_written(box: Box) -> None:
+    service = box.compile(TWO).service
+    service.start("w")
+    box.close()
+    with sqlite3.connect(box.state) as connection:
+        connection.execute("UPDATE runs SET workflow = 'v'")
+    connection.close()
+    with pytest.raises(StoreError, match="is not what was written"):
+        box.service.runs("all")
+
+
 @pytest.mark.parametrize(
     "damage",
     [

@@ -27,7 +27,8 @@ _EVENT_TYPES: tuple[Any, ...] = (_I, _F, _T, _T, (str, _NONE), (str, _NONE), (by
 _DUE = "SELECT key FROM runs WHERE root = ? AND status = 'running' AND due <= ? ORDER BY due, key"
 _BARE = f"SELECT {_RUN}, EXISTS (SELECT 1 FROM claims WHERE claims.root = runs.root) FROM runs WHERE"
 _BY_ID, _BY_KEY = f"{_BARE} id = ?", f"{_BARE} key = ?"
-_WHOLE = f"SELECT {_RUN}, snapshot, checksum FROM runs WHERE key = ?"
+_SEALED = f"SELECT {_RUN}, snapshot, checksum FROM runs"
+_WHOLE = f"{_SEALED} WHERE key = ?"
 _FIELDS = (
     f"SELECT name, value, fields.checksum, history.{_EVENT.replace(', ', ', history.')} FROM fields "
     "LEFT JOIN history ON history.run = fields.run AND history.seq = fields.seq "
@@ -74,11 +75,7 @@ class Queries:
         rows, fields = self._fetch_all((_WHOLE, (key,)), (_FIELDS, (key,)))
         if not rows:
             return None
-        *values, snapshot, written = rows[0]
-        row = self._row(values)
-        row.snapshot = snapshot
-        if not isinstance(snapshot, str) or written not in (row.seal, checksum(snapshot)):
-            raise self._damaged(f"run {row.id}")
+        row = self._sealed(rows[0])
         return row, {name: self._field(row, name, *rest) for name, *rest in fields}
 
     def _field(self, row: RunRow, name: str, value: str | None, written: int | None, *event: Any) -> Json:
@@ -99,16 +96,17 @@ class Queries:
         return [key for (key,) in self._fetch(_DUE, root, now)]
 
     def listed(self, statuses: tuple[str, ...], limit: int, before: int | None) -> list[RunRow]:
-        """Runs that are nobody's children, the newest first, without their snapshots."""
+        """Runs that are nobody's children, the newest first."""
         newest = before if before is not None else 2**62
         # One look into the index per status: sorting all that have it would take ever longer.
         parts = " UNION ALL ".join(
-            f"SELECT * FROM (SELECT {_RUN} FROM runs WHERE parent IS NULL AND status = ? AND key < ? "
+            f"SELECT * FROM ({_SEALED} WHERE parent IS NULL AND status = ? AND key < ? "
             "ORDER BY key DESC LIMIT ?)"
             for _ in statuses
         )
         values = [value for status in statuses for value in (status, newest, limit)]
-        return self._rows(f"{parts} ORDER BY key DESC LIMIT ?", *values, limit)
+        found = self._fetch(f"{parts} ORDER BY key DESC LIMIT ?", *values, limit)
+        return [self._sealed(row) for row in found]
 
     def ended_before(self, statuses: tuple[str, ...], moment: float) -> list[RunRow]:
         """Runs that are nobody's children, of some statuses, that last moved before a moment; the oldest first."""
@@ -160,6 +158,15 @@ class Queries:
         if written not in (event.seal, checksum(event.data, event.told)):
             raise self._damaged(f"event {event.seq}")
         return event
+
+    def _sealed(self, values: Sequence[Any]) -> RunRow:
+        """A row that is as it was written."""
+        *facts, snapshot, written = values
+        row = self._row(facts)
+        row.snapshot = snapshot
+        if not isinstance(snapshot, str) or written not in (row.seal, checksum(snapshot)):
+            raise self._damaged(f"run {row.id}")
+        return row
 
     def _row(self, row: Sequence[Any]) -> RunRow:
         if not _fits(row, _RUN_TYPES):
