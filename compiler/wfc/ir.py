@@ -137,6 +137,7 @@ class Module:
     tasks: dict[str, Chart]
     tags: tuple[str, ...] = ()
     author: str = ""
+    on_failure: str = ""
 
     @property
     def charts(self) -> list[Chart]:

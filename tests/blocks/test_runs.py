@@ -145,6 +145,7 @@ def test_a_crashed_block_fails_the_run(block: str, code: str, tmp_path: Path) ->
     reply = run(tmp_path, workflow(f"  - {{id: b, {block}}}", "  ok: ${blocks.b.succeeded}"))
     assert reply["status"] == "failed"
     assert (reply["error"]["code"], reply["error"]["step_id"]) == (code, "b")
+    assert "on_error" not in reply["error"]["hint"]
 
 
 def test_inputs_are_converted_to_what_is_declared(tmp_path: Path) -> None:
@@ -423,3 +424,30 @@ def test_a_call_that_ran_out_of_time_is_tried_again(tmp_path: Path) -> None:
         name="kid",
     )
     assert result(tmp_path, parent, kid) == {"x": "ok\n"}
+
+
+def test_a_number_that_only_the_run_knows_is_no_condition(tmp_path: Path) -> None:
+    text = workflow(
+        """
+  - {id: state, type: ReadJSONState, inputs: {path: s.json}}
+  - id: next
+    type: EchoBlock
+    depends_on: [state]
+    condition: ${blocks.state.outputs.data.open}
+    inputs: {message: a}
+""",
+        "  ran: ${blocks.next.succeeded}",
+    )
+    for number, (kept, ended) in enumerate(
+        [({"open": True}, "true"), ({"open": "False"}, "false"), ({"open": 3}, None)]
+    ):
+        folder = tmp_path / str(number)
+        (folder / "work").mkdir(parents=True)
+        (folder / "work" / "s.json").write_text(json.dumps(kept), encoding="utf-8")
+        reply = run(folder, text)
+        if ended is not None:
+            assert reply["result"] == {"ran": ended}
+        else:
+            assert reply["status"] == "failed"
+            assert reply["error"]["step_id"] == "next"
+            assert "a number is not true or false" in reply["error"]["message"]

@@ -101,6 +101,8 @@ class Workflow(Scope):
     mild: frozenset[str] = frozenset()
     """Rules whose errors are warnings in the language that it is written in."""
 
+    on_failure: str = ""
+    """What to do about a step that fails a run, where that language has other means than the core."""
     silent: frozenset[str] = frozenset()
     """Rules whose findings mean nothing in that language."""
     understood: frozenset[int] = frozenset()

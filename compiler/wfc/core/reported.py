@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wfc.diagnostics import Note, Severity
+from wfc.diagnostics import Fix, Note, Severity
 from wfc.source import Span
 
 
@@ -19,3 +19,5 @@ class Reported(NamedTuple):
     step: str | None = None
     severity: Severity | None = None
     """Where it differs from the rule's own."""
+    fix: Fix | None = None
+    """An edit of the file itself."""

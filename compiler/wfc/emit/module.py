@@ -90,6 +90,7 @@ def _registration(module: Module) -> str:
             "version": module.version,
             **({"author": module.author} if module.author else {}),
             **({"tags": Tuple(module.tags)} if module.tags else {}),
+            **({"on_failure": module.on_failure} if module.on_failure else {}),
             "machine": Ref(module.main.name),
             "tasks": {title: Ref(chart.name) for title, chart in module.tasks.items()},
             "lines": lines,

@@ -23,6 +23,7 @@ def lower_workflow(workflow: Workflow) -> Module:
         tasks={title: _task_chart(task, title) for title, task in workflow.declared_tasks.items()},
         tags=tuple(word.text for word in workflow.tags or ()),
         author=workflow.author.text if workflow.author else "",
+        on_failure=workflow.on_failure,
     )
 
 

@@ -10,12 +10,14 @@ from wfc.lower.reserved import CLASS_NAMES, RESERVED
 from wfc.steps.base import Step
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
+_DONE = "done_state_"
+"""So begins the name of the edge that leaves a parallel step."""
 
 
 def identifier(name: str) -> str:
     """A Python identifier for a step, task or workflow name."""
     made = _NOT_NAME.sub("_", name)
-    if not made[:1].isalpha():
+    if not made[:1].isalpha() or made.startswith(_DONE):
         made = f"step_{made}"
     if keyword.iskeyword(made) or keyword.issoftkeyword(made) or made in RESERVED:
         made = f"{made}_"

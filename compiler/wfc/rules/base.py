@@ -55,10 +55,7 @@ class Rule(NamedTuple):
 
     def _diagnostics(self, findings: list[Finding], workflow: Workflow | None) -> Iterator[Diagnostic]:
         mild = workflow is not None and self.code in workflow.mild
-        # A fix changes the text of a template, and here that is not the text of the file.
         foreign = workflow if workflow is not None and workflow.surface is not None else None
-        fixable = foreign is None or self.code.startswith("WF0")
-        advice = foreign.advice if foreign else {}
         for found in findings:
             yield Diagnostic(
                 code=self.code,
@@ -67,8 +64,8 @@ class Rule(NamedTuple):
                 message=tidy(_as_written(found, foreign) if foreign else found.message),
                 span=found.span,
                 notes=_tidied(found.notes),
-                help=tidy(advice.get(self.code) or _spelt(found.help, foreign)),
-                fix=found.fix if fixable else None,
+                help=tidy(_spelt(found.help, foreign)),
+                fix=found.fix,
                 step=found.step,
                 flow=_tidied(found.flow),
                 secret=found.secret,
@@ -76,19 +73,28 @@ class Rule(NamedTuple):
 
     def _all(self, unit: Unit) -> list[Finding]:
         """What the check finds, and what the front end has found: it knows better where both speak of one place."""
+        workflow = unit.workflow
         found = list(self.check(unit))
-        all_reported = unit.workflow.reported if unit.workflow else ()
+        all_reported = workflow.reported if workflow else ()
         reported = [one for one in all_reported if one.code == self.code] if all_reported else []
+        if workflow is not None and workflow.surface is not None:
+            found = [self._in_its_words(one, workflow) for one in found]
         if not reported:
             return found
         places = {(one.span.start, one.span.end) for one in reported}
         return [
             *(one for one in found if (one.span.start, one.span.end) not in places),
             *(
-                Finding(one.span, one.message, one.help, one.notes, severity=one.severity, step=one.step)
+                Finding(one.span, one.message, one.help, one.notes, one.fix, one.severity, one.step)
                 for one in reported
             ),
         ]
+
+    def _in_its_words(self, found: Finding, workflow: Workflow) -> Finding:
+        """A finding of ours in a file of another language, which may know another way out."""
+        # A fix changes the text of a template, and here that is not the text of the file.
+        fix = found.fix if self.code.startswith("WF0") else None
+        return found._replace(help=workflow.advice.get(self.code) or found.help, fix=fix)
 
 
 _EXPRESSION = re.compile(r"`(?:state|inputs)\.[^`]*`")

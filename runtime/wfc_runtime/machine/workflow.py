@@ -21,3 +21,5 @@ class Workflow:
     tags: tuple[str, ...] = ()
     """Words to find it by."""
     author: str = ""
+    on_failure: str = ""
+    """What its author can do about a step that fails, where its language has other means than ours."""

@@ -43,7 +43,8 @@ def reply_to(run: AtHand, at: float, claimed: Mapping[str, float] = _NOBODY) -> 
 
 def subject_of(run: AtHand) -> Subject:
     row = run.row
-    return Subject(row.id, row.agent, row.visit is not None, _place_of_failure(run))
+    advice = run.module.workflow.on_failure
+    return Subject(row.id, row.agent, row.visit is not None, _place_of_failure(run), advice)
 
 
 def _place_of_failure(run: AtHand) -> str:

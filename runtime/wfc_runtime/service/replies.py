@@ -20,6 +20,9 @@ AnyMachine = type[Machine[Any, Any]]
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 
+_ADVICE = "`on_error` and `retry` on a step say what to do when it fails."
+
+
 @dataclass(frozen=True)
 class Subject:
     """The run that a reply is about."""
@@ -29,6 +32,8 @@ class Subject:
     is_child: bool = False
     place: str = ""
     """Where in the YAML a failed run failed."""
+    advice: str = ""
+    """What the workflow has to say about that."""
 
 
 def pending_reply(
@@ -191,5 +196,5 @@ def _after_end(subject: Subject, status: str) -> str:
 
 
 def _failure_hint(error: Mapping[str, Json], subject: Subject) -> str:
-    hint = str(error.get("hint") or "`on_error` and `retry` on a step say what to do when it fails.")
+    hint = str(error.get("hint") or subject.advice or _ADVICE)
     return f"{hint} See {subject.place}." if subject.place else hint

@@ -31,6 +31,19 @@ def test_text_is_what_a_shell_would_have(value: Any, text: str) -> None:
     assert given("x | text", value) == text
 
 
+@pytest.mark.parametrize("wrong", [0, 1, 2.5, [], {"a": 1}])
+def test_a_number_a_list_or_an_object_is_no_condition(wrong: Any) -> None:
+    with pytest.raises(ExpressionError, match="is not true or false"):
+        given("x | condition", wrong)
+
+
+@pytest.mark.parametrize(
+    ("value", "truth"), [(True, True), (False, False), (None, False), ("True", True), ("false", False)]
+)
+def test_a_condition_is_true_or_false_in_letters_or_not(value: Any, truth: bool) -> None:
+    assert given("x | condition", value) is truth
+
+
 def test_scalar_text_leaves_lists_and_objects_alone() -> None:
     assert given("x | scalar_text", [1, True]) == [1, True]
     assert given("x | scalar_text", {"a": 1}) == {"a": 1}

@@ -73,6 +73,7 @@ def test_no_machine_takes_the_name_of_something_that_modules_import() -> None:
         ("1st", "step_1st"),
         ("__init__", "step___init__"),
         ("error_x", "error_x"),
+        ("done_state_x", "step_done_state_x"),
         ("", "step_"),
     ],
 )

@@ -6,10 +6,12 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from wfc.core.values import Word
-from wfc.diagnostics import Note
+from wfc.diagnostics import Note, Severity
 from wfc.dialects.blocks.graph import BlockNode, Graph, Wait
-from wfc.dialects.blocks.model import Block
+from wfc.dialects.blocks.model import Block, BlocksFile
+from wfc.dialects.blocks.references import find_references
 from wfc.dialects.blocks.reports import Reports
+from wfc.dialects.blocks.spelling import scalars_in
 from wfc.suggest import did_you_mean
 
 _SHOWN = 8
@@ -28,6 +30,20 @@ def without_repeated(blocks: list[Block], reports: Reports) -> Iterator[Block]:
             reports.add(
                 "WF101", block.id.span, message, "give one of them another", notes=notes, step=block.id.text
             )
+
+
+def check_defaults(file: BlocksFile, reports: Reports) -> None:
+    """A default is a value: nothing looks into it for references."""
+    for declared in (file.inputs or {}).values():
+        for scalar in scalars_in(declared.default.node if declared.default else None):
+            for found in find_references(scalar.text) if isinstance(scalar.value, str) else ():
+                reports.add(
+                    "WF202",
+                    scalar.at(found.start, found.end),
+                    f"a default is taken as it stands: `{scalar.text[found.start : found.end]}` in it is only text",
+                    "let whoever starts it give the value, or put it together in the block that needs it",
+                    severity=Severity.WARNING,
+                )
 
 
 def check_graph(graph: Graph, reports: Reports) -> None:

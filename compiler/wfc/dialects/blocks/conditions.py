@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from wfc.dialects.blocks.expressions import (
@@ -64,9 +64,24 @@ def _demands(part: Node) -> Iterator[tuple[str, Any]]:
             yield paths[0], values[0]
 
 
-def to_expression(node: Node, resolve: Resolve) -> Expr:
+Ask = Callable[[Node, Expr, bool], None]
+"""Hears what stands where true or false is wanted, and whether it is all that comes of the condition."""
+
+
+def to_expression(node: Node, resolve: Resolve, ask: Ask | None = None, is_last: bool = True) -> Expr:
     """The condition as an expression of the core."""
-    parts = [to_expression(operand, resolve) for operand in node.operands]
+    joined = node.word in ("and", "or")
+    parts = [
+        to_expression(one, resolve, ask if joined else None, is_last and one is node.operands[-1])
+        for one in node.operands
+    ]
+    found = _joined(node, parts, resolve)
+    if ask is not None and not joined:
+        ask(node, found, is_last)
+    return found
+
+
+def _joined(node: Node, parts: list[Expr], resolve: Resolve) -> Expr:
     match node.word:
         case "reference":
             assert node.reference is not None

@@ -73,15 +73,19 @@ def piped(value: Expr, filter_: str, type_: str) -> Expr:
     return Expr(pieces, type_, reads=value.reads)
 
 
-def as_bool(value: Expr) -> Expr:
-    """The value where true or false is wanted: the texts `true` and `false` count as that."""
+NO_CONDITIONS = {"int": "a number", "float": "a number", "list": "a list", "dict": "an object"}
+"""Types of which no value is true or false, and what they are called."""
+
+
+def as_bool(value: Expr, strict: bool = False) -> Expr:
+    """The value where true or false is wanted: the texts `true` and `false` count as that; `strict`: no number does."""
     if value.type == "bool":
         return value
     if value.is_constant and not isinstance(value.constant, str):
         return literal(bool(value.constant), value.start, value.end)
     if value.is_constant and value.constant.lower() in _TRUTH:
         return literal(_TRUTH[value.constant.lower()], value.start, value.end)
-    return piped(value, "bool", "bool")
+    return piped(value, "condition" if strict and value.type == "any" else "bool", "bool")
 
 
 def negation(value: Expr, start: int) -> Expr:
@@ -95,7 +99,8 @@ def negation(value: Expr, start: int) -> Expr:
 def combination(word: str, values: list[Expr]) -> Expr:
     """Several joined by `and`, or by `or`: those that change nothing are left out."""
     decisive = word == "or"
-    parts = [as_bool(value) for value in values]
+    # What stands last is what comes of it, unless one before it decides.
+    parts = [as_bool(value, strict=value is values[-1]) for value in values]
     for part in parts:
         if part.is_constant and part.constant is decisive:
             return part

@@ -25,6 +25,8 @@ class Wait:
     block: str
     span: Span
     required: bool
+    is_plain: bool = True
+    """Whether nothing but the block's name stands there."""
 
 
 @dataclass(eq=False)
@@ -51,7 +53,7 @@ def waits_of(block: Block) -> Iterator[Wait]:
         if isinstance(found, Word):
             yield Wait(found.text, found.span, True)
         elif isinstance(found, Dependency) and found.block:
-            yield Wait(found.block.text, found.block.span, found.is_required)
+            yield Wait(found.block.text, found.block.span, found.is_required, is_plain=False)
 
 
 class Graph:

@@ -31,6 +31,8 @@ ADVICE = {
 }
 """What the core would have one do with filters, this language does otherwise."""
 
+ON_FAILURE = "A block that crashes fails the run; `retry` on it says how often it is tried."
+
 
 def read_blocks(root: Mapping) -> Workflow:
     plain = with_plain_values(_with_outputs(_without_repeats(root)))
@@ -45,6 +47,7 @@ def read_blocks(root: Mapping) -> Workflow:
     workflow.advice = ADVICE
     workflow.spelling = {"state.": "blocks.", "with`": "inputs`", "with:": "inputs:"}
     workflow.silent = SILENT
+    workflow.on_failure = ON_FAILURE
     workflow.understood = understood(plain)
     return workflow
 

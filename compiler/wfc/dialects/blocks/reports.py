@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from wfc.core.reported import Reported
-from wfc.diagnostics import Note, Severity
-from wfc.dialects.blocks.expressions import Expr, literal
+from wfc.diagnostics import Fix, Note, Severity
+from wfc.dialects.blocks.expressions import NO_CONDITIONS, Expr, literal
+from wfc.dialects.blocks.grammar import Node
 from wfc.dialects.blocks.references import Reference
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
 from wfc.source import Scalar, Span
@@ -24,8 +25,9 @@ class Reports:
         notes: tuple[Note, ...] = (),
         step: str | None = None,
         severity: Severity | None = None,
+        fix: Fix | None = None,
     ) -> None:
-        self.all.append(Reported(code, span, message, help, notes, step or None, severity))
+        self.all.append(Reported(code, span, message, help, notes, step or None, severity, fix))
 
     def unresolved(self, error: UnresolvedError, node: Scalar, site: Site) -> None:
         step = site.node.name if site.node else None
@@ -40,6 +42,27 @@ class Reports:
         except UnresolvedError as error:
             self.unresolved(error, node, site)
             return Expr(literal(None, reference.start, reference.end).pieces, type_)
+
+    def no_condition(self, part: Node, value: Expr, node: Scalar, site: Site, is_last: bool) -> None:
+        """What is neither true nor false; before another part it may have no say, and that is a warning only."""
+        kind = NO_CONDITIONS.get(value.type)
+        if kind is None:
+            return
+        shown = node.text[part.start : part.end]
+        if part.reference is None:
+            help_ = "write `true`, `false` or a comparison"
+        elif kind == "a number":
+            help_ = f"compare it: `{shown} == 0`"
+        else:
+            help_ = f"look into it: `'...' in {shown}`"
+        self.add(
+            "WF207",
+            node.at(part.start, part.end),
+            f"`{shown}` is {kind}, and a condition is true or false",
+            help_,
+            step=site.node.name if site.node else None,
+            severity=None if is_last else Severity.WARNING,
+        )
 
     def unordered(self, reference: Reference, node: Scalar, site: Site) -> None:
         """A block that is read but not waited for: it may not have run yet, or run just now."""

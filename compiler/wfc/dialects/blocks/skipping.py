@@ -9,14 +9,15 @@ from wfc.dialects.blocks.conditions import (
     references,
     to_expression,
 )
-from wfc.dialects.blocks.expressions import Expr, as_bool, combination, literal
+from wfc.dialects.blocks.expressions import NO_CONDITIONS, Expr, as_bool, combination, literal
 from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.pieces import made, translated
 from wfc.dialects.blocks.references import Part, Reference
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, World
 from wfc.dialects.blocks.texts import hole
-from wfc.source import Scalar
+from wfc.dialects.blocks.unseen import check_unseen
+from wfc.source import Scalar, Span
 
 _ENDED = ("succeeded", "failed")
 
@@ -37,6 +38,8 @@ class Skipping:
         self._world = world
         self._graph = world.graph
         self._reports = reports
+        self._unseen: dict[BlockNode, Span] = {}
+        """Blocks whose condition asks for what they never see, and where."""
 
     def when(self, node: BlockNode, inside: Site) -> Scalar | None:
         """The `when` of a block's step; None for one that always runs."""
@@ -46,7 +49,8 @@ class Skipping:
         parts = [*needed, own] if own else needed
         whole = combination("and", parts) if parts else literal(True, 0, 0)
         if whole.is_constant:
-            return None if whole.constant else made(False, origin or node.block.span)
+            place = self._unseen.get(node) or (origin.span if origin else node.block.span)
+            return None if whole.constant else made(False, place)
         inside.reads |= dict.fromkeys(sorted(whole.reads))
         if origin is not None and node.condition is not None:
             return translated(origin, hole(whole))
@@ -78,8 +82,17 @@ class Skipping:
             self._reports.unordered(reference, origin, site)
             return self._reports.resolved(reference, origin, site, "bool")
 
-        found = as_bool(to_expression(node.condition, resolve))
-        if found.is_constant or contradicts_itself(node.condition):
+        def ask(part: Node, value: Expr, is_last: bool) -> None:
+            self._reports.no_condition(part, value, origin, site, is_last)
+
+        said = to_expression(node.condition, resolve, ask)
+        found = as_bool(said, strict=True)
+        is_never = found.is_constant and not found.constant
+        place = check_unseen(node, origin, site, self._reports, is_never)
+        if place is not None:
+            self._unseen[node] = place
+            return found
+        if said.type not in NO_CONDITIONS and (found.is_constant or contradicts_itself(node.condition)):
             self._report(node, origin, found.is_constant and bool(found.constant))
         return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from wfc.dialects.blocks.checking import check_graph, without_repeated
+from wfc.dialects.blocks.checking import check_defaults, check_graph, without_repeated
 from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition
 from wfc.dialects.blocks.graph import BlockNode, Graph, field_name, waits_of
 from wfc.dialects.blocks.kinds import KINDS
@@ -33,6 +33,7 @@ def translate(file: BlocksFile, reports: Reports) -> Mapping:
     taken: set[str] = set()
     graph = Graph([_node(block, taken, reports) for block in without_repeated(file.blocks or [], reports)])
     check_graph(graph, reports)
+    check_defaults(file, reports)
     names = _Names({node.name for node in graph.all})
     world = World(file, graph, {}, taken)
     making, outputs = Steps(world, reports), Outputs(world, reports)

@@ -28,6 +28,14 @@ def scalar_text(run: Run, value: Value) -> Value:
     return value if isinstance(value, (list, dict)) else text(run, value)
 
 
+@define(FILTERS, "condition")
+def condition(run: Run, value: Value) -> bool:
+    """`x | condition`: as `bool`, but a number, a list or an object is neither true nor false, and an error."""
+    if isinstance(value, (list, dict)) or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+        raise _unfit(value, "true or false")
+    return bool_(run, value)
+
+
 @define(FILTERS, "convert")
 def convert(run: Run, value: Value, to: str) -> Value:
     """`x | convert('int')`: as str, int, float, bool, list, dict or json; what can't be that is an error."""
