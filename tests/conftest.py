@@ -6,10 +6,13 @@ which takes minutes; `HYPOTHESIS_PROFILE=long` looks much further.
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
+import sys
 import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
@@ -17,10 +20,10 @@ from hypothesis import HealthCheck, Phase, settings
 _CACHE = tempfile.TemporaryDirectory(prefix="wfc-cache-")
 """What wfc remembers in tests, in this process or another, is forgotten with them."""
 os.environ["XDG_CACHE_HOME"] = _CACHE.name
-if "PYTHONPYCACHEPREFIX" not in os.environ:
-    # Hundreds of commands are run: they share compiled modules, also where the outer shell wants none written.
-    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
-    os.environ["PYTHONPYCACHEPREFIX"] = os.path.join(_CACHE.name, "bytecode")
+os.environ.setdefault("WFC_TESTS_FORKS", _CACHE.name)
+# Hundreds of processes import the same modules, also where the outer shell wants none of them compiled for good.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+sys.dont_write_bytecode = False
 
 # What a shell starts in the background ignores Ctrl-C, and so would every process that a test starts.
 signal.signal(signal.SIGINT, signal.default_int_handler)
@@ -67,15 +70,37 @@ LONGEST = (
 """The slowest of the slow, first: whichever comes last keeps one process busy and all others waiting."""
 
 
+TOGETHER = ("tests/e2e/test_release", "tests/e2e/test_pre_commit")
+"""What these files install takes longer than their tests: with `--dist loadgroup`, one process does all of a file."""
+
+
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
         if any(part in item.nodeid for part in SLOW):
             item.add_marker(pytest.mark.slow)
-            if "tests/e2e/" in item.nodeid:
-                # What a file installs once takes longer than its tests: one process does all of them.
-                item.add_marker(pytest.mark.xdist_group(item.path.name))
     items.sort(key=_start_late)
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """pytest-xdist 3.8 looks for its groups where pytest 9.2 no longer keeps them, and so finds none."""
+    if config.getoption("dist") != "loadgroup":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class Grouped(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return nodeid.partition("::")[0] if nodeid.startswith(TOGETHER) else nodeid
+
+    return Grouped(config, log)
+
+
+@pytest.hookimpl(trylast=True)
+def pytest_collection_finish() -> None:
+    # Thousands of tests with their modules stay to the end: no search for garbage need look at them again.
+    gc.collect()
+    gc.freeze()
 
 
 def _start_late(item: pytest.Item) -> int:
@@ -86,9 +111,7 @@ def _start_late(item: pytest.Item) -> int:
 @pytest.fixture(scope="session")
 def temporal_address(tmp_path_factory: pytest.TempPathFactory) -> str:
     """A real server. All processes of a session share one, and it ends with the session."""
-    from tests.temporal_server import shared_server
+    from tests.temporal_server import owner, shared_server
 
     root: Path = tmp_path_factory.getbasetemp()
-    if "PYTEST_XDIST_WORKER" in os.environ:
-        return shared_server(root.parent, os.getppid())
-    return shared_server(root, os.getpid())
+    return shared_server(root.parent if "PYTEST_XDIST_WORKER" in os.environ else root, owner())

@@ -69,14 +69,19 @@ def keep(owner: int, port: int) -> None:
     command = [temporal_binary(), "server", "start-dev", "--headless", "--port", str(port)]
     server = subprocess.Popen([*command, "--log-level", "error"], stdin=subprocess.DEVNULL)
     try:
-        while server.poll() is None and _lives(owner):
+        while server.poll() is None and lives(owner):
             time.sleep(0.3)
     finally:
         server.kill()
         server.wait()
 
 
-def _lives(pid: int) -> bool:
+def owner() -> int:
+    """The process that the session begins and ends with."""
+    return os.getppid() if "PYTEST_XDIST_WORKER" in os.environ else os.getpid()
+
+
+def lives(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.e2e.forks import run_forked
+from tests import forks
 
 
 @dataclass(frozen=True)
@@ -29,7 +29,7 @@ def wfc(
     outer = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
     words, variables = [str(part) for part in arguments], {**outer, **(env or {})}
     if not any(key.startswith("PYTHON") for key in env or ()):
-        return Result(*run_forked(words, cwd, variables, stdin or ""))
+        return Result(*forks.run(words, cwd, variables, stdin or ""))
     # What Python itself looks at when it starts asks for a process from scratch.
     done = subprocess.run(
         [sys.executable, "-m", "wfc", *words],

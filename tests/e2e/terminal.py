@@ -7,9 +7,10 @@ import pty
 import re
 import select
 import signal
-import sys
 import time
 from pathlib import Path
+
+from tests.forks import start
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
 _LONGEST = 40.0
@@ -21,11 +22,10 @@ class Terminal:
     def __init__(self, *arguments: str | Path, cwd: Path, env: dict[str, str] | None = None) -> None:
         self.seen = ""
         self._from = 0
-        self._pid, self._file = pty.fork()
-        if self._pid == 0:
-            os.chdir(cwd)
-            os.environ.update({"TERM": "xterm", "COLUMNS": "120", **(env or {})})
-            os.execv(sys.executable, [sys.executable, "-m", "wfc", *map(str, arguments)])
+        self._file, its_own = pty.openpty()
+        known = {**os.environ, "TERM": "xterm", "COLUMNS": "120", **(env or {})}
+        self._process = start(arguments, cwd, known, (its_own, its_own, its_own), terminal=True)
+        os.close(its_own)
 
     def expect(self, text: str) -> None:
         """Wait until this is shown, after what was waited for before."""
@@ -50,12 +50,12 @@ class Terminal:
         """Until the command has ended: its exit code."""
         while self._read(_LONGEST):
             pass
-        _, status = os.waitpid(self._pid, 0)
+        status = self._process.wait()
         os.close(self._file)
-        return os.waitstatus_to_exitcode(status)
+        return status
 
     def kill(self) -> None:
-        os.kill(self._pid, signal.SIGKILL)
+        self._process.signal(signal.SIGKILL)
 
     def _read(self, seconds: float) -> bool:
         ready, _, _ = select.select([self._file], [], [], max(seconds, 0))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sys
 import threading
 from collections.abc import Coroutine
 from concurrent.futures import TimeoutError
@@ -12,6 +11,8 @@ from typing import Any, TypeVar
 
 from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
+
+from tests.forks import command
 
 T = TypeVar("T")
 
@@ -34,7 +35,7 @@ class Editor:
                 self._published[found.uri] = list(found.diagnostics)
                 self._news.notify_all()
 
-        self._wait(self._client.start_io(sys.executable, "-m", "wfc", "lsp", cwd=str(folder)))
+        self._wait(self._client.start_io(*command("lsp"), cwd=str(folder)))
         capabilities = lsp.ClientCapabilities()
         asked = lsp.InitializeParams(capabilities=capabilities, root_uri=folder.as_uri())
         self.server = self._wait(self._client.initialize_async(asked))

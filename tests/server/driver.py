@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import signal
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,12 +16,12 @@ from mcp.client.session import ElicitationFnT
 from mcp.client.stdio import stdio_client
 from mcp_types import TextContent
 
+from tests.forks import command
+
 ERAS = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 """The protocol versions, and how the client is told to speak each."""
 SHELL_OK = {"stdout": "fine", "stderr": "", "exit_code": 0}
 _WAIT_SECONDS = 60
-# The process becomes the server, so the id that it leaves behind is the server's.
-_WITH_ID = 'echo $$ > "$0"; exec "$@"'
 
 Reply = dict[str, Any]
 
@@ -112,10 +111,10 @@ class Place:
         """A server of its own, with a client connected to it."""
         number = len(list(self.folder.glob("*.pid")))
         pid_file, log_file = self.folder / f"{number}.pid", self.folder / f"{number}.log"
-        command = [sys.executable, "-m", "wfc", "serve", *options]
+        program, *arguments = command("serve", *options, pid_file=pid_file)
         parameters = StdioServerParameters(
-            command="/bin/sh",
-            args=["-c", _WITH_ID, str(pid_file), *command],
+            command=program,
+            args=arguments,
             cwd=self.folder,
             env={"WFC_STATE": str(self.state), **(env or {})},
         )
