@@ -1,7 +1,8 @@
 """Two branches of a `parallel` write the same state field, or the same file.
 
 Branches run side by side, so the one that happens to end last would win. Let each branch write a field
-of its own and bring them together in a step after the `parallel`.
+of its own and bring them together in a step after the `parallel`. Steps whose `when` can't both hold may write the same
+file. In a graph of blocks it is a warning where the two run one after the other only by chance.
 
 Bad:
 
@@ -31,7 +32,6 @@ Good:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from posixpath import normpath
 
 from wfc.core.ast import walk
 from wfc.diagnostics import Note
@@ -39,6 +39,7 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.wording import call
 from wfc.source import Span
 from wfc.steps.base import Step
+from wfc.steps.files import Written, may_clash, written_by
 from wfc.steps.parallel import Parallel
 from wfc.unit import Unit
 
@@ -77,22 +78,19 @@ def _writes(steps: list[Step]) -> dict[str, tuple[Step, Span]]:
     return found
 
 
-def _plainly(path: str) -> str:
-    """The same file under the same name; what is only known in a run stays as it is."""
-    return path if "{{" in path else normpath(path)
-
-
 def _files(parallel: Parallel) -> Iterator[Finding]:
-    first: dict[str, tuple[str, Step, Span]] = {}
+    written: dict[str, list[tuple[str, Written]]] = {}
     for branch, steps in (parallel.branches or {}).items():
-        for step in walk(steps):
-            for path in step.files():
-                other, writer, place = first.setdefault(_plainly(path.data), (branch, step, path.span))
-                if other != branch:
+        for file in (file for step in walk(steps) for file in written_by(step)):
+            name, step, path = file
+            for other, (_, writer, place) in written.setdefault(name, []):
+                if other != branch and may_clash(writer, step):
                     yield Finding(
                         path.span,
                         f"{call(writer)} and {call(step)} run at the same time, and both write this file",
                         help="give each a file of its own, or let one wait for the other",
-                        notes=(Note(f"{call(writer)} writes it too", place),),
+                        notes=(Note(f"{call(writer)} writes it too", place.span),),
                         step=step.name,
                     )
+                    break
+            written[name].append((branch, file))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wfc.core.ast import Workflow
+from wfc.dialects.blocks.clashes import check_files
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.model import Block, BlocksFile
 from wfc.dialects.blocks.reports import Reports
@@ -40,7 +41,9 @@ def read_blocks(root: Mapping) -> Workflow:
     for block in file.blocks or []:
         _read_inputs(block)
     reports = Reports()
-    workflow = StepsDialect().to_core(translate(file, reports))
+    translation = translate(file, reports)
+    workflow = StepsDialect().to_core(translation.root)
+    check_files(workflow, translation, reports)
     workflow.surface = file
     workflow.reported = tuple(reports.all)
     workflow.mild = MILD

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import NamedTuple
 
 from wfc.dialects.blocks.checking import check_defaults, check_graph, without_repeated
 from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition
@@ -28,7 +29,14 @@ _AT_ONCE = 50
 _NOTED = {START_TIME: "{{ now() }}", EXECUTION_ID: "{{ uuid() }}"}
 
 
-def translate(file: BlocksFile, reports: Reports) -> Mapping:
+class Translation(NamedTuple):
+    root: Mapping
+    graph: Graph
+    parts: dict[str, int]
+    """The number of the part that each block belongs to: those of one part run side by side."""
+
+
+def translate(file: BlocksFile, reports: Reports) -> Translation:
     """The steps that mean the same: wave after wave, the blocks of one wave side by side."""
     taken: set[str] = set()
     graph = Graph([_node(block, taken, reports) for block in without_repeated(file.blocks or [], reports)])
@@ -50,12 +58,14 @@ def translate(file: BlocksFile, reports: Reports) -> Mapping:
             step.entries.append(Entry(made("facts", at), Sequence(at, wanted)))
     timed = {node: _timed(node, step, making, world, names) for node, step in made_of.items()}
     steps: list[SourceNode] = []
+    parts: dict[str, int] = {}
     for wave in graph.waves:
         for part in batched(wave, _AT_ONCE):
+            parts |= dict.fromkeys((node.name for node in part), len(steps))
             steps += [_side_by_side(part, timed, names)] if len(part) > 1 else timed[part[0]]
     steps.append(last)
     noted = [_note(file, world.facts, names)] if world.facts else []
-    return _workflow(file, graph, [*noted, *steps])
+    return Translation(_workflow(file, graph, [*noted, *steps]), graph, parts)
 
 
 def batched(nodes: list[BlockNode], size: int) -> Iterator[list[BlockNode]]:
