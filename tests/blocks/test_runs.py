@@ -451,3 +451,37 @@ def test_a_number_that_only_the_run_knows_is_no_condition(tmp_path: Path) -> Non
             assert reply["status"] == "failed"
             assert reply["error"]["step_id"] == "next"
             assert "a number is not true or false" in reply["error"]["message"]
+
+
+def test_workflows_hand_each_other_files_as_large_as_blocks_may_read(tmp_path: Path) -> None:
+    top = workflow(
+        """
+  - {id: outer, type: Workflow, inputs: {workflow: middle}}
+  - id: kept
+    type: Workflow
+    depends_on: [outer]
+    inputs: {workflow: writer, inputs: {text: "${blocks.outer.text}"}}
+""",
+        "  bytes: {value: '${blocks.kept.bytes}', type: int}",
+        name="top",
+    )
+    writer = workflow(
+        '  - {id: kept, type: CreateFile, inputs: {path: copy.txt, content: "${inputs.text}"}}',
+        "  bytes: ${blocks.kept.size_bytes}",
+        "inputs:\n  text: {type: str}",
+        "writer",
+    )
+    middle = workflow(
+        "  - {id: inner, type: Workflow, inputs: {workflow: reader}}",
+        "  text: ${blocks.inner.outputs.text}",
+        name="middle",
+    )
+    reader = workflow(
+        """
+  - {id: make, type: Shell, inputs: {command: "head -c 3000000 /dev/zero | tr '\\\\0' x > large.txt"}}
+  - {id: read, type: ReadFile, depends_on: [make], inputs: {path: large.txt}}
+""",
+        "  text: ${blocks.read.content}",
+        name="reader",
+    )
+    assert result(tmp_path, top, middle, reader, writer) == {"bytes": 3_000_000}

@@ -165,7 +165,12 @@ def replayed(box: Box, run: str) -> Snapshot:
                 assert child is not None
                 _, _, ended = box.service.definition(child["run"])
                 event = ChildEnded(
-                    at=at, id=name, visit=visit, index=entry["index"], result={"value": ended.result}
+                    at=at,
+                    id=name,
+                    visit=visit,
+                    index=entry["index"],
+                    result={"value": ended.result},
+                    served=ended.room > 0,
                 )
             case _:
                 event = Cancel(at=at, id=name, reason=entry["reason"])

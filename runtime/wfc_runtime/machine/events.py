@@ -57,6 +57,8 @@ class ChildEnded(Event):
     result: dict[str, Json]
     secrets: tuple[str, ...] = ()
     """Values that the child knew to be secrets."""
+    served: bool = False
+    """Whether it had more room than usual, for what a server brought by itself: its parent needs that too then."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,6 +83,8 @@ class Child:
     """How deep runs may nest here, where the workflow says so itself."""
     only_declared: bool = False
     """Whether `inputs` that the machine does not have are left out."""
+    served: bool = False
+    """Whether its parent has more room than usual, for what a server brought by itself, and may pass that on."""
 
 
 @dataclass(slots=True)

@@ -136,6 +136,7 @@ class Spawn(Effect):
             scope=self._scope(pending, index),
             max_depth=self.max_depth,
             only_declared=self.only_declared,
+            served=run.snapshot.room > 0,
         )
         pending.children[index] = {"run": child.id}
         run.outcome.started.append(child)

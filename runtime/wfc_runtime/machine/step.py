@@ -40,6 +40,8 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
         snapshot = Snapshot(inputs=event.inputs, scope=event.scope, state=initial, size=size_of(initial))
         snapshot.learn([*event.secrets, *secrets_in(structure.inputs, event.inputs)])
         run = Run(structure, snapshot, event, limits)
+        if size_of(event.inputs) > limits.input_bytes:  # Only a parent with such room can have given them.
+            snapshot.room = limits.served_state_bytes
         mover = run.mover = Mover(structure, run, [])
         mover.start()
     else:
@@ -100,6 +102,8 @@ def _why_not(run: Run, visit: str) -> str:
 def _child_ended(run: Run, event: ChildEnded) -> None:
     _check_pending(run, event.visit)
     run.snapshot.learn(event.secrets)
+    if event.served:
+        run.make_room(size_of(event.result))
     pending = run.snapshot.pending
     _spawn(run, event.visit).ended(run, event.visit, event.index, event.result)
     # The room that it leaves may be what another visit's queue waits for.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from wfc_runtime.contract import Json
@@ -54,6 +54,8 @@ def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> Beg
     given = child.inputs if child.inputs is not None else bind_item(task, child.scope.get("item"))
     if child.only_declared:
         given = only_declared(task, given)
+    if child.served:
+        limits = replace(limits, input_bytes=max(limits.input_bytes, limits.served_bytes))
     try:
         inputs = check_inputs(task, given, limits)
     except WfcError as error:

@@ -95,7 +95,8 @@ class Work:
                 if active.now.status == "completed"
                 else {"error": active.now.error}
             )
-            tell = partial(self._tell_parent, active.row, active.parent, ended, outcome.secrets)
+            served = active.now.room > 0
+            tell = partial(self._tell_parent, active.row, active.parent, ended, outcome.secrets, served)
             self._todo.append(tell)
         return entry
 
@@ -213,6 +214,7 @@ class Work:
         parent: Active | None,
         result: dict[str, Json],
         secrets: tuple[str, ...] = (),
+        served: bool = False,
     ) -> None:
         if row.visit is None or row.position is None:
             return
@@ -223,7 +225,7 @@ class Work:
                 return
             parent = self.ledger.load(found)
         if _waits_for(parent, row.visit, row.position, row.id):
-            self._end_child(parent, row.visit, row.position, result, secrets)
+            self._end_child(parent, row.visit, row.position, result, secrets, served)
 
     def _end_child(
         self,
@@ -232,9 +234,16 @@ class Work:
         index: int,
         result: dict[str, Json],
         secrets: tuple[str, ...] = (),
+        served: bool = False,
     ) -> None:
         event = ChildEnded(
-            at=self.at, id=parent.next_event_id, visit=visit, index=index, result=result, secrets=secrets
+            at=self.at,
+            id=parent.next_event_id,
+            visit=visit,
+            index=index,
+            result=result,
+            secrets=secrets,
+            served=served,
         )
         self._step(parent, event, visit)
 
