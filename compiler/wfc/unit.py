@@ -52,7 +52,13 @@ class Unit:
     @cached_property
     def shapes(self) -> list[Shape]:
         """The mappings of the file, as it is written."""
-        return list((self.workflow.surface or self.workflow).shapes()) if self.workflow else []
+        surface = self.workflow.surface if self.workflow else None
+        return list(surface.shapes()) if surface else self.core_shapes
+
+    @cached_property
+    def core_shapes(self) -> list[Shape]:
+        """The mappings of the workflow, as the core has it."""
+        return list(self.workflow.shapes()) if self.workflow else []
 
     @cached_property
     def steps(self) -> list[Step]:

@@ -97,7 +97,8 @@ class Shape:
         """This one and all that it holds, in source order."""
         yield self
         for value in self.values.values():
-            yield from _shapes_in(value)
+            if isinstance(value, _HOLDERS):
+                yield from _shapes_in(value)
 
 
 def _shapes_in(value: Any) -> Iterator[Shape]:
@@ -110,3 +111,6 @@ def _shapes_in(value: Any) -> Iterator[Shape]:
         case dict():
             for item in value.values():
                 yield from _shapes_in(item)
+
+
+_HOLDERS = (Shape, list, dict)

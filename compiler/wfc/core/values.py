@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
+from wfc.lazy import lazy
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.template import Template, parse_template
 
@@ -60,7 +60,7 @@ class Text:
     def is_text(self) -> bool:
         return isinstance(self.node.value, str)
 
-    @cached_property
+    @lazy
     def template(self) -> Template:
         return parse_template(self.node.text if self.is_text else "")
 
@@ -78,11 +78,11 @@ class Tree:
     def span(self) -> Span:
         return self.node.span
 
-    @cached_property
+    @lazy
     def data(self) -> Any:
         return plain(self.node)
 
-    @cached_property
+    @lazy
     def texts(self) -> list[Text]:
         return [Text(scalar) for scalar in _strings(self.node)]
 

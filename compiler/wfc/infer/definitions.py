@@ -127,8 +127,8 @@ def fields_of(step: Step) -> dict[str, tuple[Span, Type]]:
     found = step.writes()
     if isinstance(step, SetState | Condition):
         return {field: (span, NOTHING) for field, (span, _) in found.items()}
-    output = step.node.get("output_to")
-    if "output_to" not in step.values and isinstance(output, Scalar):
+    output = step.node.get("output_to") if "output_to" not in step.values else None
+    if isinstance(output, Scalar):
         # What is wrong with it is said elsewhere; that it would be written is not in doubt.
         return {output.text: (output.span, ANY), **found}
     return found

@@ -62,15 +62,16 @@ _LONGEST = 40
 
 @rule("WF003", "ambiguous-scalar", Severity.WARNING, fix="safe")
 def check(unit: Unit) -> Iterator[Finding]:
-    found: list[tuple[Scalar, str]] = []
-    keys: set[int] = set()
-    for node in nodes_of(unit.document.root):
-        if isinstance(node, Mapping):
-            keys.update(id(entry.key) for entry in node.entries)
-        elif isinstance(node, Scalar) and not node.style and (other := _other_meaning(node.text)):
-            found.append((node, other))
-    wrong = wrong_places(unit) if found else set()
-    clear = wrong | (unit.workflow.understood if unit.workflow else frozenset())
+    nodes = nodes_of(unit.document.root)
+    found = [
+        (node, other)
+        for node in nodes
+        if isinstance(node, Scalar) and not node.style and (other := _other_meaning(node.text))
+    ]
+    if not found:
+        return
+    keys = {id(entry.key) for node in nodes if isinstance(node, Mapping) for entry in node.entries}
+    clear = wrong_places(unit) | (unit.workflow.understood if unit.workflow else frozenset())
     for scalar, other in found:
         if scalar.span.start not in clear:
             yield _finding(scalar, other, is_key=id(scalar) in keys)

@@ -39,10 +39,14 @@ from wfc.unit import Unit
 
 @rule("WF002", "duplicate-key", fix="safe")
 def check(unit: Unit) -> Iterator[Finding]:
-    steps = {id(step.node): step for step in unit.steps}
-    for node in nodes_of(unit.document.root):
-        if isinstance(node, Mapping) and len({entry.key.text for entry in node.entries}) < len(node.entries):
-            yield from _repeated(node, steps.get(id(node)))
+    repeated = [
+        node
+        for node in nodes_of(unit.document.root)
+        if isinstance(node, Mapping) and len({entry.key.text for entry in node.entries}) < len(node.entries)
+    ]
+    steps = {id(step.node): step for step in unit.steps} if repeated else {}
+    for node in repeated:
+        yield from _repeated(node, steps.get(id(node)))
 
 
 def _repeated(mapping: Mapping, step: Step | None) -> Iterator[Finding]:

@@ -48,7 +48,7 @@ _RANGES = (("min", "max"), ("min_length", "max_length"), ("min_items", "max_item
 @rule("WF011", "invalid-default")
 def check(unit: Unit) -> Iterator[Finding]:
     # What other languages declare is looked at as the core has it.
-    for shape in unit.workflow.shapes() if unit.workflow else ():
+    for shape in unit.core_shapes:
         if isinstance(shape, InputDecl):
             rules = RuleSet.of(shape)
             yield from _bad_rules(rules)

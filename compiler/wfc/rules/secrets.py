@@ -30,9 +30,10 @@ _KINDS: tuple[tuple[str, str], ...] = (
 )
 _ANY = re.compile("|".join(f"(?P<k{number}>{form})" for number, (_, form) in enumerate(_KINDS)))
 _HINTS = (
-    "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "hooks.slack", "sk-", "sk_",
-    "AIza", "npm_", "PRIVATE KEY",
+    "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "hooks.slack", "AIza",
+    "npm_", "PRIVATE KEY",
 )  # fmt: skip
+_API_KEY_HINT = re.compile(r"sk(?<=\bsk)[-_]")  # Not the end of `task-`.
 _IN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@{}$]{1,100}:(?P<secret>[^\s/:@{}$]{6,200})@")
 _WORD = r"(?:pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)"
 _NAME = re.compile(rf"(?:.*[_.-])?{_WORD}|.*(?:Password|Secret|Token|ApiKey|AccessKey)", re.IGNORECASE)
@@ -52,9 +53,11 @@ def may_hold_secrets(texts: Iterable[str]) -> bool:
     """A quick look at all texts and names of a file: most have nothing that one of these patterns could begin with."""
     whole = "\n".join(texts)
     small = whole.casefold()
-    return (
-        "://" in whole or any(hint in whole for hint in _HINTS) or any(hint in small for hint in _WORD_HINTS)
-    )
+    return "://" in whole or _is_hinted_at(whole) or any(hint in small for hint in _WORD_HINTS)
+
+
+def _is_hinted_at(text: str) -> bool:
+    return any(hint in text for hint in _HINTS) or _API_KEY_HINT.search(text) is not None
 
 
 def secrets_in(text: str) -> list[Secret]:
@@ -62,7 +65,7 @@ def secrets_in(text: str) -> list[Secret]:
     found: list[Secret] = []
     if len(text) < _SHORTEST:
         return found
-    if any(hint in text for hint in _HINTS):
+    if _is_hinted_at(text):
         for hit in _ANY.finditer(text):
             what = _KINDS[int((hit.lastgroup or "k0")[1:])][0]
             found.append(Secret(what, hit.start(), hit.end(), 0 if hit[0].startswith("-") else 4))

@@ -58,10 +58,7 @@ def _mismatches(unit: Unit) -> Iterator[tuple[Shape, Entry, list[Mismatch]]]:
     # What YAML could not make sense of has been reported; nothing can be said of its kind.
     seen = {problem.span.start for problem in unit.problems}
     for shape in unit.shapes:
-        for entry in _first_of_each(shape):
-            value = shape.values.get(entry.key.text)
-            if isinstance(value, (Word, Text, Literal)) and value.node is entry.value:
-                continue  # A leaf that could be read has nothing wrong with it.
+        for entry in _doubtful(shape):
             found = shape.FIELDS[entry.key.text].type.mismatches(entry.value)
             # An alias brings the same value to several places; it is wrong once.
             new = [bad for bad in found if bad.span.start not in seen]
@@ -70,10 +67,13 @@ def _mismatches(unit: Unit) -> Iterator[tuple[Shape, Entry, list[Mismatch]]]:
                 yield shape, entry, new
 
 
-def _first_of_each(shape: Shape) -> Iterator[Entry]:
-    """The entries that are read: of a key that stands twice, the first."""
-    known: set[str] = set()
+def _doubtful(shape: Shape) -> Iterator[Entry]:
+    """The entries that are read, but for leaves that could be: nothing is wrong with those."""
     for entry in shape.node.entries:
-        if entry.key.text in shape.FIELDS and entry.key.text not in known:
-            known.add(entry.key.text)
+        name = entry.key.text
+        value = shape.values.get(name)
+        if isinstance(value, (Word, Text, Literal)) and value.node is entry.value:
+            continue
+        # Of a key that stands twice, the first is read.
+        if name in shape.FIELDS and shape.node.entry(name) is entry:
             yield entry

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from wfc.core import types
@@ -27,6 +26,7 @@ from wfc.core.fields import (
 from wfc.core.shape import Field, Shape
 from wfc.core.types import Type
 from wfc.core.values import Literal, Text, Tree, Word
+from wfc.lazy import lazy
 from wfc.source import Mapping, Node, Scalar, Span
 
 if TYPE_CHECKING:
@@ -86,7 +86,7 @@ class Step(Shape):
         CONDITION, "Skip the step unless this is true.", example="{{ state.build_output.exit_code == 0 }}"
     )
 
-    @cached_property
+    @lazy
     def name(self) -> str:
         return self.id.text if self.id else ""
 
@@ -102,7 +102,7 @@ class Step(Shape):
         """Every template of the step itself, nested steps left out, in source order."""
         return iter(self._all_texts)
 
-    @cached_property
+    @lazy
     def _all_texts(self) -> list[Text]:
         names = dict.fromkeys([entry.key.text for entry in self.node.entries])
         values = [self.values.get(name) for name in names if name in self.FIELDS]
@@ -116,7 +116,7 @@ class Step(Shape):
         """The state fields it writes: where that is said, and what is known of the value."""
         return self._all_writes
 
-    @cached_property
+    @lazy
     def _all_writes(self) -> dict[str, tuple[Span, Type]]:
         return self._writes()
 

@@ -16,6 +16,8 @@ from wfc.taint.expressions import Choice, Hole, Literal, Piece
 
 _HEREDOC = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
 _SEPARATORS = frozenset(";|&\n()")
+_PLAIN = re.compile(r"[\w./=:,@%+-]+")
+"""Characters that no shell makes anything of."""
 HOLE = "\0"
 """Stands for a hole among the characters of a word."""
 
@@ -102,7 +104,15 @@ class Scanner:
     def _text(self, text: str) -> None:
         at = 0
         while at < len(text):
-            at = self._character(text, at)
+            plain = _PLAIN.match(text, at) if not self._state.escaped else None
+            if plain is None:
+                at = self._character(text, at)
+                continue
+            at = plain.end()
+            if self._state.document or self._state.comment:
+                self._state.line += plain[0]
+            else:
+                self._add(plain[0])
 
     def _character(self, text: str, at: int) -> int:
         state, char = self._state, text[at]
@@ -191,8 +201,8 @@ class Scanner:
         self._commands += 1
         self._state.words, self._state.command = [], self._commands
 
-    def _add(self, char: str) -> None:
-        self._state.word = (self._state.word or "") + char
+    def _add(self, chars: str) -> None:
+        self._state.word = (self._state.word or "") + chars
 
     def _end_word(self) -> None:
         if self._state.word is not None:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from functools import cached_property, lru_cache
+from functools import lru_cache
 
 from jinja2 import nodes
 
+from wfc.lazy import lazy
 from wfc_runtime.expr.errors import TemplateError
 from wfc_runtime.expr.syntax import parse
 
@@ -31,7 +32,7 @@ class Template:
     def __repr__(self) -> str:
         return f"Template({self.text!r})"
 
-    @cached_property
+    @lazy
     def _walk(self) -> Walk:
         return Walk(self._syntax)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from jinja2 import nodes
 from jinja2.lexer import TokenStream
@@ -13,6 +13,7 @@ from .errors import TemplateError
 from .scanner import Scanner
 from .tokens import OPERATORS, Token
 
+N = TypeVar("N", bound=nodes.Node)
 _SIGNS = {name: f"`{sign}`" for sign, name in OPERATORS.items()}
 _WORDS = _SIGNS | {
     "name": "a name",
@@ -87,12 +88,40 @@ class _Stream:
         return TemplateError(message, self._scanner.starts[first], self._scanner.ends[number])
 
 
+_OPERATIONS = frozenset(
+    {
+        *(f"name:{word}" for word in ("and", "if", "in", "not", "or")),
+        *(
+            "add",
+            "div",
+            "eq",
+            "floordiv",
+            "gt",
+            "gteq",
+            "lt",
+            "lteq",
+            "mod",
+            "mul",
+            "ne",
+            "pow",
+            "sub",
+            "tilde",
+        ),
+    }
+)
+_CONSTANTS = frozenset({"true", "false", "True", "False", "none", "None"})
+
+
 class TreeParser(Parser):
-    """Jinja's parser over our tokens, without the few forms that the language leaves out."""
+    """Jinja's parser over our tokens, without the few forms that the language leaves out.
+
+    Nearly all templates are names, attributes and filters. Those come to the tree that Jinja makes by a shorter way.
+    """
 
     def __init__(self, scanner: Scanner) -> None:
         self.environment = environment()
         self.tokens = _Stream(scanner)
+        self._has_operations = not _OPERATIONS.isdisjoint([token.key for token in scanner.tokens])
         self.stream = cast(TokenStream, self.tokens)
         self.name = self.filename = None
         self.extensions = {}
@@ -109,6 +138,16 @@ class TreeParser(Parser):
             msg = "expected a name after the dot"
         raise self.tokens.error(msg[0].lower() + msg[1:].rstrip("."), number)
 
+    def parse_expression(self, with_condexpr: bool = True) -> nodes.Expr:
+        return super().parse_expression(with_condexpr) if self._has_operations else self.parse_unary()
+
+    def parse_primary(self, with_namespace: bool = False) -> nodes.Expr:
+        token = self.tokens.current
+        if token.type != "name" or with_namespace or token.value in _CONSTANTS:
+            return super().parse_primary(with_namespace)
+        next(self.tokens)
+        return _node(nodes.Name, token.lineno, name=token.value, ctx="load")
+
     def parse_for(self) -> nodes.For:
         number = self.tokens.current.lineno
         node = super().parse_for()
@@ -121,9 +160,8 @@ class TreeParser(Parser):
     def parse_subscript(self, node: nodes.Expr) -> nodes.Getattr | nodes.Getitem:
         dot, name = self.tokens.current, self.tokens.look()
         if dot.type == "dot" and name.type == "name" and name.value[0] != "_":
-            # Nearly all are like this. Jinja would come to the same, a little later.
             self.tokens.skip(2)
-            return nodes.Getattr(node, name.value, "load", lineno=dot.lineno)
+            return _node(nodes.Getattr, dot.lineno, node=node, attr=name.value, ctx="load")
         found = super().parse_subscript(node)
         if isinstance(found, nodes.Getattr):
             if found.attr.startswith("_"):
@@ -146,6 +184,13 @@ class TreeParser(Parser):
         if found[2] is not None or found[3] is not None:
             self.fail("`*` and `**` arguments are not part of this language", number)
         return found
+
+
+def _node(kind: type[N], number: int, **fields: Any) -> N:
+    """A node, without Jinja's look at whether the fields are those that it has."""
+    made = kind.__new__(kind)
+    vars(made).update(fields, lineno=number, environment=None)
+    return made
 
 
 def _targets(node: nodes.Node) -> list[nodes.Name]:

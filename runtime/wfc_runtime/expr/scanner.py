@@ -26,6 +26,8 @@ _CLOSERS = {"lparen": ")", "lbracket": "]", "lbrace": "}"}
 _OPENERS = {"rparen": "lparen", "rbracket": "lbracket", "rbrace": "lbrace"}
 _ENDS = {f"end{name}": name for name in STATEMENTS}
 _MIDDLES = {"else": ("if", "for"), "elif": ("if",)}
+_COUNTED = frozenset({*_CLOSERS, *_OPENERS, "comma", "sub", "add"})
+"""Operators that change how deep the parser's stack is."""
 _OPERANDS = frozenset({"name", "integer", "float", "string", "rparen", "rbracket", "rbrace"})
 _PREFIXES = frozenset({"not", "if", "else"})
 _TAG_ENDS = frozenset({"variable_end", "block_end"})
@@ -140,7 +142,9 @@ class Scanner:
                     frames += 1
             elif word == "operator":
                 word = OPERATORS[written]
-                if word in _CLOSERS:
+                if word not in _COUNTED:
+                    pass
+                elif word in _CLOSERS:
                     brackets.append((len(tokens), base))
                     frames = base = frames + _BRACKET_FRAMES
                 elif word in _OPENERS:
@@ -150,7 +154,7 @@ class Scanner:
                     base = brackets.pop()[1]
                 elif word == "comma":
                     frames = base
-                elif word in ("sub", "add") and tokens[-1].type not in _OPERANDS:
+                elif tokens[-1].type not in _OPERANDS:
                     frames += 1
             elif word == "string":
                 value = to_text(written, start)
