@@ -68,7 +68,7 @@ def _short(text: str) -> str:
     return line if len(line) <= 40 and line == text else line[:37] + "..."
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class ScalarType(FieldType[T]):
     """A leaf that `accepts` takes and `wrap` locates."""
 
@@ -167,7 +167,7 @@ FACTOR: FieldType[Literal] = ScalarType(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Computed(FieldType["Literal | Text"]):
     """A plain value of another field type, or an expression that gives one when the step is reached."""
 
@@ -214,7 +214,7 @@ OPTIONAL_TEXT: FieldType[Word] = ScalarType(
 )
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class OneOf(FieldType[Word]):
     """One of a few words."""
 
@@ -253,7 +253,7 @@ def not_json(node: Node) -> list[Mismatch]:
     return []
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Anything(FieldType[Tree]):
     """Any JSON value, with templates in its strings."""
 
@@ -272,7 +272,7 @@ class Anything(FieldType[Tree]):
 ANYTHING = Anything()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Constants(Anything):
     """Any JSON value, never rendered."""
 
@@ -280,7 +280,7 @@ class Constants(Anything):
         return Constant(node)
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class Items(Anything):
     """A list, or an expression that gives one."""
 
@@ -298,7 +298,7 @@ class Items(Anything):
 ITEMS = Items()
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class ListOf(FieldType[list[T]]):
     item: FieldType[T]
     words: str
@@ -325,7 +325,7 @@ class ListOf(FieldType[list[T]]):
         return {"type": "array", "items": self.item.schema(), **least}
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class MapOf(FieldType[dict[str, T]]):
     """A mapping whose keys the author chooses."""
 

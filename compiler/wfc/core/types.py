@@ -6,14 +6,14 @@ import types as python_types
 import typing
 from dataclasses import dataclass
 from functools import cache
-from typing import Any, NotRequired
+from typing import Any, NamedTuple, NotRequired
 
 from typing_extensions import get_type_hints, is_typeddict
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Simple:
-    """text, int, number, bool, null or any."""
+    """text, int, number, bool, null or any. There is one of each, so that to compare them is to look which it is."""
 
     name: str
 
@@ -29,8 +29,7 @@ class ListType:
         return f"list of {self.item}"
 
 
-@dataclass(frozen=True)
-class Property:
+class Property(NamedTuple):
     name: str
     type: Type
     required: bool = True

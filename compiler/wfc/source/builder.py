@@ -35,6 +35,7 @@ class TreeBuilder:
         self.source = source
         self._text = source.text
         self._limits = limits
+        self._most = limits.max_nodes
         self._templates = templates
         self._count = 0
         self._documents = 0
@@ -155,8 +156,8 @@ class TreeBuilder:
 
     def _add(self, node: Node, size: int, start: int, end: int) -> None:
         self._count += size
-        if self._count > self._limits.max_nodes:
-            message = f"more than {self._limits.max_nodes:,} values in one file"
+        if self._count > self._most:
+            message = f"more than {self._most:,} values in one file"
             if size > 1:
                 message += ", aliases expanded"
             self._fail(message, start, end, "split the file, or use fewer aliases", "yaml_nodes")

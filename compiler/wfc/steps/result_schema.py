@@ -12,7 +12,7 @@ from wfc.source import Mapping, Node, Scalar, Sequence
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class SchemaType(FieldType[Tree]):
     words: str = "a JSON Schema"
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from typing import Any, Protocol
 
 from jinja2 import nodes
 
 from wfc.core.ast import Scope, Task
+from wfc.core.inputs import InputDecl
 from wfc.infer.texts import Place
 from wfc.infer.workflow import ScopeTypes
 from wfc.source import Node, Scalar, Sequence
@@ -51,13 +53,18 @@ class Names:
             return CLEAN
         if isinstance(scope, Task) and self._file.is_run(scope):
             return of_declaration(decl, self._file.read(("input", scope, name)))
-        return of_declaration(decl, only(_input_flow(scope, name)))
+        return _given_at_start(scope, name, decl)
 
     def other(self, name: str) -> Taint:
         if name in self._own:
             return self._own[name]
         is_child = isinstance(self._home.scope, Task) and name in ("item", "previous")
         return self._file.read((name, self._home.scope)) if is_child else CLEAN
+
+
+@lru_cache(maxsize=128)
+def _given_at_start(scope: Scope, name: str, decl: InputDecl) -> Taint:
+    return of_declaration(decl, only(_input_flow(scope, name)))
 
 
 def _input_flow(scope: Scope, name: str) -> Flow:

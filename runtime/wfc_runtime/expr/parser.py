@@ -51,8 +51,8 @@ class _Stream:
         return self._tokens[min(self._number + 1, len(self._tokens) - 1)]
 
     def skip(self, n: int = 1) -> None:
-        for _ in range(n):
-            next(self)
+        self._number = min(self._number + n, len(self._tokens) - 1)
+        self.current = self._tokens[self._number]
 
     def skip_if(self, expr: str) -> bool:
         token = self.current

@@ -162,7 +162,7 @@ class WorkflowOutputType(FieldType["Tree | WorkflowOutput"]):
         }
 
 
-@dataclass(frozen=True)
+@dataclass(eq=False)
 class OrReference(FieldType[Tree]):
     """A plain value, or text with `${...}` that gives one."""
 
