@@ -45,6 +45,7 @@ CODES = {
     "WF216": "split_of_empty",
     "WF217": "nullable_access",
     "WF218": "unchecked_parse",
+    "WF219": "foreign_reference",
     "WF301": "needs_state_missing",
     "WF302": "needs_state_unused",
     "WF303": "needs_state_unknown",

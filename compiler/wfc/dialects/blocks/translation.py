@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from wfc.dialects.blocks.checking import check_defaults, check_graph, without_repeated
 from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition
+from wfc.dialects.blocks.foreign import check_spelling
 from wfc.dialects.blocks.graph import BlockNode, Graph, field_name, waits_of
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.model import INPUT_TYPES, Block, BlocksFile, InputDeclaration
@@ -42,6 +43,7 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
     graph = Graph([_node(block, taken, reports) for block in without_repeated(file.blocks or [], reports)])
     check_graph(graph, reports)
     check_defaults(file, reports)
+    check_spelling(file, graph, reports)
     names = _Names({node.name for node in graph.all})
     world = World(file, graph, {}, taken)
     making, outputs = Steps(world, reports), Outputs(world, reports)
