@@ -67,6 +67,13 @@ def test_blocks_are_completed_and_explained_in_their_own_language(editor: Editor
     }
     assert {"working_dir", "timeout"} <= offered(editor, "      ", "      command: make\n")
     assert "author" in offered(editor, "", "name: ship\n")
+    retry = {"max_attempts", "delay_seconds", "backoff"}
+    assert offered(editor, "    retry:\n      ", below) == retry
+    assert offered(editor, "    retry:\n      max_attempts: 2\n      ", below) == retry - {"max_attempts"}
+    assert offered(editor, "    depends_on:\n      - ", below) >= {"build"}
+    assert offered(editor, "    depends_on:\n      - block: build\n        ", below) == {"required"}
+    assert {"type", "default", "required"} <= offered(editor, "  more:\n    ", "inputs:\n")
+    assert {"path", "validation"} <= offered(editor, "      more:\n        ", "    outputs:\n")
 
     assert editor.open("workflows/ship.yaml", GRAPH + "\n") == []
     shell = editor.hover("workflows/ship.yaml", position(GRAPH, "type: Shell", 7))
@@ -75,6 +82,10 @@ def test_blocks_are_completed_and_explained_in_their_own_language(editor: Editor
     assert "`blocks.build`" in editor.hover("workflows/ship.yaml", position(GRAPH, "blocks.build", 8))
     assert "it ran" in editor.hover("workflows/ship.yaml", position(GRAPH, "succeeded", 2))
     assert editor.define("workflows/ship.yaml", position(GRAPH, "blocks.build", 8)) == [("ship.yaml", 5)]
+    tried = GRAPH.replace("      command: make\n", "      command: make\n    retry: {max_attempts: 3}\n")
+    editor.change("workflows/ship.yaml", tried)
+    assert "a command that fails is data" in editor.hover("workflows/ship.yaml", position(tried, "retry", 2))
+    assert "How often to try" in editor.hover("workflows/ship.yaml", position(tried, "max_attempts", 2))
 
 
 NAMED = """\

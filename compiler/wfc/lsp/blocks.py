@@ -8,9 +8,18 @@ from collections.abc import Callable, Iterable, Iterator
 from wfc.block_reference import STATE_DOCS, block_page
 from wfc.core.shape import Shape
 from wfc.dialects.blocks.kinds import KINDS
-from wfc.dialects.blocks.model import INPUT_TYPES, Block, BlocksFile
+from wfc.dialects.blocks.model import (
+    INPUT_TYPES,
+    Block,
+    BlocksFile,
+    Dependency,
+    InputDeclaration,
+    OutputDeclaration,
+    WorkflowOutput,
+)
 from wfc.dialects.blocks.resolving import OF_WORKFLOW
 from wfc.lsp.suggestion import Suggestion, column_of, siblings
+from wfc.steps.base import Retry
 
 _REFERENCE = re.compile(r"\$\{\s*((?:[\w-]+\.)*)[\w-]*$")
 _WAITED_FOR = re.compile(r"^\s*(?:- )?depends_on:\s*\[(?:[^\]]*,)?\s*[\w-]*$|\bblock:\s*[\w-]*$")
@@ -90,23 +99,44 @@ def _types(above: list[str]) -> Iterator[Suggestion]:
 def _keys(above: list[str]) -> Iterator[Suggestion]:
     indent = column_of(above[-1])
     there, _ = siblings(above[:-1], indent)
-    shape: type[Shape] | None = BlocksFile if indent == 0 else None
-    if indent:
-        parent, kind = _parent(above)
-        inner = KINDS.get(kind)
-        shape = {"blocks": Block, "inputs": inner.inputs if inner else None}.get(parent)
+    shape = _shape(above) if indent else BlocksFile
     for name, field in (shape.FIELDS if shape else {}).items():
         if name not in there:
             need = "required" if field.required else ""
             yield Suggestion(name, "key", need, f"{field.doc} Takes {field.type.words}.")
 
 
+def _shape(above: list[str]) -> type[Shape] | None:
+    """What may stand in the mapping at the cursor."""
+    ways = list(_parents(above))
+    match [key for key, _ in ways]:
+        case ["blocks"]:
+            return Block
+        case ["inputs", "blocks"] if ways[0][1] in KINDS:
+            return KINDS[ways[0][1]].inputs
+        case ["retry", "blocks"]:
+            return Retry
+        case ["depends_on", "blocks"]:
+            return Dependency
+        case [_, "inputs"]:
+            return InputDeclaration
+        case [_, "outputs"]:
+            return WorkflowOutput
+        case [_, "outputs" | "custom_outputs", *_]:
+            return OutputDeclaration
+    return None
+
+
 def _parent(above: list[str]) -> tuple[str, str]:
-    """The key that the mapping or list at the cursor belongs to, and the `type` that stands beside that key."""
+    return next(_parents(above), ("", ""))
+
+
+def _parents(above: list[str]) -> Iterator[tuple[str, str]]:
+    """The keys that the mapping or list at the cursor belongs to, from the inside, and the `type` beside each."""
     column = column_of(above[-1])
     for number in range(len(above) - 2, -1, -1):
         line = above[number]
         if line.strip() and column_of(line) < column:
             key = line.strip().removeprefix("- ").partition(":")[0]
-            return key, siblings(above[:number], column_of(line))[1]
-    return "", ""
+            yield key, siblings(above[:number], column_of(line))[1]
+            column = column_of(line)

@@ -61,24 +61,35 @@ class Asking:
     call: Call
     asked: int = 0
     answered: list[str] = field(default_factory=list)
+    top: str = ""
+    """The run that the call is about. What is asked may belong to one that it called."""
 
     async def resume(self, params: CallToolRequestParams) -> Outcome:
         """Go on with the answer that the client brought to the question of the call before."""
         state = json.loads(params.request_state or "")
-        self.asked, self.answered = state["asked"], state["answered"]
-        now = await in_thread(lambda: self.call.desk.service.next_step(state["run"]))
-        question = question_in(now, state["step_id"])
+        self.asked, self.answered, self.top = state["asked"], state["answered"], state["top"]
+        question = question_in(await self._look(state["run"]), state["step_id"])
         if question is None or question.digest != state["shown"]:
-            return await self.go_on(now)
+            return await self.go_on(await self._look(self.top))
         answer = (params.input_responses or {}).get(_KEY)
         return await self._settle(question, answer if isinstance(answer, ElicitResult) else None)
 
     async def go_on(self, reply: Reply) -> Outcome:
         """The reply, once the person has answered what can be asked of them."""
-        question = question_in(reply)
-        if question is None or self.asked >= _MOST:
-            return self._told(reply)
-        return await self._ask(question)
+        self.top = self.top or reply["workflow_id"]
+        question = await self._question(reply) if self.asked < _MOST else None
+        return self._told(reply) if question is None else await self._ask(question)
+
+    async def _look(self, run: str) -> Reply:
+        return await in_thread(lambda: self.call.desk.service.next_step(run))
+
+    async def _question(self, reply: Reply) -> Question | None:
+        """What a run asks, or else a workflow that it called."""
+        found = question_in(reply)
+        calls = [one["parameters"] for one in actions_of(reply) if one["type"] == "call"]
+        for child in [child for one in calls for child in one["children"]] if found is None else ():
+            found = found or await self._question(await self._look(child["workflow_id"]))
+        return found
 
     async def _ask(self, question: Question) -> Outcome:
         self.asked += 1
@@ -94,7 +105,7 @@ class Asking:
         return await self._settle(question, answer)
 
     def _state(self, question: Question) -> str:
-        state = {"run": question.run, "step_id": question.step_id, "shown": question.digest}
+        state = {"run": question.run, "step_id": question.step_id, "shown": question.digest, "top": self.top}
         return json.dumps({**state, "asked": self.asked, "answered": self.answered})
 
     async def _settle(self, question: Question, answer: ElicitResult | None) -> Outcome:
@@ -104,18 +115,21 @@ class Asking:
         given = {name: answer.content[name] for name in question.form["properties"] if name in answer.content}
         problems = await in_thread(lambda: _problems(given, question))
         if not problems:
-            return await self.go_on(await in_thread(lambda: self._submit(question, given)))
+            reply = await in_thread(lambda: self._submit(question, given))
+            return await self.go_on(reply if question.run == self.top else await self._look(self.top))
         if self.asked < _MOST:
             return await self._ask(replace(question, problem="; ".join(problems)))
         return await self._leave(question, None)
 
     async def _leave(self, question: Question, answer: ElicitResult | None) -> Outcome:
         why = _NO_ANSWER[answer.action] if answer else "The person could not be asked with a form"
-        now = await in_thread(lambda: self.call.desk.service.next_step(question.run))
+        said = f"{why}; that is no answer, and never a yes. Ask in the conversation."
+        now = await self._look(self.top)
         for action in actions_of(now):
-            if action["step_id"] == question.step_id:
-                said = f"{why}; that is no answer, and never a yes. Ask in the conversation."
+            if question.run == self.top and action["step_id"] == question.step_id:
                 action["instruction"] = f"{said} {action['instruction']}"
+            elif question.run != self.top and action["type"] == "call":
+                action["instruction"] = f"{said} {action.get('instruction', '')}".rstrip()
         return self._told(now)
 
     def _submit(self, question: Question, given: dict[str, Json]) -> Reply:
