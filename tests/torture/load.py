@@ -18,6 +18,7 @@ from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
+from wfc_runtime.store.records import checksum
 
 RESULT = {"stdout": "x" * 250, "stderr": "", "exit_code": 0}
 """About 300 bytes as JSON."""
@@ -89,6 +90,7 @@ def fill(path: Path, run: str, copies: int) -> None:
     """Copies of a run with all that belongs to it, made by the database itself."""
     with sqlite3.connect(path, isolation_level=None) as connection:
         [key] = connection.execute("SELECT key FROM runs WHERE id = ?", (run,)).fetchone()
+        connection.create_function("checksum_of", 1, checksum)
         connection.execute("BEGIN")
         for table, owner in (("runs", "key"), ("history", "run"), ("fields", "run")):
             columns = [row[1] for row in connection.execute(f"PRAGMA table_info({table})")]
@@ -106,7 +108,10 @@ def fill(path: Path, run: str, copies: int) -> None:
 def _copied(table: str, column: str, owner: str) -> str:
     if column == owner or column == "root":
         return f"1000000 + i AS {column}"
-    return "'copy' || i" if (table, column) == ("runs", "id") else f"{table}.{column}"
+    return _OTHERWISE.get((table, column), f"{table}.{column}")
+
+
+_OTHERWISE = {("runs", "id"): "'copy' || i", ("runs", "checksum"): "checksum_of(snapshot)"}
 
 
 def many_runs(folder: Path, copies: int, times: int = 40) -> dict[str, float]:
