@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 from inspect import cleandoc
 
-from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.kinds import KINDS, OF_CALL
 from wfc.dialects.blocks.results import STATES
 from wfc.reference import FieldPage, fields_of
 
@@ -43,8 +43,8 @@ class BlockPage:
 
     @property
     def gives(self) -> str:
-        named = [f"`{name}` ({kind})" for name, kind in self.outputs.items()]
-        return ", ".join(named) + "." if named else "the outputs of that workflow."
+        named = ", ".join(f"`{name}` ({kind})" for name, kind in self.outputs.items())
+        return f"the outputs of that workflow, and {named}." if KINDS[self.name].is_open else f"{named}."
 
 
 def block_page(name: str) -> BlockPage:
@@ -56,6 +56,6 @@ def block_page(name: str) -> BlockPage:
         name,
         cleandoc(kind.inputs.__doc__ or ""),
         fields_of(kind.inputs),
-        {output: one.type for output, one in kind.outputs.items()},
+        OF_CALL if kind.is_open else {output: one.type for output, one in kind.outputs.items()},
         f"- id: example\n  type: {name}\n  inputs: {{{inputs}}}\n",
     )

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 ANY = "*"
 """The pattern that stands for every command."""
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
 @dataclass(frozen=True)
@@ -33,6 +35,8 @@ def read_exec(table: Any, refuse: Callable[[str], Exception]) -> ExecSettings:
             values[key] = _allow(value, refuse)
         elif key in ("roots", "env"):
             values[key] = _texts(key, value, refuse)
+            if key == "env" and (wrong := no_variable(values[key])):
+                raise refuse(f"env must be names of variables: {wrong}")
         elif key in ("parallel", "reply_seconds"):
             if not isinstance(value, int) or isinstance(value, bool) or value < 1:
                 raise refuse(f"{key} must be a whole number of 1 or more")
@@ -40,6 +44,15 @@ def read_exec(table: Any, refuse: Callable[[str], Exception]) -> ExecSettings:
         else:
             raise refuse(f"has no setting `{key}`; there is allow, roots, env, parallel, reply_seconds")
     return ExecSettings(**values)
+
+
+def no_variable(names: Iterable[str]) -> str:
+    """What is wrong with the first of some texts that is no name of an environment variable; empty if all are."""
+    for name in names:
+        if not _VARIABLE.fullmatch(name):
+            help_ = "; its value comes from the environment" if "=" in name else ""
+            return f"`{name[:60]}` is no name of a variable{help_}"
+    return ""
 
 
 def _allow(value: Any, refuse: Callable[[str], Exception]) -> tuple[str, ...]:

@@ -83,6 +83,8 @@ def test_commands_see_the_variables_that_the_command_line_names(
     assert json.loads(done.out)["result"]["leaked"] == "sesame\n"
     refused = wfc("run", "two-at-once", "--exec-env", "SECRET_TOKEN", cwd=project)
     assert (refused.status, "--exec-env go with --allow-exec" in refused.err) == (2, True)
+    refused = wfc("run", "two-at-once", "--allow-exec", "--exec-env", "CI=1", cwd=project)
+    assert (refused.status, "`CI=1` is no name of a variable" in refused.err) == (2, True)
 
 
 ELSEWHERE = """\

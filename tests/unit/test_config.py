@@ -139,6 +139,7 @@ def test_what_a_server_may_do_by_itself_is_read_from_its_own_table(tmp_path: Pat
         "exec.alow = true",
         'exec.allow = [""]',
         "exec.parallel = 0",
+        'exec.env = ["CI=1"]',
         "exec.env = [1]",
     ],
 )

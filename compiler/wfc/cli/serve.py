@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.cli.engine import engine_of, engine_option
+from wfc.cli.running.options import names_of_variables
 from wfc.config import Config, load_config
 from wfc.exec_settings import ANY
 from wfc_runtime.errors import WfcError
@@ -75,7 +76,11 @@ _TEMPLATES = "WORKFLOWS_TEMPLATE_PATHS"
     help="A folder beside the project's that it may work in. As often as needed.",
 )
 @click.option(
-    "--exec-env", multiple=True, metavar="NAME", help="A variable that its commands see. As often as needed."
+    "--exec-env",
+    multiple=True,
+    metavar="NAME",
+    callback=names_of_variables,
+    help="A variable that its commands see. As often as needed.",
 )
 def command(
     state: Path | None,

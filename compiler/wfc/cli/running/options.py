@@ -9,6 +9,8 @@ from typing import Any
 
 import click
 
+from wfc.exec_settings import no_variable
+
 
 @dataclass(frozen=True)
 class Manner:
@@ -24,6 +26,16 @@ class Manner:
     def __post_init__(self) -> None:
         if (self.exec_env or self.exec_root) and not self.allow_exec:
             raise click.UsageError("--exec-root and --exec-env go with --allow-exec")
+
+
+def names_of_variables(
+    context: click.Context, option: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Nobody thinks that a value was set which never was."""
+    wrong = no_variable(names)
+    if wrong:
+        raise click.BadParameter(wrong, context, option)
+    return names
 
 
 def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -45,6 +57,7 @@ def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
             "--exec-env",
             multiple=True,
             metavar="NAME",
+            callback=names_of_variables,
             help="With --allow-exec: a variable that commands see beside PATH, HOME and the like. As often as needed.",
         ),
         click.option("--allow-exec", is_flag=True, help="Execute commands without asking."),

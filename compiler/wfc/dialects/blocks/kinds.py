@@ -4,13 +4,25 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from enum import Enum
+from typing import cast
 
-from wfc.core.fields import ANYTHING, BINDINGS, BOOLEAN, NUMBER, WORD, MapOf
+from wfc.core.fields import ANYTHING, BINDINGS, BOOLEAN, NUMBER, SECONDS, WORD, MapOf, ScalarType
 from wfc.core.shape import Field, Shape
+from wfc.core.values import Literal
 from wfc.dialects.blocks.model import OrReference
 
 FLAG = OrReference(BOOLEAN)
 AMOUNT = OrReference(NUMBER)
+TIME = OrReference(SECONDS)
+MILLISECONDS = OrReference(
+    ScalarType(
+        "a number of milliseconds above 0",
+        lambda node: not NUMBER.mismatches(node) and cast("float", node.value) > 0,
+        Literal,
+        {"type": "number", "exclusiveMinimum": 0},
+    ),
+    may_be_nothing=True,
+)
 ENVIRONMENT = MapOf(ANYTHING, "a mapping of name to text")
 
 
@@ -32,7 +44,7 @@ class ShellInputs(Shape):
 
     command = Field(WORD, "The command line.", required=True, example="pytest tests/")
     working_dir = Field(WORD, "The folder to run it in.")
-    timeout = Field(AMOUNT, "How long it may take, in seconds.", default=120)
+    timeout = Field(TIME, "How long it may take, in seconds.", default=120)
     env = Field(ENVIRONMENT, "Environment variables to set for it.")
     capture_output = Field(FLAG, "Whether what it prints is kept.", default=True)
     shell = Field(FLAG, "Whether a shell reads the command.", default=True)
@@ -50,7 +62,7 @@ class WorkflowCallInputs(Shape):
 
     workflow = Field(WORD, "The workflow to run.", required=True, example="run-tests")
     inputs = Field(BINDINGS, "Its inputs.")
-    timeout_ms = Field(AMOUNT, "How long it may take, in milliseconds.")
+    timeout_ms = Field(MILLISECONDS, "How long it may take, in milliseconds.")
 
 
 class CreateFileInputs(Shape):
@@ -191,6 +203,14 @@ def _outputs(**types: str) -> dict[str, Output]:
     return {name: Output(name, kind) for name, kind in types.items()}
 
 
+OF_CALL = {
+    "success": "bool",
+    "workflow": "str",
+    "execution_time_ms": "float",
+    "total_blocks": "int",
+    "execution_waves": "int",
+}
+"""What a block says of a call, beside what the workflow gives back: names with their types."""
 _FLAGS = dict.fromkeys(
     ("overwrite", "create_parents", "required", "strict", "create_if_missing", "max_size_mb", "mode"),
     Mode.VALUE,

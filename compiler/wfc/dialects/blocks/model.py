@@ -167,6 +167,8 @@ class OrReference(FieldType[Tree]):
     """A plain value, or text with `${...}` that gives one."""
 
     inner: FieldType[Any]
+    may_be_nothing: bool = False
+    """Whether null stands for a value that is not given."""
 
     @property
     def words(self) -> str:  # type: ignore[override]  # made on demand
@@ -177,10 +179,12 @@ class OrReference(FieldType[Tree]):
 
     def mismatches(self, node: Node) -> list[Mismatch]:
         is_text = isinstance(node, Scalar) and isinstance(node.value, str) and "${" in node.value
-        return [] if is_text else self.inner.mismatches(node)
+        is_nothing = self.may_be_nothing and isinstance(node, Scalar) and node.value is None
+        return [] if is_text or is_nothing else self.inner.mismatches(node)
 
     def schema(self) -> dict[str, Any]:
-        return {"anyOf": [self.inner.schema(), {"type": "string", "pattern": r"\$\{"}]}
+        nothing = [{"type": "null"}] if self.may_be_nothing else []
+        return {"anyOf": [self.inner.schema(), {"type": "string", "pattern": r"\$\{"}, *nothing]}
 
 
 CONDITION: FieldType[Word] = ScalarType(

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from wfc.dialects.blocks.expressions import Expr, choice, extended, literal, piped
 from wfc.dialects.blocks.graph import BlockNode
+from wfc.dialects.blocks.kinds import OF_CALL
 from wfc.dialects.blocks.model import INPUT_TYPES, VALUE_TYPES
 from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Part, Reference
@@ -33,8 +34,6 @@ _DEFAULTS = {
     "any": "none",
 }
 """What stands for a result of a block that did not run, by its type."""
-_UNSET = {"success": False, "workflow": "", "execution_time_ms": 0, "total_blocks": 0, "execution_waves": 0}
-"""The same for what a block says of a call that it did not make."""
 
 
 @dataclass
@@ -183,7 +182,7 @@ class Site(Results):
             Piece(")", part.start, part.end),
         )
         found = Expr(pieces, reads=own.reads | standing.reads)
-        unset = literal(_UNSET[part.name], part.start, part.end)
+        unset = literal({"str": "", "bool": False}.get(OF_CALL[part.name], 0), part.start, part.end)
         return choice(found, self._is_there(node, at), unset)
 
     def _of_call(self, node: BlockNode, at: Part, part: Part) -> Expr | None:

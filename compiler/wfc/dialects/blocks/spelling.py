@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
-from wfc.dialects.blocks.kinds import AMOUNT, FLAG, KINDS
+from wfc.dialects.blocks.kinds import AMOUNT, FLAG, KINDS, MILLISECONDS, TIME
 from wfc.dialects.blocks.model import INPUT_TYPES
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 
@@ -51,7 +51,7 @@ def _block(node: Node) -> Node:
         return node
     fields = known.inputs.FIELDS.items()
     flags = [name for name, field in fields if field.type is FLAG]
-    amounts = [name for name, field in fields if field.type is AMOUNT]
+    amounts = [name for name, field in fields if field.type in (AMOUNT, TIME, MILLISECONDS)]
     return _at(node, ("inputs",), lambda given: _at(_at(given, flags, _boolean), amounts, _number))
 
 

@@ -115,9 +115,10 @@ class Steps:
                 yield Entry(made("timeout", at), made(_TIMEOUT, at))
         for entry in given:
             name = kind.renamed.get(entry.key.text, entry.key.text)
-            if name and entry.key.text in kind.inputs.FIELDS:
+            is_time = entry.key.text == "timeout_ms"
+            is_nothing = is_time and isinstance(entry.value, Scalar) and entry.value.value is None
+            if name and entry.key.text in kind.inputs.FIELDS and not is_nothing:
                 key = entry.key if name == entry.key.text else replace(entry.key, text=name, value=name)
-                is_time = entry.key.text == "timeout_ms"
                 yield Entry(key, _in_seconds(entry.value, texts) if is_time else _given(entry, kind, texts))
         self._check_unheeded(node, kind)
         if kind.step == "render_template":
