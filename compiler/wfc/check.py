@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from wfc.diagnostics import Diagnostic, Note, Severity
@@ -28,15 +28,20 @@ def in_order(findings: Iterable[list[Diagnostic]]) -> list[Diagnostic]:
 
 def check_unit(unit: Unit) -> list[Diagnostic]:
     """The findings of one file. WF704, which says what hid nothing, comes last in the list of rules."""
-    found: dict[object, Diagnostic] = {}
+    return list(each_finding(unit))
+
+
+def each_finding(unit: Unit) -> Iterator[Diagnostic]:
+    """The same, as the rules come to them: whoever has seen enough may stop."""
+    found: set[object] = set()
     # One that is far too large, which WF010 says, would only keep the others busy.
     for rule in _ON_FORM if unit.is_hopeless else RULES:
         for diagnostic in rule.run(unit):
             wanted = _wanted(diagnostic, unit)
-            if wanted:
-                # What an alias or a merge brings to many places is wrong once.
-                found.setdefault(wanted.sort_key, wanted)
-    return list(found.values())
+            # What an alias or a merge brings to many places is wrong once.
+            if wanted and wanted.sort_key not in found:
+                found.add(wanted.sort_key)
+                yield wanted
 
 
 def _wanted(found: Diagnostic, unit: Unit) -> Diagnostic | None:

@@ -14,6 +14,7 @@ import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from tests.forks import commands
 from tests.support import ROOT
 
 _FENCE = re.compile(r"^```(\w+)(?: title=(\S+))?\n(.*?)^```$", re.DOTALL | re.MULTILINE)
@@ -79,7 +80,7 @@ def run(command: str, folder: Path) -> str:
     }
     env = {
         **outer,
-        "PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
+        "PATH": f"{commands()}{os.pathsep}{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}",
         "NO_COLOR": "1",
         "COLUMNS": "100",
         "XDG_CACHE_HOME": str(Path(tempfile.gettempdir()) / "wfc-docs-cache"),

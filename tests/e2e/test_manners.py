@@ -7,11 +7,11 @@ import os
 import pty
 import re
 import subprocess
-import sys
 from pathlib import Path
 
 from tests.bench.workloads import write_project
 from tests.e2e.command import SMALL, wfc, write
+from tests.forks import command
 
 WRONG = SMALL.format(name="build").replace("shell", "shel")
 
@@ -19,9 +19,8 @@ WRONG = SMALL.format(name="build").replace("shell", "shel")
 def in_terminal(*arguments: str, cwd: Path) -> str:
     """What a terminal gets to see."""
     ours, theirs = pty.openpty()
-    command = [sys.executable, "-m", "wfc", *arguments]
     env = {**os.environ, "TERM": "xterm", "XDG_CACHE_HOME": str(cwd / "cache")}
-    with subprocess.Popen(command, cwd=cwd, env=env, stdout=theirs, stderr=theirs) as process:
+    with subprocess.Popen(command(*arguments), cwd=cwd, env=env, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         seen = b""
         while True:

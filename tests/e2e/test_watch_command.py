@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import SMALL, wfc, write
+from tests.forks import command
 
 TEST = """\
 tests:
@@ -29,7 +29,7 @@ class Watching:
 
     def __init__(self, folder: Path) -> None:
         self._process = subprocess.Popen(
-            [sys.executable, "-m", "wfc", "watch"],
+            command("watch"),
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,

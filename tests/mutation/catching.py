@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 
 from tests.mutation import in_commands, in_control, in_expressions, in_form, in_references, in_state
 from tests.mutation.misses import LISTED
 from tests.mutation.seeding import MISTAKES, Mutant, Where, mutants
 from tests.support import ROOT
-from wfc.check import check_unit
-from wfc.config import load_config
+from wfc.check import check_unit, each_finding
+from wfc.config import Config, load_config
 from wfc.core.values import plain
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.source import Source, YamlLimits, parse_document
@@ -23,9 +23,14 @@ TABLE = (in_form, in_references, in_expressions, in_state, in_control, in_comman
 
 
 @cache
+def _config() -> Config:
+    return load_config(ROOT)
+
+
+@cache
 def originals() -> dict[str, Unit]:
     """Our workflows in the steps language, by file name."""
-    config = load_config(ROOT)
+    config = _config()
     project = Project(config)
     for path in sorted((ROOT / "workflows").glob("*.yaml")):
         data = path.read_bytes()
@@ -77,18 +82,20 @@ def is_caught(mutant: Mutant) -> bool:
     own = findings(mutant)
     match mutant.mistake.where:
         case Where.ANYWHERE:
-            return bool(own) or bool(findings(mutant, callers=True))
+            return any(own) or any(findings(mutant, callers=True))
         case Where.STEP:
-            return any(item.step == mutant.seed.owner for item in own) or _is_pointed_at(mutant, own)
+            return any(item.step == mutant.seed.owner or _points_at(mutant, item) for item in own)
         case Where.HERE:
-            return _is_pointed_at(mutant, own)
+            return any(_points_at(mutant, item) for item in own)
 
 
-def findings(mutant: Mutant, *, callers: bool = False) -> list[Diagnostic]:
+def findings(mutant: Mutant, *, callers: bool = False) -> Iterator[Diagnostic]:
     """What is found in the mutant, or in the workflows that call it; information left out."""
     text = mutant.text(originals()[mutant.file].source.text)
-    found = [item for unit in _project(mutant.file, text, callers).units for item in check_unit(unit)]
-    return [item for item in found if item.severity is not Severity.INFO]
+    for unit in _project(mutant.file, text, callers).units:
+        for item in each_finding(unit):
+            if item.severity is not Severity.INFO:
+                yield item
 
 
 def findings_in(file: str) -> tuple[str, Callable[[str], list[Diagnostic]]]:
@@ -106,7 +113,7 @@ def one_of_each() -> list[Mutant]:
 
 
 def _project(file: str, text: str, callers: bool) -> Project:
-    config = load_config(ROOT)
+    config = _config()
     calling, called = _beside(file)
     project = Project(config, others=lambda: [_file(name) for name in called])
     for name, data in [(file, text.encode()), *map(_file, calling if callers else ())]:
@@ -118,9 +125,7 @@ def _file(name: str) -> tuple[str, bytes]:
     return name, originals()[name].source.text.encode()
 
 
-def _is_pointed_at(mutant: Mutant, found: list[Diagnostic]) -> bool:
-    return any(
-        item.path == mutant.file and item.span.start <= end and start <= item.span.end
-        for item in found
-        for start, end in mutant.places()
+def _points_at(mutant: Mutant, item: Diagnostic) -> bool:
+    return item.path == mutant.file and any(
+        item.span.start <= end and start <= item.span.end for start, end in mutant.places()
     )

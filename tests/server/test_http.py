@@ -7,7 +7,6 @@ import json
 import os
 import re
 import subprocess
-import sys
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from dataclasses import dataclass
@@ -22,6 +21,7 @@ from mcp.client.session import ElicitationFnT
 from mcp.client.streamable_http import streamable_http_client
 from mcp_types import ElicitRequestParams, ElicitResult
 
+from tests.forks import command
 from tests.server.conftest import make_place
 from tests.server.driver import ERAS, Agent, Place
 
@@ -59,20 +59,8 @@ class Endpoint:
 
 def serve(place: Place, token: str | None = TOKEN) -> Iterator[Endpoint]:
     env = {key: value for key, value in os.environ.items() if key != "WFC_TOKEN"}
-    command = [
-        sys.executable,
-        "-m",
-        "wfc",
-        "serve",
-        "--state",
-        str(place.state),
-        "--elicit",
-        "--http",
-        "--port",
-        "0",
-    ]
     process = subprocess.Popen(
-        command,
+        command("serve", "--state", place.state, "--elicit", "--http", "--port", "0"),
         cwd=place.folder,
         env={**env, "WFC_TOKEN": token} if token else env,
         stdout=subprocess.PIPE,

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import wfc
+from tests.forks import command
 from tests.server.driver import Place
 from wfc_runtime.header import digest, read_header
 
@@ -111,7 +112,7 @@ def test_nothing_but_the_sdk_is_loaded_before_the_first_answer(place: Place) -> 
 def test_an_older_client_that_knows_no_structured_content_gets_text(place: Place) -> None:
     old = {**HELLO, "params": {**HELLO["params"], "protocolVersion": "2024-11-05"}}
     process = subprocess.Popen(
-        [sys.executable, "-m", "wfc", "serve"],
+        command("serve"),
         cwd=place.folder,
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
@@ -136,7 +137,7 @@ def test_a_client_may_talk_over_sockets_as_node_does(place: Place, shared: bool)
     ours, theirs = socket.socketpair()
     read_from, written_to = (ours, theirs) if shared else socket.socketpair()
     process = subprocess.Popen(
-        [sys.executable, "-m", "wfc", "serve"],
+        command("serve"),
         cwd=place.folder,
         stdin=theirs.fileno(),
         stdout=written_to.fileno(),

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import pty
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.e2e.command import wfc
+from tests.forks import command
 
 
 def on_a_terminal(folder: Path, **variables: str) -> str:
@@ -19,7 +19,7 @@ def on_a_terminal(folder: Path, **variables: str) -> str:
     outer, inner = pty.openpty()
     env = {key: value for key, value in os.environ.items() if key not in ("NO_COLOR", "FORCE_COLOR")}
     subprocess.run(
-        [sys.executable, "-m", "wfc", "check", "misspelt.yaml"],
+        command("check", "misspelt.yaml"),
         cwd=folder,
         env={**env, "TERM": "xterm", **variables},
         stdout=inner,
