@@ -12,7 +12,7 @@ setup: .venv/installed
 	touch $@
 
 test: setup
-	$(BIN)/python -m pytest -n auto -q -m 'not slow'
+	$(BIN)/python -m pytest -n auto --dist worksteal -q -m 'not slow'
 
 test-slow: setup
 	$(BIN)/python -m pytest -n 4 --dist loadgroup --no-loadscope-reorder -q -m slow

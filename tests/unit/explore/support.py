@@ -7,13 +7,18 @@ from wfc.cli.workflow import compile_in_memory, with_called
 from wfc.explore import Budget, Report, explore
 from wfc.explore.explorer import make_search
 from wfc.explore.search import Search
+from wfc.unit import Unit
 
 HEAD = 'name: w\nversion: "1.0.0"\n'
 
 
 def search_of(*texts: str, runs: int = 300, seed: int = 0) -> Search:
     """The first of some workflows, before the search has begun."""
-    unit = load(*texts).units[0]
+    return search_in(load(*texts).units[0], runs, seed)
+
+
+def search_in(unit: Unit, runs: int = 300, seed: int = 0) -> Search:
+    """A workflow among others, before the search has begun."""
     assert unit.workflow is not None
     assert unit.name is not None
     modules = compile_in_memory(with_called(unit))
