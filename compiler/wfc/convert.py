@@ -6,7 +6,6 @@ from wfc.check import check_unit
 from wfc.core.values import plain
 from wfc.diagnostics import Severity
 from wfc.rules.nodes import nodes_of
-from wfc.source import Scalar
 from wfc.source.writing import write_yaml
 from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit, load_unit
@@ -41,7 +40,7 @@ def _with_kept(text: str, original: Unit) -> str:
 
 def _line_of(unit: Unit, offset: int) -> int:
     """The line on which the text begins that a place is in."""
-    for node in nodes_of(unit.document.root):
-        if isinstance(node, Scalar) and node.span.start <= offset < node.span.end:
-            return node.span.line
+    for scalar in nodes_of(unit.document.root).scalars:
+        if scalar.span.start <= offset < scalar.span.end:
+            return scalar.span.line
     return unit.source.position(offset)[0]

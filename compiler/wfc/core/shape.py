@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from wfc.core.fields import FieldType
-from wfc.source import Mapping, Span
+from wfc.lazy import lazy
+from wfc.source import Entry, Mapping, Span
 
 T = TypeVar("T")
 
@@ -92,6 +93,11 @@ class Shape:
         if value is None:
             return self.FIELDS[name].default
         return value.value if hasattr(value, "value") else value.text
+
+    @lazy
+    def unknown(self) -> list[Entry]:
+        """The entries whose keys are no fields."""
+        return [entry for entry in self.node.entries if entry.key.text not in self.FIELDS]
 
     def shapes(self) -> Iterator[Shape]:
         """This one and all that it holds, in source order."""

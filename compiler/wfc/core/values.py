@@ -11,7 +11,7 @@ from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.template import Template, parse_template
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Word:
     """A name or other text taken as it stands."""
 
@@ -26,7 +26,7 @@ class Word:
         return self.node.span
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class Literal:
     """A number or a boolean."""
 

@@ -37,7 +37,7 @@ from wfc.diagnostics import Edit, Fix, Severity
 from wfc.rules.base import Finding, rule
 from wfc.rules.nodes import nodes_of
 from wfc.rules.wrong_type import wrong_places
-from wfc.source import Mapping, Scalar
+from wfc.source import Scalar
 from wfc.unit import Unit
 
 _BOOLEANS = {
@@ -64,13 +64,13 @@ _LONGEST = 40
 def check(unit: Unit) -> Iterator[Finding]:
     nodes = nodes_of(unit.document.root)
     found = [
-        (node, other)
-        for node in nodes
-        if isinstance(node, Scalar) and not node.style and (other := _other_meaning(node.text))
+        (scalar, other)
+        for scalar in nodes.scalars
+        if not scalar.style and (other := _other_meaning(scalar.text))
     ]
     if not found:
         return
-    keys = {id(entry.key) for node in nodes if isinstance(node, Mapping) for entry in node.entries}
+    keys = {id(entry.key) for mapping in nodes.mappings for entry in mapping.entries}
     clear = wrong_places(unit) | (unit.workflow.understood if unit.workflow else frozenset())
     for scalar, other in found:
         if scalar.span.start not in clear:

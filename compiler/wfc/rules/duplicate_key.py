@@ -41,8 +41,8 @@ from wfc.unit import Unit
 def check(unit: Unit) -> Iterator[Finding]:
     repeated = [
         node
-        for node in nodes_of(unit.document.root)
-        if isinstance(node, Mapping) and len({entry.key.text for entry in node.entries}) < len(node.entries)
+        for node in nodes_of(unit.document.root).mappings
+        if len({entry.key.text for entry in node.entries}) < len(node.entries)
     ]
     steps = {id(step.node): step for step in unit.steps} if repeated else {}
     for node in repeated:

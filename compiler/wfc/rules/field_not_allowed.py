@@ -46,7 +46,7 @@ _INSTEAD = {
 @rule("WF009", "field-not-allowed", fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
     for step in unit.steps:
-        for entry in step.node.entries if not isinstance(step, UnknownStep) else ():
+        for entry in step.unknown if not isinstance(step, UnknownStep) else ():
             if belongs_elsewhere(step, entry.key.text):
                 yield _finding(step, entry)
 

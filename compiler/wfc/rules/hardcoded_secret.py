@@ -38,15 +38,14 @@ from wfc.unit import Unit
 @rule("WF504", "hardcoded-secret")
 def check(unit: Unit) -> Iterator[Finding]:
     nodes = nodes_of(unit.document.root)
-    if not may_hold_secrets(node.text for node in nodes if isinstance(node, Scalar)):
+    if not may_hold_secrets([scalar.text for scalar in nodes.scalars]):
         return
-    for node in nodes:
-        if isinstance(node, Scalar):
-            for secret in secrets_in(node.text):
-                yield _finding(node, secret)
-        elif isinstance(node, Mapping):
-            for entry in node.entries:
-                yield from _by_name(entry.key.text, entry.value)
+    for scalar in nodes.scalars:
+        for secret in secrets_in(scalar.text):
+            yield _finding(scalar, secret)
+    for mapping in nodes.mappings:
+        for entry in mapping.entries:
+            yield from _by_name(entry.key.text, entry.value)
 
 
 def _by_name(name: str, node: Node) -> Iterator[Finding]:

@@ -2,35 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from functools import lru_cache
+from typing import NamedTuple
 
 from wfc.source import Mapping, Node, Scalar, Sequence
 
 
+class Nodes(NamedTuple):
+    """Every node once, in source order; what an alias or a merge repeats is not repeated."""
+
+    scalars: list[Scalar]
+    """Keys too."""
+    mappings: list[Mapping]
+
+
 @lru_cache(maxsize=2)
-def nodes_of(root: Node | None) -> list[Node]:
-    """Every node once, keys too, in source order; what an alias or a merge repeats is not repeated."""
-    found: list[Node] = []
-    if root is not None:
-        _add(root, found, set())
-    return list({id(node): node for node in found}.values())
-
-
-def _add(node: Node, found: list[Node], seen: set[int]) -> None:
-    found.append(node)
-    if isinstance(node, Scalar) or id(node) in seen:
-        return
-    seen.add(id(node))
-    inside = node.items if isinstance(node, Sequence) else _parts(node)
-    for part in inside:
-        if isinstance(part, Scalar):
-            found.append(part)
-        else:
-            _add(part, found, seen)
-
-
-def _parts(node: Mapping) -> Iterator[Node]:
-    for entry in node.entries:
-        yield entry.key
-        yield entry.value
+def nodes_of(root: Node | None) -> Nodes:
+    scalars: list[Scalar] = []
+    mappings: list[Mapping] = []
+    pending = [root] if root else []
+    seen: set[int] = set()
+    while pending:
+        node = pending.pop()
+        if isinstance(node, Scalar):
+            scalars.append(node)
+        elif id(node) not in seen:
+            seen.add(id(node))
+            if isinstance(node, Sequence):
+                pending.extend(reversed(node.items))
+                continue
+            mappings.append(node)
+            for entry in reversed(node.entries):
+                pending += (entry.value, entry.key)
+    return Nodes(list({id(scalar): scalar for scalar in scalars}.values()), mappings)

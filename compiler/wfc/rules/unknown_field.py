@@ -82,11 +82,7 @@ def check(unit: Unit) -> Iterator[Finding]:
 
 def meant_fields(shape: Shape) -> Iterator[tuple[Entry, str | None]]:
     """The keys that a shape does not know, each with the field that is probably meant."""
-    unknown = [
-        entry
-        for entry in shape.node.entries
-        if entry.key.text not in shape.FIELDS and not belongs_elsewhere(shape, entry.key.text)
-    ]
+    unknown = [entry for entry in shape.unknown if not belongs_elsewhere(shape, entry.key.text)]
     known = ("id", "type") if isinstance(shape, UnknownStep) else shape.FIELDS
     free = [name for name in known if shape.node.entry(name) is None] if unknown else []
     for number, entry in enumerate(unknown):
