@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
@@ -11,10 +10,14 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
     if len(name) > 200:
         return None
     choices = list(known)
+    if not choices:
+        return None
     folded = {choice.lower().replace("-", "_"): choice for choice in choices}
     same = folded.get(name.lower().replace("-", "_"))
     if same is not None and same != name:
         return same
+    from difflib import get_close_matches  # only ever needed for a message
+
     found = get_close_matches(name, choices, n=1, cutoff=0.6)
     return found[0] if found else None
 

@@ -7,10 +7,10 @@ from functools import lru_cache
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from wfc.source.decoding import Piece, decode_block, decode_flow
 from wfc.source.text import Span
 
 if TYPE_CHECKING:
+    from wfc.source.decoding import Piece
     from wfc.source.nodes import Scalar
 
 _QUOTES = {"": 0, "'": 1, '"': 1}
@@ -42,6 +42,8 @@ def locate(scalar: Scalar, start: int, end: int) -> Span:
 @lru_cache(maxsize=256)
 def _decode(scalar: Scalar) -> tuple[list[Piece], list[int]]:
     """The pieces of the text and where in it each begins; no pieces when they do not make up the text."""
+    from wfc.source.decoding import decode_block, decode_flow  # only ever needed to point at something
+
     span, text = scalar.span, scalar.span.source.text
     if scalar.style in _QUOTES:
         margin = _QUOTES[scalar.style]
