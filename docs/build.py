@@ -137,7 +137,8 @@ def _blocks() -> Iterator[str]:
 
 def _command_line() -> Iterator[str]:
     yield from ("# The command line", "", MADE, "")
-    context = click.Context(cli, info_name="wfc", max_content_width=100, terminal_width=100)
+    settings = {**cli.context_settings, "max_content_width": 100, "terminal_width": 100}
+    context = click.Context(cli, info_name="wfc", **settings)
     yield from ("```text", cli.get_help(context), "```")
     yield from _commands(cli, context)
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import shutil
+import tempfile
 from pathlib import Path
+from typing import Any
 
 import pytest
 
-from tests.e2e.command import SMALL, wfc, write
+from tests.e2e.command import SMALL, inside, wfc, write
 
 
 @pytest.fixture
@@ -256,3 +260,15 @@ def test_files_of_folders_below_a_named_file_are_not_looked_through(tmp_path: Pa
     write(tmp_path / "below", **{"deep-one": ""})
     assert "WF111" in wfc("check", "caller.yaml", cwd=tmp_path).out
     assert "WF111" not in wfc("check", ".", cwd=tmp_path).out
+
+
+def test_a_module_that_may_not_be_written_is_named(project: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(dir: Path, prefix: str, suffix: str) -> Any:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(dir / f"{prefix}x{suffix}"))
+
+    monkeypatch.setattr(tempfile, "mkstemp", refuse)
+    done = inside("compile", cwd=project)
+    assert (done.status, done.err) == (
+        2,
+        f"wfc: can't write `{Path('made', 'alpha.py')}`: Permission denied\n",
+    )

@@ -121,6 +121,34 @@ def test_the_doctor_says_that_the_temporal_server_is_not_there(project: Path) ->
     assert address in found[-1]["message"]
 
 
+EACH = """\
+name: each
+version: "1.0.0"
+steps:
+  - {id: all, type: foreach, items: [a, b], task: one}
+tasks:
+  one:
+    inputs: {item: {type: string, required: true}}
+    steps:
+      - {id: look, type: delegate, instructions: "Look at <item>{{ inputs.item }}</item>."}
+"""
+
+
+def test_the_doctor_counts_runs_as_they_are_listed_without_their_children(project: Path) -> None:
+    (project / "workflows" / "each.yaml").write_text(EACH)
+    assert wfc("run", "workflows/each.yaml", "--allow-exec", cwd=project).status == 2
+    assert len(wfc("runs", "list", cwd=project).out.splitlines()) == 1
+    (found,) = (one for one in examine(project) if one.part == "runs")
+    assert found.message.endswith("; 1 run under way")
+
+
+def test_the_doctor_says_that_the_program_of_the_server_is_not_there(project: Path) -> None:
+    (project / ".mcp.json").write_text('{"mcpServers": {"flows": {"command": "/no/wfc", "args": ["serve"]}}}')
+    (found,) = (one for one in examine(project) if one.part == "agent")
+    assert found.message == "there is no program `/no/wfc` to start (`flows` in .mcp.json)"
+    assert "name its whole path in .mcp.json" in found.help
+
+
 def test_the_doctor_stops_at_settings_that_cant_be_read(project: Path) -> None:
     (project / "pyproject.toml").write_text("[tool.wfc]\nworkflow = 'x'\n")
     result, parts = doctor(project)

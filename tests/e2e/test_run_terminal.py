@@ -190,3 +190,10 @@ def test_what_a_workflow_shows_can_not_steer_the_terminal(project: Path) -> None
     assert terminal.wait() == 0
     for part in ("\x1b]0", "\x9b", "\a"):
         assert part not in terminal.seen
+
+
+def test_a_person_who_starts_the_server_is_told_what_it_waits_for(tmp_path: Path) -> None:
+    terminal = Terminal("serve", cwd=tmp_path)
+    terminal.expect("this speaks MCP on stdin and stdout, to an agent that starts it")
+    terminal.interrupt()
+    assert terminal.wait() == 130

@@ -46,7 +46,7 @@ def run(project: Path) -> str:
 
 def test_list_shows_what_is_under_way_and_where_it_waits(project: Path, run: str) -> None:
     done = wfc("runs", "list", cwd=project)
-    assert done.out == f"{run}  pending_action asks  waits in ask-first\n"
+    assert done.out == f"{run}  pending_action  asks  waits in ask-first\n"
     assert json.loads(wfc("runs", "list", "--json", cwd=project).out)["runs"][0]["workflow_id"] == run
 
 

@@ -241,6 +241,17 @@ def test_a_mistake_in_a_test_file_is_said_as_check_says_it_and_nothing_is_run(
     assert "1 file with mistakes" in done.out
 
 
+def test_what_a_result_must_have_is_said_where_it_is_no_mapping(tmp_path: Path) -> None:
+    read = "name: read\nblocks:\n  - {id: back, type: ReadFile, inputs: {path: a.txt}}\n"
+    write(tmp_path / "workflows", read=read)
+    tests = "tests:\n  - {name: one, answers: {back: hello}, expect: {result: {}}}\n"
+    (tmp_path / "workflows" / "read.test.yaml").write_text(tests)
+    done = wfc("test", cwd=tmp_path)
+    assert "this can't be the result of `back`: 'hello' is not of type 'object'" in done.out + done.err
+    help = "help: write a mapping: `{content: ..., path: ..., size_bytes: ..., found: ...}`"
+    assert help in done.out + done.err
+
+
 def test_errors_of_the_workflow_are_shown_in_place_of_its_tests(project: Path) -> None:
     write(project / "workflows", flow=FLOW.replace("needs_state: [all, at]", "needs_state: [all]"))
     done = run(project, TESTS)

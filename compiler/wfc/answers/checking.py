@@ -94,10 +94,25 @@ def _misfits(key: str, answer: Answer, asks: list[Ask], script: Script) -> Itera
     wrong = [_why_not(answer.value, ask) for ask in asks]
     if all(wrong) and answer.span is not None:
         schema = of(asks[0].result)
-        is_list = isinstance(schema, Mapping) and schema.get("type") == "array"
-        help = "a list is one result per visit; a result that is a list stands in a list: `[[...]]`"
-        hint = help if is_list and not script.repeats else ""
+        hint = _shape(schema, fill(asks[0].kind, schema, answer.value), script)
         yield mistake(answer.span, f"this can't be the result of `{key}`: {wrong[0]}", hint)
+
+
+def _shape(schema: Any, result: Any, script: Script) -> str:
+    """What would fit, where the result is of another kind altogether."""
+    if not isinstance(schema, Mapping):
+        return ""
+    if schema.get("type") == "array" and not script.repeats:
+        return "a list is one result per visit; a result that is a list stands in a list: `[[...]]`"
+    names = schema.get("required")
+    if (
+        schema.get("type") == "object"
+        and not isinstance(result, Mapping)
+        and isinstance(names, list)
+        and names
+    ):
+        return f"write a mapping: `{{{', '.join(f'{name}: ...' for name in names)}}}`"
+    return ""
 
 
 def _why_not(value: Any, ask: Ask) -> str:

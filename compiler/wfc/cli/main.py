@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import sys
 from importlib import import_module
@@ -101,7 +102,11 @@ def main() -> None:
         click.echo("wfc: internal error: too deeply nested; please report the workflow", err=True)
         status = EXIT_FAILURE
     except Exception as error:
-        click.echo(f"wfc: internal error: {type(error).__name__}: {error}; please report it", err=True)
-        status = EXIT_FAILURE
+        if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            click.echo(f"wfc: can't write: {error.strerror}", err=True)
+            status = EXIT_USAGE
+        else:
+            click.echo(f"wfc: internal error: {type(error).__name__}: {error}; please report it", err=True)
+            status = EXIT_FAILURE
     gc.freeze()  # What is left goes with the process: nobody need look through it for garbage.
     sys.exit(status if isinstance(status, int) else EXIT_CLEAN)

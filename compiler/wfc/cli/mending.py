@@ -16,7 +16,10 @@ def show_fixes(selection: Selection, unsafe: bool, quiet: bool) -> int:
     changed, settled = fix_files(selection, unsafe=unsafe)
     for file in changed:
         sys.stdout.writelines(file.diff())
-    _report("would fix", settled, len(changed), quiet)
+    more = 0 if unsafe or quiet else fix_files(selection, unsafe=True)[1] - settled
+    _report(
+        "would fix", settled, len(changed), quiet, f"; {more} more with --unsafe-fixes" if more > 0 else ""
+    )
     return 1 if changed else 0
 
 
@@ -28,7 +31,7 @@ def write_fixes(selection: Selection, unsafe: bool, quiet: bool) -> None:
     _report("fixed", settled, len(changed), quiet)
 
 
-def _report(verb: str, settled: int, files: int, quiet: bool) -> None:
+def _report(verb: str, settled: int, files: int, quiet: bool, more: str = "") -> None:
     """On standard error: findings, diffs and nothing else go to standard output."""
     if not quiet:
-        click.echo(f"{verb} {counted(settled, 'finding')} in {counted(files, 'file')}", err=True)
+        click.echo(f"{verb} {counted(settled, 'finding')} in {counted(files, 'file')}{more}", err=True)

@@ -74,13 +74,15 @@ def _read(path: Path) -> str | None:
 
 def apply_drift(found: list[Drift], folder: Path) -> None:
     """Write what should be there and remove what should not. A file that wfc did not make is left alone."""
+    place = folder
     try:
         if found:
             folder.mkdir(parents=True, exist_ok=True)
         for drift in found:
+            place = Path(drift.path)
             if drift.after is None:
                 Path(drift.path).unlink(missing_ok=True)
             elif drift.condition is not Condition.FOREIGN:
                 replace_file(Path(drift.path), drift.after.encode())
     except OSError as error:
-        raise click.ClickException(f"can't write `{error.filename or folder}`: {error.strerror}") from error
+        raise click.ClickException(f"can't write `{place}`: {error.strerror}") from error

@@ -42,7 +42,7 @@ def _of_project() -> Selection:
             f"there is no folder `{folder}`; name files or folders, or set `workflows` in [tool.wfc] of "
             "pyproject.toml"
         )
-    return Selection(config, list(in_folder(folder, config)), [folder])
+    return Selection(config, list(in_folder(folder, config, whole=True)), [folder])
 
 
 def _named(paths: tuple[str, ...]) -> Selection:
@@ -53,7 +53,7 @@ def _named(paths: tuple[str, ...]) -> Selection:
     for path in map(Path, paths):
         if path.is_dir():
             folders.append(path)
-            found = list(in_folder(path, config))
+            found = list(in_folder(path, config, whole=True))
         elif path.exists():
             found = [path]
         else:
@@ -77,19 +77,36 @@ def as_typed(path: Path) -> Path:
     return Path(min(near, str(path), key=len))
 
 
-def in_folder(folder: Path, config: Config, *, deep: bool = True) -> Iterator[Path]:
-    """The workflow files of a folder, in order. What goes away meanwhile, or can't be looked into, is passed over."""
+def in_folder(folder: Path, config: Config, *, deep: bool = True, whole: bool = False) -> Iterator[Path]:
+    """The workflow files of a folder, in order. What goes away meanwhile is passed over.
+
+    With `whole`, what can't be looked into is an error: it might hold workflows, which would count as gone.
+    """
+
+    def unread(error: OSError) -> None:
+        if whole and not is_left_out(Path(error.filename, "any.yaml"), folder, config):
+            refuse_unread(error)
+
     found: list[Path] = []
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=unread):
         folders[:] = [name for name in folders if deep and not name.startswith(".")]
         found += [Path(place, name) for name in names if name.endswith(ENDINGS)]
     for path in sorted(found):
-        if path.is_file() and not is_left_out(path, folder, config):
+        if (path.is_file() or (whole and _leads_nowhere(path))) and not is_left_out(path, folder, config):
             yield path
 
 
+def refuse_unread(error: OSError) -> None:
+    """For a walk through folders: what may not be read is said, what has gone meanwhile is not."""
+    if not isinstance(error, FileNotFoundError):
+        raise click.ClickException(f"can't read `{error.filename}`: {error.strerror}") from error
+
+
+def _leads_nowhere(path: Path) -> bool:
+    return path.is_symlink() and not path.exists()
+
+
 def is_left_out(path: Path, folder: Path, config: Config) -> bool:
-    """Whether a file in a folder of workflows is none: a test, something hidden, or excluded by the settings."""
     """Whether a file in a folder of workflows is none: a test, something hidden, or what the settings exclude."""
     if path.stem.endswith(".test") or any(part.startswith(".") for part in path.relative_to(folder).parts):
         return True

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import os
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -22,6 +23,10 @@ if TYPE_CHECKING:
 
 _DEFAULT_PORT = 8722
 _TEMPLATES = "WORKFLOWS_TEMPLATE_PATHS"
+_TO_A_PERSON = (
+    "wfc: this speaks MCP on stdin and stdout, to an agent that starts it: `wfc init` writes the .mcp.json for that. "
+    "To work a workflow here, `wfc run`. Ctrl-C ends it."
+)
 
 
 @click.command("serve", short_help="Serve the compiled workflows to agents over MCP.")
@@ -143,6 +148,8 @@ def command(
             from wfc_runtime.server.stdio import serve_stdio
 
             _collect_again()
+            if sys.stdin.isatty():
+                click.echo(_TO_A_PERSON, err=True)
             serve_stdio(options)
     except WfcError as error:
         raise click.ClickException(str(error)) from error

@@ -25,6 +25,8 @@ def find_workflow(workflow: str) -> Unit:
     """The workflow of a file, or the one of that name in the project."""
     path = Path(workflow)
     if os.path.exists(path) and not os.path.isdir(path):
+        if path.stem.endswith(".test"):
+            raise click.UsageError(f"`{path}` holds tests, and no workflow: `wfc test {path}` runs them")
         return load_project(select((workflow,)))[1][path]
     for folder in template_folders():
         _, units = load_project(select((str(folder),)))

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
+import sys
 from collections.abc import Iterator
 from typing import Any
 
@@ -62,11 +64,23 @@ def _answer(name: str, entry: Any, config: Config) -> Result:
     try:
         number = asyncio.run(tools())
     except Exception as error:
+        if shutil.which(words[0], path=env.get("PATH")) is None:
+            return bad(
+                "agent",
+                f"there is no program `{words[0]}` to start (`{name}` in .mcp.json)",
+                f"start the agent where it is on the PATH, or name its whole path in .mcp.json{_own()}",
+            )
         reason = _first(error)
         return bad(
             "agent", f"`{shown}` (`{name}` in .mcp.json) does not answer: {reason}", f"try it: {shown}"
         )
     return good("agent", f"`{shown}` (`{name}` in .mcp.json) answers, with {number} tools")
+
+
+def _own() -> str:
+    """Where this wfc has been put, as an agent may start it."""
+    program = shutil.which("wfc", path=os.path.dirname(sys.executable))
+    return f": {program}" if program else ""
 
 
 def _first(error: BaseException) -> str:

@@ -22,14 +22,14 @@ def check_project_files(config: Config) -> Iterator[Result]:
         help = "`wfc init` writes a first workflow; or set `workflows` in [tool.wfc]"
         yield bad("workflows", f"there is no folder `{config.workflows}`", help)
         return
-    selection = Selection(config, list(in_folder(folder, config)), [folder])
-    if not selection.files:
-        yield note(
-            "workflows", f"there is no workflow in `{config.workflows}`", "`wfc init` writes a first one"
-        )
-        return
     try:
-        yield from _workflows(selection)
+        selection = Selection(config, list(in_folder(folder, config, whole=True)), [folder])
+        if selection.files:
+            yield from _workflows(selection)
+        else:
+            yield note(
+                "workflows", f"there is no workflow in `{config.workflows}`", "`wfc init` writes a first one"
+            )
     except click.ClickException as error:
         yield bad("workflows", error.message, "see that every file there can be read")
 

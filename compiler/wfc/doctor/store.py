@@ -25,7 +25,7 @@ def check_store(config: Config) -> Iterator[Result]:
     except WfcError as error:
         yield bad("runs", error.message, error.hint or "keep a copy of the file before anything else")
         return
-    runs = waiting_runs(path)
+    runs = [run for run in waiting_runs(path) if not run.is_child]
     yield good("runs", f"`{_shown(path, config)}` can be read; {counted(len(runs), 'run')} under way")
     if path.stat().st_mode & 0o077:
         yield note(

@@ -88,7 +88,7 @@ def _name(key: str, kind: FieldType[Any], node: Node) -> str:
     signs = (
         "letters, digits, `-`, `_`, `.` and `:`" if kind is ID else "letters, digits and `_`, a letter first"
     )
-    return f"use letters{signs}, at most 100 characters" + (f": `{made}`" if is_name else "")
+    return f"use {signs}, at most 100 characters" + (f": `{made}`" if is_name else "")
 
 
 def _condition(key: str, kind: FieldType[Any], node: Node) -> str:

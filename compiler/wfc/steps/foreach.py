@@ -18,7 +18,9 @@ class Foreach(Keeping, Retried):
     Children run side by side, or one after the other with `sequential: true` (then `previous` holds the results so
     far). Without `agent` the main agent works them; `@task` gives each to a sub-agent that follows the task's steps;
     `@name` gives the named agent the whole task as one brief. The result is the list of what the tasks returned, in
-    item order. A task with one input gets the item there; an object fills inputs by name; `with` says it explicitly.
+    item order. Where a child fails, the others still end, and then the step fails; with `on_error: continue` the list
+    has `{error: {code, message, step_id}}` in its place. A task with one input gets the item there; an object fills
+    inputs by name; `with` says it explicitly.
 
     ```yaml
     - id: audit

@@ -17,6 +17,8 @@ class Waiting:
     steps: tuple[str, ...]
     is_brief: bool = False
     """Whether a named agent works the whole task as one brief: then it waits in no step of the task."""
+    is_child: bool = False
+    """Whether it works for another run."""
 
 
 def waiting_runs(path: Path) -> list[Waiting]:
@@ -27,7 +29,7 @@ def waiting_runs(path: Path) -> list[Waiting]:
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)
         try:
             rows = connection.execute(
-                "SELECT id, workflow, task, agent, pending FROM runs WHERE status = 'running' ORDER BY key"
+                "SELECT id, workflow, task, agent, pending, parent FROM runs WHERE status = 'running' ORDER BY key"
             ).fetchall()
         finally:
             connection.close()
@@ -35,8 +37,10 @@ def waiting_runs(path: Path) -> list[Waiting]:
         # Whether the store is sound is for whoever runs it to say; a check of sources does not fail over it.
         return []
     return [
-        Waiting(run, workflow, task, _steps(pending), agent is not None and agent != "@task")
-        for run, workflow, task, agent, pending in rows
+        Waiting(
+            run, workflow, task, _steps(pending), agent is not None and agent != "@task", parent is not None
+        )
+        for run, workflow, task, agent, pending, parent in rows
     ]
 
 

@@ -48,7 +48,7 @@ def test_fixing_what_is_clean_touches_no_file(folder: Path) -> None:
 def test_diff_shows_the_changes_and_writes_nothing(folder: Path, arguments: list[str]) -> None:
     done = wfc("check", ".", *arguments, cwd=folder)
     assert done.status == 1
-    assert done.err == "would fix 1 finding in 1 file\n"
+    assert done.err == "would fix 1 finding in 1 file; 1 more with --unsafe-fixes\n"
     assert done.out == (
         "--- panel.yaml\n"
         "+++ panel.yaml\n"
@@ -64,6 +64,9 @@ def test_diff_shows_the_changes_and_writes_nothing(folder: Path, arguments: list
 
 def test_diff_of_what_needs_no_fix_is_empty_and_exits_with_0(folder: Path) -> None:
     done = wfc("check", "misspelt.yaml", "--diff", cwd=folder)
+    said = "would fix 0 findings in 0 files; 1 more with --unsafe-fixes\n"
+    assert (done.status, done.out, done.err) == (0, "", said)
+    done = wfc("check", "clean.yaml", "--diff", cwd=folder)
     assert (done.status, done.out, done.err) == (0, "", "would fix 0 findings in 0 files\n")
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import errno
 import os
+import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.e2e.command import wfc
+from tests.e2e.command import inside, wfc, write
 from wfc.cli.main import main
 
 
@@ -108,3 +109,66 @@ def test_any_bytes_give_a_finding_and_never_a_traceback(
         assert words in done.out
         assert "Traceback" not in done.err
     assert (tmp_path / "odd.yaml").read_bytes() == data
+
+
+def refuse_folder(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """The system refuses to list one folder, as it refuses root nothing."""
+    scandir = os.scandir
+
+    def listed(path: Any = ".") -> Any:
+        if Path(path).name == name:
+            raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+        return scandir(path)
+
+    monkeypatch.setattr(os, "scandir", listed)
+
+
+@pytest.mark.parametrize("closed", ["workflows", "team"])
+@pytest.mark.parametrize("command", ["check", "compile", "test"])
+def test_a_folder_that_may_not_be_read_is_not_taken_for_an_empty_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, command: str, closed: str
+) -> None:
+    write(tmp_path / "workflows" / "team", build="")
+    assert inside("compile", cwd=tmp_path).status == 0
+    refuse_folder(monkeypatch, closed)
+    done = inside(command, cwd=tmp_path)
+    place = Path("workflows") if closed == "workflows" else Path("workflows", "team")
+    assert (done.status, done.out, done.err) == (2, "", f"wfc: can't read `{place}`: Permission denied\n")
+    assert (tmp_path / "generated" / "build.py").is_file()
+
+
+def test_a_folder_that_may_not_be_read_can_be_excluded(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "workflows", build="")
+    write(tmp_path / "workflows" / "team", other="")
+    (tmp_path / "pyproject.toml").write_text('[tool.wfc]\nexclude = ["workflows/team"]\n')
+    refuse_folder(monkeypatch, "team")
+    done = inside("check", cwd=tmp_path)
+    assert (done.status, done.out) == (0, "checked 1 workflow: all clean\n")
+
+
+def test_a_link_that_leads_nowhere_is_not_taken_for_no_workflow(tmp_path: Path) -> None:
+    write(tmp_path / "workflows", build="")
+    (tmp_path / "workflows" / "moved.yaml").symlink_to("nowhere.yaml")
+    done = inside("check", cwd=tmp_path)
+    said = f"wfc: can't read `{Path('workflows', 'moved.yaml')}`: No such file or directory\n"
+    assert (done.status, done.err) == (2, said)
+
+
+@pytest.mark.parametrize("command", ["run", "graph", "plan"])
+def test_a_test_file_is_not_taken_for_a_workflow(tmp_path: Path, command: str) -> None:
+    (tmp_path / "build.test.yaml").write_text("tests: []\n")
+    done = inside(command, "build.test.yaml", cwd=tmp_path)
+    assert done.status == 2
+    assert "`build.test.yaml` holds tests, and no workflow: `wfc test build.test.yaml` runs them" in done.err
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
+def test_a_full_disk_is_no_failure_of_wfc(folder: Path) -> None:
+    with open("/dev/full", "w") as full:
+        command = [sys.executable, "-m", "wfc", "check", "clean.yaml"]
+        done = subprocess.run(
+            command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False
+        )
+    assert (done.returncode, done.stderr) == (2, "wfc: can't write: No space left on device\n")

@@ -16,7 +16,9 @@ _SHOWN = 160
 
 
 @click.command("list")
-@click.option("--status", help="running, completed, failed, cancelled or all; by default what is under way.")
+@click.option(
+    "--status", help="open (default), pending_action, running, completed, failed, cancelled or all."
+)
 @click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="At most so many.")
 @click.option("--before", metavar="RUN", help="Go on after this one, where there were more.")
 @json_option
@@ -34,7 +36,7 @@ def list_(state: Path | None, status: str | None, limit: int, before: str | None
 
 def _listed(reply: dict[str, Any]) -> str:
     rows = [
-        f"{run['workflow_id']}  {run['status']:<10} {run['workflow']}"
+        f"{run['workflow_id']}  {run['status']:<14}  {run['workflow']}"
         + (f"  waits in {', '.join(run['pending'])}" if run.get("pending") else "")
         for run in reply["runs"]
     ]

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.selection import ENDINGS, as_typed
+from wfc.cli.selection import ENDINGS, as_typed, refuse_unread
 from wfc.config import load_config
 
 TEST_ENDINGS = tuple(f".test{ending}" for ending in ENDINGS)
@@ -44,7 +44,7 @@ def _named(path: Path) -> list[Path]:
 
 def _in_folder(folder: Path) -> list[Path]:
     found: list[Path] = []
-    for place, folders, names in os.walk(folder):
+    for place, folders, names in os.walk(folder, onerror=refuse_unread):
         folders[:] = [name for name in folders if not name.startswith(".")]
         found += [Path(place, name) for name in names if name.endswith(TEST_ENDINGS) and name[0] != "."]
     return sorted(found)
