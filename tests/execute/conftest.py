@@ -1,12 +1,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests.execute.serving import Site
 from wfc_runtime.execute import Grant, execute
 
 Execute = Callable[..., dict[str, Any]]
@@ -40,6 +41,13 @@ def sh(do: Execute) -> Execute:
         return do("shell", command=command, **parameters)
 
     return run
+
+
+@pytest.fixture
+def site(tmp_path: Path) -> Iterator[Site]:
+    made = Site(tmp_path)
+    yield made
+    made.close()
 
 
 def is_alive(pid: int) -> bool:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
+import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,21 @@ from wfc_runtime.header import digest, read_header
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.store import Store
+
+LONG = "echo x >> runs; sleep 60"
+RETURN_A = "{id: r, type: return, needs_state: [a_out], value: '{{ state.a_out.stdout }}'}"
+
+
+def sh(step: str, command: str, more: str = "") -> str:
+    return f"{{id: {step}, type: shell, command: {json.dumps(command)}, output_to: {step}_out{more}}}"
+
+
+def until(said: Any, seconds: float = 20) -> Any:
+    end = time.monotonic() + seconds
+    while not (found := said()):
+        assert time.monotonic() < end, "it did not happen"
+        time.sleep(0.02)
+    return found
 
 
 @cache

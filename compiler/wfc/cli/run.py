@@ -37,12 +37,7 @@ def command(
     workflow: str,
     pairs: tuple[str, ...],
     inputs: str | None,
-    answers: str | None,
-    allow_exec: bool,
-    exec_env: tuple[str, ...],
-    exec_root: tuple[Path, ...],
-    skip_waits: bool,
-    as_json: bool,
+    manner: Manner,
     state: Path | None,
 ) -> int:
     """Work a run of a workflow in the terminal: you play the agent.
@@ -54,10 +49,9 @@ def command(
 
     Exits with 0 if the run completed, 1 if it failed or was cancelled or the workflow has errors, 130 after Ctrl-C.
     """
-    if inputs == "-" and answers == "-":
+    if inputs == "-" and manner.answers == "-":
         raise click.UsageError("only one of --inputs and --answers can be standard input")
     config = load_config(Path("."))
-    manner = Manner(answers, allow_exec, skip_waits, as_json, exec_env, exec_root)
     registry = SourceRegistry(config)
     try:
         module = module_to_run(registry, workflow)
@@ -67,7 +61,7 @@ def command(
         return 1
     file = read_answers_file(manner, called_by(module, registry))
     given = given_inputs(module.workflow, pairs, inputs, file.inputs if file else {})
-    if file is None and not allow_exec and not sys.stdin.isatty() and _asks(module):
+    if file is None and not manner.allow_exec and not sys.stdin.isatty() and _asks(module):
         raise click.UsageError("standard input is not a terminal, so nobody can answer; give --answers FILE")
     limits, clock, console = (
         replace(Limits.of(config.run_limits), grace_seconds=NO_DEADLINE),
@@ -78,7 +72,7 @@ def command(
 
     def make() -> SqliteService:
         path = store_path(state, config)
-        if not allow_exec:
+        if not manner.allow_exec:
             return SqliteService(Store(path), registry, limits, clock)
         from wfc.cli.running.serving import leave_to, serving_service
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,14 @@ def names_of_variables(
     return names
 
 
-def manner_options(command: Callable[..., Any]) -> Callable[..., Any]:
+def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options to a command, which gets them as one `manner`."""
+
+    @wraps(work)
+    def command(*arguments: Any, **given: Any) -> Any:
+        manner = Manner(**{one.name: given.pop(one.name) for one in fields(Manner)})
+        return work(*arguments, manner=manner, **given)
+
     for option in (
         click.option(
             "--json", "as_json", is_flag=True, help="Print the final reply as JSON, and nothing else."

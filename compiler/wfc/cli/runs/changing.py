@@ -19,16 +19,7 @@ if TYPE_CHECKING:
 @click.argument("run")
 @manner_options
 @click.pass_obj
-def resume(
-    state: Path | None,
-    run: str,
-    answers: str | None,
-    allow_exec: bool,
-    exec_env: tuple[str, ...],
-    exec_root: tuple[Path, ...],
-    skip_waits: bool,
-    as_json: bool,
-) -> int:
+def resume(state: Path | None, run: str, manner: Manner) -> int:
     """Go on with a run in this terminal, as `wfc run` does.
 
     Results that an answers file lists for a step go on where the run was left. Exits like `wfc run`.
@@ -37,11 +28,10 @@ def resume(
     from wfc.cli.running.session import SkippingClock, work
 
     clock, console = SkippingClock(), Console()
-    manner = Manner(answers, allow_exec, skip_waits, as_json, exec_env, exec_root)
-    executing = console if allow_exec else None
+    executing = console if manner.allow_exec else None
     with service_of(state, clock=clock, executing=executing, manner=manner) as service:
         answered = _answers(service, run, manner)
-        if allow_exec:
+        if manner.allow_exec:
             from wfc.cli.running.serving import leave_to
 
             leave_to(service, answered)

@@ -1,0 +1,170 @@
+"""What becomes of commands when their server is killed or closed, or their run cancelled: real processes, SIGKILL."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.e2e.command import wfc
+from tests.execute.conftest import is_alive
+from tests.execute.serving import LONG, RETURN_A, Site, sh, until
+from tests.runtime.support import steps
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
+
+
+def _server(site: Site) -> tuple[subprocess.Popen[str], dict[str, Any]]:
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.execute.serving", str(site.folder)],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout is not None
+    return process, json.loads(process.stdout.readline())
+
+
+def _kill(process: subprocess.Popen[str]) -> None:
+    process.send_signal(signal.SIGKILL)
+    process.communicate()
+
+
+def test_a_command_whose_server_was_killed_is_interrupted_and_not_run_twice(site: Site) -> None:
+    site.compile(steps(sh("a", "echo $$ >> runs; sleep 60")))
+    process, reply = _server(site)
+    runs = site.place / "runs"
+    assert until(lambda: runs.exists() and runs.read_text())
+    _kill(process)
+    run = reply["workflow_id"]
+    service = site.server()
+    ended = service.status(run)
+    assert (ended["status"], ended["error"]["code"]) == ("failed", "interrupted")
+    assert [event["event"] for event in service.history(run)["events"]] == ["started", "interrupted"]
+    pids = runs.read_text().split()
+    assert len(pids) == 1
+    assert until(lambda: not is_alive(int(pids[0])))
+
+
+def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_is_gone(site: Site) -> None:
+    command = "echo $$ >> runs; [ $(wc -l < runs) -ge 2 ] || sleep 60; echo done"
+    site.compile(steps(sh("a", command, ", timeout: 300, retry: {max_attempts: 2}"), RETURN_A))
+    process, reply = _server(site)
+    runs = site.place / "runs"
+    assert until(lambda: runs.exists() and runs.read_text())
+    _kill(process)
+    ended = site.server().status(reply["workflow_id"])
+    assert ended["result"] == "done\n"
+    first, second = runs.read_text().split()
+    assert first != second
+    assert until(lambda: not is_alive(int(first)))
+
+
+@pytest.mark.skipif(
+    sys.platform != "linux", reason="only there can one look into the environment of processes"
+)
+def test_what_a_command_started_in_a_session_of_its_own_ends_with_its_server(site: Site) -> None:
+    site.compile(steps(sh("a", "setsid sleep 60 & echo $! > escaped; wait")))
+    process, _ = _server(site)
+    escaped = site.place / "escaped"
+    assert until(lambda: escaped.exists() and escaped.read_text().endswith("\n"))
+    pid = int(escaped.read_text())
+    assert until(lambda: os.getsid(pid) == pid)
+    _kill(process)
+    assert until(lambda: not is_alive(pid))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only there are the children of a process listed")
+def test_nothing_is_tried_again_before_the_old_command_has_been_ended(site: Site) -> None:
+    site.compile(steps(sh("a", LONG, ", retry: {max_attempts: 2}")))
+    process, reply = _server(site)
+    assert until(lambda: (site.place / "runs").exists())
+    [guard] = [pid for pid in _children_of(process.pid) if b"trap" in _command_line(pid)]
+    os.kill(guard, signal.SIGSTOP)
+    try:
+        _kill(process)
+        other = site.server(reply_seconds=0.5)
+        assert other.status(reply["workflow_id"])["running"][0]["step_id"] == "a"
+    finally:
+        os.kill(guard, signal.SIGCONT)
+    assert until(lambda: other.status(reply["workflow_id"])["running"][0]["step_id"] == "a@2")
+    assert until(lambda: (site.place / "runs").read_text() == "x\nx\n")
+
+
+def _children_of(pid: int) -> list[int]:
+    tasks = Path(f"/proc/{pid}/task").iterdir()
+    return [int(one) for task in tasks for one in (task / "children").read_text().split()]
+
+
+def _command_line(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
+def test_commands_that_were_under_way_beside_it_are_told_too(site: Site) -> None:
+    branches = ", ".join(f"b{n}: [{sh(f's{n}', LONG)}]" for n in range(3))
+    site.compile(steps(f"{{id: all, type: parallel, branches: {{{branches}}}}}"))
+    process, reply = _server(site)
+    runs = site.place / "runs"
+    assert until(lambda: runs.exists() and runs.read_text() == "x\n" * 3)
+    _kill(process)
+    run = reply["workflow_id"]
+    service = site.server()
+    assert service.status(run)["error"]["code"] == "interrupted"
+    [_, event] = service.history(run)["events"]
+    assert {event["step_id"], *event["broken_off"]} == {"s0", "s1", "s2"}
+    assert len(event["broken_off"]) == 2
+    done = wfc("runs", "--state", site.state, "history", run, cwd=site.folder)
+    assert f"{event['step_id']}: interrupted" in done.out
+    assert f"broken off under way: {', '.join(event['broken_off'])}" in done.out
+
+
+def test_what_a_cancel_breaks_off_is_told(site: Site) -> None:
+    site.compile(steps(sh("a", LONG)))
+    service = site.server(reply_seconds=0.2)
+    run = service.start("w")["workflow_id"]
+    assert until(lambda: (site.place / "runs").exists())
+    service.cancel(run)
+    assert service.history(run)["events"][-1]["broken_off"] == ["a"]
+
+
+def test_a_server_without_a_grant_finds_the_interruption_too(site: Site) -> None:
+    site.compile(steps(sh("a", LONG, ", retry: {max_attempts: 2}")))
+    process, reply = _server(site)
+    assert until(lambda: (site.place / "runs").exists())
+    _kill(process)
+    plain = SqliteService(Store(site.state), Registry(site.generated))
+    assert until(lambda: plain.next_step(reply["workflow_id"]).get("action"))["step_id"] == "a@2"
+    assert plain.store.queries.claims(1) == []
+    plain.close()
+
+
+def test_the_command_of_a_living_server_is_left_alone(site: Site) -> None:
+    site.compile(steps(sh("a", LONG)))
+    process, reply = _server(site)
+    try:
+        assert until(lambda: (site.place / "runs").exists())
+        other = site.server(reply_seconds=0.5)
+        seen = other.status(reply["workflow_id"])
+        assert (seen["status"], seen["running"][0]["step_id"]) == ("running", "a")
+        assert (site.place / "runs").read_text() == "x\n"
+    finally:
+        _kill(process)
+
+
+def test_closing_a_server_ends_its_commands_and_says_so(site: Site) -> None:
+    site.compile(steps(sh("a", "echo $$ > pid; exec sleep 60")))
+    service = site.server(reply_seconds=0.2)
+    run = service.start("w")["workflow_id"]
+    pid = int(until(lambda: (site.place / "pid").exists() and (site.place / "pid").read_text()))
+    service.close()
+    assert not is_alive(pid)
+    plain = SqliteService(Store(site.state), Registry(site.generated))
+    assert plain.status(run)["error"]["code"] == "interrupted"
+    plain.close()
