@@ -46,6 +46,8 @@ def test_a_declared_output_is_read_as_its_type(
     [
         ("int", "4.5"),
         ("float", "x"),
+        ("float", "nan"),
+        ("number", "1e999"),
         ("bool", "maybe"),
         ("json", "{"),
         ("json", "NaN"),
@@ -58,6 +60,7 @@ def test_a_file_that_is_not_of_its_type_is_a_crash(sh: Execute, root: Path, kind
     error = sh("true", outputs=declared("f", type=kind))["error"]
     assert error["code"] == "output_invalid"
     assert "`x`" in error["message"]
+    assert "literal" not in error["message"]
 
 
 def test_a_required_output_that_is_missing_is_a_crash_and_an_optional_one_is_null(sh: Execute) -> None:

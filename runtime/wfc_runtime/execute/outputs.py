@@ -11,6 +11,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
+from math import isfinite, nan
 from pathlib import Path
 
 from wfc_runtime.contract import Json
@@ -83,8 +84,7 @@ def _parse(data: bytes, kind: str, path: str) -> Json:
         if kind in ("str", "string"):
             return text
         if kind in _NUMBERS:
-            number = _NUMBERS[kind](text)
-            return int(text) if kind == "num" and text.lstrip("+-").isdigit() else number
+            return _parse_number(text, kind)
         if kind in ("bool", "boolean"):
             return _parse_flag(text)
         if kind in _JSON:
@@ -94,6 +94,16 @@ def _parse(data: bytes, kind: str, path: str) -> Json:
     except (ValueError, RecursionError) as error:
         raise ExecutionError(f"{path} is not {kind}: {shortened(error)}", "output_invalid") from None
     raise ExecutionError(f"there is no output type `{kind}`", "output_invalid")
+
+
+def _parse_number(text: str, kind: str) -> float:
+    try:
+        number: float = _NUMBERS[kind](text)
+    except ValueError:
+        number = nan
+    if not isfinite(number):
+        raise ValueError(f"it holds {shortened(text, 40)!r}")
+    return int(text) if kind == "num" and text.lstrip("+-").isdigit() else number
 
 
 def _parse_flag(text: str) -> bool:
