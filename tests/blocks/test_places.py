@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import unit_of
+from tests.support import check, unit_of
 from wfc.core.names_in_scope import template_sites
 
 TEXT = """
@@ -63,3 +63,29 @@ def test_a_part_of_a_reference_has_its_own_place() -> None:
     places = [site.text.at(part.start, part.end) for part in read.path]
     assert [place.text for place in places] == ["build", "stdout"]
     assert {place.line for place in places} == {15}
+
+
+CALLING = """
+name: top
+description: d
+blocks:
+  - {id: kid, type: Workflow, inputs: {workflow: kid, inputs: {size: 1.5}}}
+  - {id: lot, type: EchoBlock, depends_on: [kid], condition: "${blocks.kid.total}", inputs: {message: a}}
+  - {id: any, type: EchoBlock, depends_on: [kid], condition: "${blocks.kid.flag}", inputs: {message: a}}
+outputs: {x: "${blocks.lot.succeeded} ${blocks.any.succeeded}"}
+"""
+CALLED = """
+name: kid
+description: d
+inputs: {size: {type: int, description: d}}
+blocks: [{id: a, type: Shell, inputs: {command: "true"}}]
+outputs: {total: {value: "${inputs.size}", type: int}, flag: {value: "${blocks.a.succeeded}", type: bool}}
+"""
+
+
+def test_what_a_called_workflow_takes_and_gives_back_is_held_against_its_caller() -> None:
+    found = [(one.code, one.span.line, one.message) for one in check(CALLING, CALLED)]
+    assert found == [
+        ("WF207", 5, "`1.5` is no value for it: `size` takes a whole number"),
+        ("WF207", 6, "`blocks.kid.total` is a number: `condition` takes true and false, in letters or not"),
+    ]

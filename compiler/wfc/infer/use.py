@@ -21,6 +21,7 @@ from wfc.suggest import did_you_mean
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference
 
+_TRUTH = frozenset({"text", "bool", "null"})
 _ORDER = ("text", "number", "bool", "list", "object", "date")
 _EQUAL = {"eq": "==", "equalto": "==", "==": "==", "ne": "!=", "!=": "!="}
 _KINDS = {"string": {"text"}, "mapping": {"object"}, "number": {"number", "bool"}, "none": {"null"}}
@@ -223,6 +224,8 @@ def result_of(use: Use) -> Type:
 
 
 def works_on(signature: Signature) -> str:
+    if signature.takes == _TRUTH:
+        return "takes true and false, in letters or not"
     words = {"number": "numbers", "list": "lists", "object": "objects", "date": "dates"}
     *most, last = [words.get(one, one) for one in _ORDER if one in signature.takes and one != "bool"]
     return f"works on {', '.join(most)} and {last}" if most else f"works on {last}"

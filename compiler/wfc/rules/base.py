@@ -94,7 +94,9 @@ class Rule(NamedTuple):
         """A finding of ours in a file of another language, which may know another way out."""
         # A fix changes the text of a template, and here that is not the text of the file.
         fix = found.fix if self.code.startswith("WF0") else None
-        return found._replace(help=workflow.advice.get(self.code) or found.help, fix=fix)
+        # Where the core has no advice there is nothing to say otherwise.
+        advice = workflow.advice.get(self.code, "") if found.help else ""
+        return found._replace(help=advice or found.help, fix=fix)
 
 
 _EXPRESSION = re.compile(r"`(?:state|inputs)\.[^`]*`")
