@@ -102,3 +102,9 @@ def test_json_holds_the_same_as_data() -> None:
     everything = json.loads(explain("--json").out)
     assert [rule["code"] for rule in everything["checks"]] == [rule.code for rule in RULES]
     assert [step["name"] for step in everything["steps"]] == list(STEP_TYPES)
+
+
+def test_a_code_that_no_check_has_is_not_taken_for_another() -> None:
+    done = explain("WF999")
+    assert done.status == 2
+    assert "there is no check or step type `WF999`; `wfc explain` lists them all" in done.err

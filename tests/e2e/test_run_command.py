@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from pathlib import Path
 
 import pytest
@@ -252,3 +253,19 @@ def test_wrong_uses_are_told(project: Path, arguments: tuple[str, ...], message:
     (project / "answers.txt").write_text("- a\n")
     done = wfc("run", *arguments, cwd=project)
     assert (done.status, message in done.err) == (2, True), done.err
+
+
+def test_how_to_go_on_names_the_file_that_keeps_the_run(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path / "workflows", build="")
+    (tmp_path / "a.yaml").write_text("answers: {}\n")
+    arguments = ("run", "build", "--answers", "a.yaml")
+    left = wfc(*arguments, "--state", "my runs.db", cwd=tmp_path).err
+    said = left.split("go on with `wfc ")[1].split("`")[0]
+    assert said.startswith("runs --state 'my runs.db' resume ")
+    (tmp_path / "a.yaml").write_text("answers: {build: made}\n")
+    assert wfc(*shlex.split(said), "--answers", "a.yaml", cwd=tmp_path).status == 0
+    (tmp_path / "a.yaml").write_text("answers: {}\n")
+    monkeypatch.setenv("WFC_STATE", str(tmp_path / "set.db"))
+    assert "go on with `wfc runs resume " in wfc(*arguments, cwd=tmp_path).err

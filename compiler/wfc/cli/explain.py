@@ -45,7 +45,9 @@ def command(topic: str | None, as_json: bool) -> int:
     elif step:
         click.echo(_as_json(step.to_data()) if as_json else "\n".join(_step(step, style)))
     else:
-        near = nearest(topic, topics()) or nearest(topic.upper(), topics())
+        # A code that resembles another one is about something else.
+        is_code = topic[:2].upper() == "WF" and topic[2:].isdigit()
+        near = None if is_code else nearest(topic, topics()) or nearest(topic.upper(), topics())
         hint = f"did you mean `{near}`?" if near else "`wfc explain` lists them all"
         raise click.UsageError(f"there is no check or step type `{topic}`; {hint}")
     return 0

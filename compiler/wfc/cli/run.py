@@ -84,7 +84,7 @@ def command(
         # As such: what the service can do by itself begins after the run has been named.
         run = SqliteService.start_module(service, module, given, actor="wfc run")["workflow_id"]
         console.say(f"{module.workflow.name} {module.workflow.version}, run {run}", "bold")
-        return work(service, run, manner, answered, clock, console)
+        return work(service, run, manner, answered, clock, console, state)
 
 
 def _asks(module: Module) -> bool:

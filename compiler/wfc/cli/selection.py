@@ -46,6 +46,8 @@ def _of_project() -> Selection:
 
 
 def _named(paths: tuple[str, ...]) -> Selection:
+    if "" in paths:
+        raise click.UsageError("a path is empty; `.` is this folder")
     first = Path(paths[0])
     config = load_config(first.parent if first.is_file() else first)
     files: dict[Path, Path] = {}  # By what it really is: a file that is named twice is read once.

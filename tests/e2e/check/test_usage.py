@@ -26,6 +26,7 @@ from wfc.cli.main import main
         (["empty"], "there are no workflows (.yaml, .yml) in `empty`"),
         (["x" * 300], "File name too long"),
         ([], "there is no folder `workflows`"),
+        ([""], "a path is empty"),
     ],
 )
 def test_wrong_usage_exits_with_2_and_says_what_is_wrong(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
 import time
 from collections.abc import Iterable
@@ -57,8 +59,9 @@ def work(
     answers: Answers | None,
     clock: SkippingClock,
     console: Console | None = None,
+    state: Path | None = None,
 ) -> int:
-    """Work a run in this terminal. The exit code says how it went."""
+    """Work a run in this terminal. The exit code says how it went. `state`: its file, where one was named."""
     console = console or Console()
     executor = Executor(Path.cwd())
     operator = Operator(
@@ -75,17 +78,23 @@ def work(
     except (KeyboardInterrupt, LeftError):
         console.clear()
         console.say()
-        console.say(f"the run waits as it is; go on with `wfc runs resume {run}`", "yellow")
+        console.say(f"the run waits as it is; go on with `{_resuming(run, state)}`", "yellow")
         return INTERRUPTED
     except StuckError as error:
         if manner.as_json:
             click.echo(to_json(service.next_step(run)))
         raise StuckError(
-            f"{error.message}\nThe run waits as it is; go on with `wfc runs resume {run}`."
+            f"{error.message}\nThe run waits as it is; go on with `{_resuming(run, state)}`."
         ) from None
     finally:
         executor.close()
     return _ended(reply, operator, manner, console)
+
+
+def _resuming(run: str, state: Path | None) -> str:
+    """The command that goes on with a run."""
+    is_known = state is None or str(state) == os.environ.get("WFC_STATE")
+    return f"wfc runs {'' if is_known else f'--state {shlex.quote(str(state))} '}resume {run}"
 
 
 def _ended(reply: Reply, operator: Operator, manner: Manner, console: Console) -> int:

@@ -35,7 +35,7 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
             from wfc.cli.running.serving import leave_to
 
             leave_to(service, answered)
-        return work(service, run, manner, answered, clock, console)
+        return work(service, run, manner, answered, clock, console, state)
 
 
 def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:
