@@ -31,7 +31,8 @@ left = {when}
 def hear(frame, event, argument):
     global left
     left -= 1
-    if left == 0:
+    # Imports forget their locks in callbacks, and what is raised in one of these Python prints and passes over.
+    if left <= 0 and "importlib" not in frame.f_code.co_filename:
         sys.setprofile(None)
         signal.raise_signal(signal.SIGINT)
 sys.argv[:1] = ["wfc"]
