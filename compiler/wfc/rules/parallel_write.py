@@ -2,7 +2,7 @@
 
 Branches run side by side, so the one that happens to end last would win. Let each branch write a field
 of its own and bring them together in a step after the `parallel`. Steps whose `when` can't both hold may write the same
-file. In a graph of blocks it is a warning where the two run one after the other only by chance.
+file. Where two run one after the other only by chance, it is a warning.
 
 Bad:
 
