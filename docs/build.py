@@ -164,6 +164,13 @@ _SETS = {
 }
 
 
+_FORM = (
+    "A reply is the result's `structuredContent`, and its `content` is empty: a model reads nothing twice. A refusal "
+    "is text with `isError`. Clients that speak a protocol from before 2025-06-18 get replies as JSON in text. A "
+    "client of your own has to read `structuredContent`, and so has any framework between it and the model."
+)
+
+
 def _mcp_tools() -> Iterator[str]:
     yield from ("# The MCP tools", "", MADE, "")
     yield (
@@ -171,6 +178,7 @@ def _mcp_tools() -> Iterator[str]:
         "`status`, then `action`, `result` or `error`) and ends with `next`: the exact call to make now. Every refusal "
         "says what is wrong and what to call instead."
     )
+    yield from ("", _FORM)
     for name, about in _SETS.items():
         yield from ("", f"## {name}", "", about)
         for tool in load_tools([name]).values():
