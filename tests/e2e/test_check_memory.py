@@ -218,10 +218,10 @@ def edit(project: Path, kind: str, name: str | None, what: str | None) -> None:
             connection = sqlite3.connect(store)
             with connection:
                 connection.execute(
-                    "CREATE TABLE IF NOT EXISTS runs (key, id, workflow, task, agent, pending, status)"
+                    "CREATE TABLE IF NOT EXISTS runs (key, id, workflow, task, agent, pending, status, parent)"
                 )
-                row = (1, "r1", name, None, None, what, "running")
-                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?)", row)
+                row = (1, "r1", name, None, None, what, "running", None)
+                connection.execute("INSERT INTO runs VALUES (?, ?, ?, ?, ?, ?, ?, ?)", row)
             connection.close()
         case "no runs":
             store.unlink(missing_ok=True)
