@@ -7,8 +7,10 @@ import time
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
 
 from tests.runtime.support import OK, TWO, TemporalBox
+from wfc.cli import serve
 from wfc_runtime.errors import RequestError, StoreError
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.engines import Engine
@@ -34,6 +36,15 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
     [finding] = check_connection(TemporalSettings())
     assert (finding.what, finding.is_well) == ("package", False)
     assert importlib.util.find_spec("temporalio")
+
+
+def test_a_server_for_temporal_says_at_its_start_that_the_package_is_missing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("wfc_runtime.service.engines.find_spec", lambda name: None)
+    done = CliRunner().invoke(serve.command, ["--engine", "temporal"])
+    assert done.exception is not None
+    assert "pip install 'wfc[temporal]'" in done.output
 
 
 def test_a_server_that_is_not_there_is_said_within_seconds(tmp_path: Path) -> None:

@@ -17,6 +17,7 @@ from wfc.config import Config, load_config
 from wfc.exec_settings import ANY
 from wfc_runtime.errors import WfcError
 from wfc_runtime.server.options import TOOLSETS, Allowed, Options
+from wfc_runtime.service.engines import require_temporal
 
 if TYPE_CHECKING:
     from wfc_runtime.registry import Registry
@@ -139,6 +140,8 @@ def command(
     # What importing the SDK makes is there to stay. Looking through it for garbage takes a sixth of the start.
     gc.disable()
     try:
+        if chosen.name == "temporal":
+            require_temporal()
         if http:
             from wfc_runtime.server.http import serve_http
 
