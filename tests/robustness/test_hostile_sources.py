@@ -74,9 +74,9 @@ def test_file_names_can_be_anything(tmp_path: Path, name: str) -> None:
     assert "Traceback" not in done.err + done.out
 
 
-def test_a_folder_called_like_a_workflow_and_a_dangling_link_are_passed_over(tmp_path: Path) -> None:
+def test_a_folder_called_like_a_workflow_and_the_lock_of_an_editor_are_passed_over(tmp_path: Path) -> None:
     (tmp_path / "folder.yaml").mkdir()
-    (tmp_path / "link.yaml").symlink_to("nowhere")
+    (tmp_path / ".#odd.yaml").symlink_to("somebody@somewhere.1234")
     (tmp_path / "odd.yaml").write_text(RIGHT, encoding="utf-8")
     done = wfc("check", ".", cwd=tmp_path)
     assert (done.status, done.out, done.err) == (0, "checked 1 workflow: all clean\n", "")
