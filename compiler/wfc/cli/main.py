@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import errno
 import gc
+import os
 import sys
 from importlib import import_module
+from typing import TextIO
 
 import click
 
@@ -79,10 +81,12 @@ def cli() -> None:
 def main() -> None:
     """One place where errors become exit codes."""
     gc.set_threshold(GARBAGE)
+    sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text
     try:
         status = cli.main(prog_name="wfc", complete_var="_WFC_COMPLETE", standalone_mode=False)
+        sys.stdout.flush()  # What can't be written is to be known here, not while Python ends.
     except click.exceptions.Exit as stop:
         status = stop.exit_code
     except click.Abort:
@@ -103,6 +107,7 @@ def main() -> None:
         status = EXIT_FAILURE
     except Exception as error:
         if isinstance(error, OSError) and error.errno in (errno.ENOSPC, errno.EDQUOT):
+            _give_up_output()
             click.echo(f"wfc: can't write: {error.strerror}", err=True)
             status = EXIT_USAGE
         else:
@@ -110,3 +115,14 @@ def main() -> None:
             status = EXIT_FAILURE
     gc.freeze()  # What is left goes with the process: nobody need look through it for garbage.
     sys.exit(status if isinstance(status, int) else EXIT_CLEAN)
+
+
+def _nowhere() -> TextIO:
+    """In the place of a stream that was closed before we began."""
+    return open(os.devnull, "w")
+
+
+def _give_up_output() -> None:
+    """What is still waiting to be written would be tried again at the very end."""
+    with _nowhere() as nowhere:
+        os.dup2(nowhere.fileno(), sys.stdout.fileno())

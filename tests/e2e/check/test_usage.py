@@ -166,10 +166,20 @@ def test_a_test_file_is_not_taken_for_a_workflow(tmp_path: Path, command: str) -
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs a device that is always full")
-def test_a_full_disk_is_no_failure_of_wfc(folder: Path) -> None:
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+def test_a_full_disk_is_no_failure_of_wfc(
+    folder: Path, unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     with open("/dev/full", "w") as full:
         command = [sys.executable, "-m", "wfc", "check", "clean.yaml"]
         done = subprocess.run(
             command, cwd=folder, stdout=full, stderr=subprocess.PIPE, text=True, check=False
         )
     assert (done.returncode, done.stderr) == (2, "wfc: can't write: No space left on device\n")
+
+
+@pytest.mark.parametrize("closed", [">&-", "2>&-", ">&- 2>&-"])
+def test_a_stream_that_is_closed_changes_no_exit_code(folder: Path, closed: str) -> None:
+    command = f"{sys.executable} -m wfc check clean.yaml {closed}"
+    assert subprocess.run(["sh", "-c", command], cwd=folder, check=False).returncode == 0
