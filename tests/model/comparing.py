@@ -85,10 +85,12 @@ class Comparing:
             self.ids[run] = self._children[self._id_of(run.parent), run.wait.visit, run.index]
         return self.ids[run]
 
-    def error_of(self, run: Run) -> Any:
-        """A failed child's error in the words of the real one; whether it is the right error is compared."""
+    def told_by(self, run: Run) -> Any:
+        """A failed child's error in the words of the real one, or its state as that one hides what is in it. Whether it
+        is the right one is compared."""
         self.find_children()
-        return self.service.definition(self._id_of(run))[2].error
+        snapshot = self.service.definition(self._id_of(run))[2]
+        return snapshot.result if run.status == "completed" else snapshot.error
 
     # -- comparing -----------------------------------------------------------------
 
@@ -109,7 +111,7 @@ class Comparing:
         if not run.rivals:
             self._compare_state(run, snapshot.state)
         if run.status == "completed":
-            self._same(run, run.result is run.state)("result", reply["result"], run.result)
+            self._same(run, run.gives_state)("result", reply["result"], run.result)
         elif run.status == "failed":
             code, visit = reply["error"]["code"], reply["error"]["step_id"].partition("@")[0]
             expected = [run.error, *run.rivals]

@@ -36,7 +36,8 @@ class Family:
     workflows: dict[str, Tree]
     now: float
     record: Callable[[Run], Any]
-    """The error of a child that has failed, as the one that is looked at words it."""
+    """The error of a child that has failed, as the one that is looked at words it; or the state that a child has ended
+    with, without the secrets that it has forgotten."""
     parallel_children: int = 100
     ids: int = 0
     """How many expressions have been evaluated: what uuid() is made from."""
@@ -67,6 +68,8 @@ class Run(Steps):
     """Why it never begins."""
     status: str = "running"
     result: Any = None
+    gives_state: bool = False
+    """Whether it has ended without a return: its result is its state."""
     error: tuple[str, str] | None = None
     """Code and step."""
     rivals: list[tuple[str, str]] = field(default_factory=list)
@@ -218,6 +221,7 @@ class Run(Steps):
                 self.family.todo.append(child.cancel)
 
     def _end(self, status: str, result: Any = None, error: tuple[str, str] | None = None) -> None:
+        self.gives_state = status == "completed" and result is self.state
         if self.asked and isinstance(result, dict):
             facts = self.scope.get("facts", {})
             result = {**{name: facts[name] for name in self.asked if name in facts}, **result}
@@ -236,12 +240,17 @@ class Run(Steps):
         if parent.pending.get(wait.visit) is not wait:
             return
         parent.secrets |= self.secrets
-        failed = {"error": self.unborn or self.family.record(self)}
-        wait.results[self.index] = {"value": self.result} if self.status == "completed" else failed
+        wait.results[self.index] = self._told()
         parent._start_more(wait)
         for other in list(parent.pending.values()):
             if other.items is not None and other.queued() and other is not wait:
                 parent._start_more(other)
+
+    def _told(self) -> dict[str, Any]:
+        if self.status != "completed":
+            return {"error": self.unborn or self.family.record(self)}
+        forgets = self.gives_state and (self.secrets or self.secret_fields)
+        return {"value": self.family.record(self) if forgets else self.result}
 
     def _start_more(self, wait: Wait) -> None:
         room = self.family.parallel_children - sum(one.at_work() for one in self.pending.values())

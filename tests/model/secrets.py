@@ -34,7 +34,8 @@ def secret_fields(scope: Tree, steps: list[Step]) -> set[str]:
 
 
 def _reads(text: str, step: Step, inputs: set[str], fields: set[str]) -> bool:
-    siblings = fields & set(step["updates"])
+    # A key that is called as one of these is not what the name stands for.
+    siblings = (fields & set(step["updates"])) - {"state", "inputs"}
     return any(
         re.search(rf"(?<![\w.]){re.escape(place)}\b", hole)
         for hole in re.findall(r"\{\{(.*?)\}\}", text, re.DOTALL)

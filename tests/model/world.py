@@ -51,7 +51,7 @@ class World(Comparing):
         """Whether the clock has stood still since everybody looked."""
         self.is_over = False
         """Whether the model can't tell any more what must happen."""
-        self.family = Family(workflows, self.clock.now, self.error_of, parallel_children)
+        self.family = Family(workflows, self.clock.now, self.told_by, parallel_children)
         self.ids: dict[Run, str] = {}
         self.answered: list[Submitted] = []
         self.calls = 0
