@@ -369,3 +369,24 @@ def test_many_secrets_and_a_long_text_take_no_longer_than_a_moment() -> None:
     hidden = mask.text("no such thing " * 20_000 + "secret-004999")
     assert process_time() - start < 2
     assert hidden.endswith(HIDDEN)
+
+
+def test_a_child_that_ends_without_a_return_keeps_its_secrets_to_itself(box: Box) -> None:
+    text = (
+        steps(
+            "{id: each, type: foreach, items: [1], task: t, output_to: o}", "{id: b, type: shell, command: x}"
+        )
+        + """
+tasks:
+  t:
+    inputs: {n: {type: number, required: true}}
+    steps: [{id: s, type: shell, command: "echo {{ inputs.n }}", output_to: code, secret: true}]
+"""
+    )
+    service = box.compile(text).service
+    reply = service.start("w")
+    [child] = children(reply)
+    service.submit(child, "s", {**OK, "stdout": CODE})
+    parent = reply["workflow_id"]
+    assert service.status(parent)["action"]["step_id"] == "b"
+    assert service.state(parent, ["o"])["state"]["o"] == [{"code": HIDDEN}]

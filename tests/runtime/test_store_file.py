@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.support import OK, TWO, Box, steps
-from wfc_runtime.errors import StoreError
+from wfc_runtime.errors import NotFoundError, StoreError
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 from wfc_runtime.store.migrations import MIGRATIONS
@@ -162,6 +162,35 @@ def test_a_flipped_bit_in_what_was_written_is_noticed(box: Box) -> None:
         box.service.state(run, ["built"])
     with pytest.raises(StoreError, match="is not what was written"):
         box.service.history(run)
+
+
+def test_a_field_that_is_lost_is_noticed(box: Box) -> None:
+    service = box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "build", OK)
+    box.close()
+    with sqlite3.connect(box.state) as connection:
+        connection.execute("DELETE FROM fields WHERE name = 'built'")
+    connection.close()
+    with pytest.raises(StoreError, match="is not what was written"):
+        box.service.state(run)
+    with pytest.raises(StoreError, match="is not what was written"):
+        box.service.next_step(run)
+
+
+def test_what_has_become_another_runs_is_not_told_as_this_ones(box: Box) -> None:
+    service = box.compile(TWO).service
+    one, two = service.start("w")["workflow_id"], service.start("w")["workflow_id"]
+    box.close()
+    with sqlite3.connect(box.state) as connection:
+        connection.execute("DELETE FROM runs WHERE id = ?", (one,))
+        connection.execute("UPDATE runs SET id = ?", (one,))
+    connection.close()
+    for ask in (box.service.history, box.service.status, box.service.state):
+        with pytest.raises(StoreError, match="is not what was written"):
+            ask(one)
+        with pytest.raises(NotFoundError):
+            ask(two)
 
 
 def test_a_list_has_no_run_that_is_not_as_it_was_written(box: Box) -> None:

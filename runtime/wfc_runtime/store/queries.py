@@ -60,6 +60,12 @@ class Queries:
             )
         return row
 
+    def sound(self, run_id: str) -> RunRow:
+        """A run's row that is as it was written, and where it belongs. Raises `NotFoundError` where there is none."""
+        for row in self._fetch(f"{_SEALED} WHERE id = ?", run_id):
+            return self._sealed(row)
+        return self.require(run_id)
+
     def run_of_key(self, key: int) -> RunRow | None:
         return self._bare(_BY_KEY, key)
 
@@ -89,7 +95,7 @@ class Queries:
             content = checksum(value)
             if written in (sealed(content, name), content):
                 return json.loads(value)
-        raise self._damaged(f"field {name} of run {row.id}")
+        raise self.damaged(f"field {name} of run {row.id}")
 
     def due(self, root: int, now: float) -> list[int]:
         """The runs of a family whose clock has something to do, the longest due first."""
@@ -153,10 +159,10 @@ class Queries:
     def _event(self, row: Sequence[Any]) -> HistoryRow:
         *values, written = row
         if not _fits(values, _EVENT_TYPES):
-            raise self._damaged("an event")
+            raise self.damaged("an event")
         event = HistoryRow(*values)
         if written not in (event.seal, checksum(event.data, event.told)):
-            raise self._damaged(f"event {event.seq}")
+            raise self.damaged(f"event {event.seq}")
         return event
 
     def _sealed(self, values: Sequence[Any]) -> RunRow:
@@ -165,15 +171,15 @@ class Queries:
         row = self._row(facts)
         row.snapshot = snapshot
         if not isinstance(snapshot, str) or written not in (row.seal, checksum(snapshot)):
-            raise self._damaged(f"run {row.id}")
+            raise self.damaged(f"run {row.id}")
         return row
 
     def _row(self, row: Sequence[Any]) -> RunRow:
         if not _fits(row, _RUN_TYPES):
-            raise self._damaged("a run")
+            raise self.damaged("a run")
         return RunRow(*row)
 
-    def _damaged(self, what: str) -> StoreError:
+    def damaged(self, what: str) -> StoreError:
         return damaged(self._path, f"{what} is not what was written")
 
     def _rows(self, sql: str, *values: object) -> list[RunRow]:

@@ -10,7 +10,7 @@ from typing import Any
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, RequestError, WfcError
 from wfc_runtime.machine.legality import Legality
-from wfc_runtime.machine.plain import to_text
+from wfc_runtime.machine.plain import size_of, to_text
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Registry
@@ -157,7 +157,8 @@ def _row(one: Mapping[str, Any], rows: dict[str, RunRow]) -> RunRow:
     if check_run_id(row.id) in rows or (parent is None and rows):
         raise _damaged(f"run {row.id} is not where it belongs")
     row.parent_row, row.depth = parent, parent.depth + 1 if parent else 1
-    row.snapshot = to_text(one["snapshot"])
+    # The export may have hidden some of it.
+    row.snapshot = to_text({**one["snapshot"], "size": size_of(one["state"])})
     row.fields = {str(name): to_text(value) for name, value in one["state"].items()}
     rows[row.id] = row
     if row.version != len(one["history"]) or [event["seq"] for event in one["history"]] != list(

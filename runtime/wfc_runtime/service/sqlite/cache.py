@@ -6,6 +6,7 @@ from collections import OrderedDict
 from threading import Lock
 
 from wfc_runtime.errors import StoreError
+from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.store import Queries, RunRow
 
@@ -31,14 +32,19 @@ class SnapshotCache:
         """A run's snapshot, with the row that it belongs to: the run may have moved since that was read."""
         with self._lock:
             kept = self._kept.get(row.id)
-            if kept is not None and kept[0].version == row.version:
+            if kept is not None and (kept[0].key, kept[0].version) == (row.key, row.version):
                 self._kept.move_to_end(row.id)
                 return row, kept[1]
         whole = queries.whole(row.key)
         if whole is None:
             raise StoreError("store_damaged", f"run {row.id} has vanished from the store")
         current, state = whole
+        if current.id != row.id:
+            raise queries.damaged(f"the place of run {row.id}")
         snapshot = Snapshot.from_json(current.snapshot, state)
+        if size_of(state) != snapshot.size:
+            # Of a field that is not found there is no checksum to be wrong.
+            raise queries.damaged(f"the state of run {row.id}")
         self.keep(current, snapshot)
         return current, snapshot
 

@@ -148,7 +148,7 @@ class SqliteService(Service, Archive):
         return reply
 
     def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
-        row = self.store.queries.require(check_run_id(run))
+        row = self.store.queries.sound(check_run_id(run))
         count = min(max(int(limit), 1), _MOST_LISTED)
         events = self.store.queries.history(row.key, int(after), count)
         last = events[-1].seq if events else int(after)
