@@ -15,64 +15,70 @@ from wfc_runtime.store import Changes, ConflictError, RunRow, Store
 from wfc_runtime.store import writer as writing
 
 
-def test_calls_that_come_while_another_commits_share_the_next_commit(tmp_path: Path) -> None:
-    points: list[str] = []
-    first_begun, go_on = threading.Event(), threading.Event()
+class HeldStore(Store):
+    """One whose first commit stays open until it is told to go on."""
 
-    def hook(point: str) -> None:
-        points.append(point)
-        if points.count("begun") == 1 and point == "written":
-            first_begun.set()
-            go_on.wait(10)
+    def __init__(self, path: Path) -> None:
+        self.points: list[str] = []
+        self._begun, self._go_on = threading.Event(), threading.Event()
+        super().__init__(path, hook=self._reached)
 
-    store = Store(tmp_path / "state.db", hook=hook)
-    threads = [threading.Thread(target=created, args=(store, f"r{number}")) for number in range(9)]
-    threads[0].start()
-    assert first_begun.wait(10)
-    for thread in threads[1:]:
+    def _reached(self, point: str) -> None:
+        self.points.append(point)
+        if point == "written" and not self._begun.is_set():
+            self._begun.set()
+            self._go_on.wait(10)
+
+    def begin(self, run_id: str) -> threading.Thread:
+        thread = threading.Thread(target=created, args=(self, run_id))
         thread.start()
-    while len(store._writer._queue) < 8:
-        threading.Event().wait(0.001)
-    go_on.set()
-    for thread in threads:
-        thread.join(10)
-    assert points.count("committed") == 2
-    assert all(store.queries.run(f"r{number}") is not None for number in range(9))
+        assert self._begun.wait(10)
+        return thread
+
+    def go_on_with(self, waiting: int) -> None:
+        while len(self._writer._queue) < waiting:
+            threading.Event().wait(0.001)
+        self._go_on.set()
+
+
+@pytest.fixture
+def held(tmp_path: Path) -> Iterator[HeldStore]:
+    store = HeldStore(tmp_path / "state.db")
+    yield store
     store.close()
 
 
-def test_a_call_that_fails_in_a_shared_commit_hurts_no_other(tmp_path: Path) -> None:
-    begun, go_on = threading.Event(), threading.Event()
+def test_calls_that_come_while_another_commits_share_the_next_commit(held: HeldStore) -> None:
+    threads = [held.begin("r0")]
+    threads += [threading.Thread(target=created, args=(held, f"r{number}")) for number in range(1, 9)]
+    for thread in threads[1:]:
+        thread.start()
+    held.go_on_with(waiting=8)
+    for thread in threads:
+        thread.join(10)
+    assert held.points.count("committed") == 2
+    assert all(held.queries.run(f"r{number}") is not None for number in range(9))
 
-    def hook(point: str) -> None:
-        if point == "written" and not begun.is_set():
-            begun.set()
-            go_on.wait(10)
 
-    store = Store(tmp_path / "state.db", hook=hook)
+def test_a_call_that_fails_in_a_shared_commit_hurts_no_other(held: HeldStore) -> None:
     stale = RunRow(id="r0", workflow="w", digest="d", key=1, version=9, snapshot="{}")
     errors: list[Exception] = []
 
     def lose() -> None:
         try:
-            store.commit(Changes(updated={1: (stale, 8)}))
+            held.commit(Changes(updated={1: (stale, 8)}))
         except Exception as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=created, args=(store, "r0"))]
-    threads[0].start()
-    assert begun.wait(10)
-    threads += [threading.Thread(target=lose), threading.Thread(target=created, args=(store, "r1"))]
+    threads = [held.begin("r0")]
+    threads += [threading.Thread(target=lose), threading.Thread(target=created, args=(held, "r1"))]
     for thread in threads[1:]:
         thread.start()
-    while len(store._writer._queue) < 2:
-        threading.Event().wait(0.001)
-    go_on.set()
+    held.go_on_with(waiting=2)
     for thread in threads:
         thread.join(10)
     assert [type(error) for error in errors] == [ConflictError]
-    assert store.queries.run("r1") is not None
-    store.close()
+    assert held.queries.run("r1") is not None
 
 
 @pytest.fixture
@@ -87,10 +93,6 @@ def store(tmp_path: Path, points: list[str], monkeypatch: pytest.MonkeyPatch) ->
     store = Store(tmp_path / "state.db", hook=points.append)
     yield store
     store.close()
-
-
-def _until(happened: threading.Event) -> None:
-    assert happened.wait(10)
 
 
 def test_who_is_on_the_way_is_waited_for_and_shares_the_commit(store: Store, points: list[str]) -> None:
@@ -156,25 +158,14 @@ def test_a_call_broken_off_while_it_waits_for_others_lets_them_go_on(store: Stor
     assert store.queries.run("broken-off") is None
 
 
-def test_a_call_broken_off_in_the_queue_leaves_the_others_their_turns(tmp_path: Path) -> None:
-    begun, go_on = threading.Event(), threading.Event()
-
-    def hook(point: str) -> None:
-        if point == "written" and not begun.is_set():
-            begun.set()
-            go_on.wait(10)
-
-    store = Store(tmp_path / "state.db", hook=hook)
-    first = threading.Thread(target=created, args=(store, "first"))
-    first.start()
-    _until(begun)
+def test_a_call_broken_off_in_the_queue_leaves_the_others_their_turns(held: HeldStore) -> None:
+    first = held.begin("first")
     with _broken_off_soon():
-        created(store, "broken-off")
-    last = threading.Thread(target=created, args=(store, "last"))
+        created(held, "broken-off")
+    last = threading.Thread(target=created, args=(held, "last"))
     last.start()
-    go_on.set()
+    held.go_on_with(waiting=1)
     first.join(10)
     last.join(10)
-    found = [store.queries.run(name) is not None for name in ("first", "broken-off", "last")]
+    found = [held.queries.run(name) is not None for name in ("first", "broken-off", "last")]
     assert found == [True, False, True]
-    store.close()

@@ -137,26 +137,31 @@ def command(
         make_registry=_templates(config),
         allowed=allowed,
     )
-    # What importing the SDK makes is there to stay. Looking through it for garbage takes a sixth of the start.
-    gc.disable()
     try:
         if chosen.name == "temporal":
             require_temporal()
-        if http:
-            from wfc_runtime.server.http import serve_http
-
-            _collect_again()
-            serve_http(options, _DEFAULT_PORT if port is None else port)
-        else:
-            from wfc_runtime.server.stdio import serve_stdio
-
-            _collect_again()
-            if sys.stdin.isatty():
-                click.echo(_TO_A_PERSON, err=True)
-            serve_stdio(options)
+        _serve(options, _DEFAULT_PORT if port is None and http else port)
     except WfcError as error:
         raise click.ClickException(str(error)) from error
     return 0
+
+
+def _serve(options: Options, port: int | None) -> None:
+    """Over HTTP on a port, or on stdin and stdout."""
+    # What importing the SDK makes is there to stay. Looking through it for garbage takes a sixth of the start.
+    gc.disable()
+    if port is not None:
+        from wfc_runtime.server.http import serve_http
+
+        _collect_again()
+        serve_http(options, port)
+        return
+    from wfc_runtime.server.stdio import serve_stdio
+
+    _collect_again()
+    if sys.stdin.isatty():
+        click.echo(_TO_A_PERSON, err=True)
+    serve_stdio(options)
 
 
 def _templates(config: Config) -> Callable[[Path], Registry] | None:
