@@ -57,3 +57,16 @@ def result(folder: Path, *texts: str, **more: Any) -> Any:
     reply = run(folder, *texts, **more)
     assert reply["status"] == "completed", reply
     return reply["result"]
+
+
+INPUTS = """
+inputs:
+  name: {type: str, default: world}
+  count: {type: int, default: 3}
+  loud: {type: bool, default: true}
+"""
+
+
+def workflow(blocks: str, outputs: str, inputs: str = "", name: str = "case") -> str:
+    """A file of blocks, of its parts."""
+    return f"name: {name}\ndescription: A case.\n{inputs}\nblocks:\n{blocks}\noutputs:\n{outputs}\n"
