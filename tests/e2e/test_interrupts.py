@@ -41,6 +41,25 @@ from wfc.cli.main import cli
 sys.setprofile(hear)
 main()
 """
+AT_LOCK_AFTER_WORD = """
+import builtins, signal, sys
+left = 2_000
+def hear(frame, event, argument):
+    global left
+    left -= 1
+    if left <= 0 or frame.f_code.co_name == "cb" and "importlib" in frame.f_code.co_filename:
+        sys.setprofile(None)
+        signal.raise_signal(signal.SIGINT)
+say = print
+def told(*words, **manner):
+    say(*words, **manner)
+    if {when!r} in words[0]:
+        sys.setprofile(hear)
+builtins.print = told
+sys.argv[:1] = ["wfc"]
+from wfc.__main__ import main
+main()
+"""
 BLOCKS = "name: graph\nblocks:\n" + "".join(
     f"  - {{id: b{n}, type: Shell, inputs: {{command: make}}}}\n" for n in range(200)
 )
@@ -144,3 +163,10 @@ def test_while_a_server_waits(arguments: tuple[str, ...], said: str, project: Pa
     _, errors = process.communicate(timeout=60)
     assert process.returncode == 130
     assert b"Traceback" not in errors
+
+
+def test_when_a_server_has_just_told_its_address(project: Path) -> None:
+    """What it still imported then could swallow the one Ctrl-C."""
+    status, said = interrupted(AT_LOCK_AFTER_WORD, "serving on", ("serve", "--http", "--port", "0"), project)
+    assert status == 130
+    assert "Traceback" not in said

@@ -14,6 +14,7 @@ from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from wfc_runtime.errors import RequestError
+from wfc_runtime.interrupt import leave_on_interrupt
 from wfc_runtime.server.app import build_server
 from wfc_runtime.server.desk import Desk
 from wfc_runtime.server.options import Options
@@ -51,7 +52,26 @@ class BearerToken:
         return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token)
 
 
+class Serving(uvicorn.Server):
+    """Tells where it serves once it hears Ctrl-C, and closes the desk before it heeds one."""
+
+    def __init__(self, config: uvicorn.Config, desk: Desk, told: str) -> None:
+        super().__init__(config)
+        self._desk = desk
+        self._told = told
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        print(self._told, file=sys.stderr, flush=True)
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().shutdown(sockets)
+        self._desk.close()
+
+
 def serve_http(options: Options, port: int) -> None:
+    # Until the server hears the signals itself: a Ctrl-C among imports may be passed over otherwise.
+    leave_on_interrupt()
     token, origin = _token(options)
     with _bound(port) as listener:
         actual = listener.getsockname()[1]
@@ -66,11 +86,9 @@ def serve_http(options: Options, port: int) -> None:
             access_log=False,
             timeout_graceful_shutdown=_STOP_SECONDS,
         )
-        print(
-            f"wfc: serving on http://{HOST}:{actual}/mcp; bearer token: {origin}", file=sys.stderr, flush=True
-        )
+        told = f"wfc: serving on http://{HOST}:{actual}/mcp; bearer token: {origin}"
         try:
-            uvicorn.Server(config).run(sockets=[listener])
+            Serving(config, desk, told).run(sockets=[listener])
         finally:
             desk.close()
 

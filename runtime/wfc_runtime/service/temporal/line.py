@@ -9,6 +9,7 @@ from collections.abc import Coroutine, Sequence
 from datetime import timedelta
 from math import inf
 from typing import Any, TypeVar
+from uuid import uuid4
 
 from temporalio.api.enums.v1 import EventType
 from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryReverseRequest
@@ -34,8 +35,10 @@ _LOOK_AFTER = 2.0
 """Seconds without an answer after which we look for the reason."""
 _PATIENCE = 43.0
 """Seconds after that. With the first, less than the minute after which clients give up."""
+_PAUSE = 0.05
 _GONE_AFTER = 90.0
 """A worker asks again at the latest after a minute."""
+_EARLY = ("not scheduled", "in failed state", "unexpected workflow task failure")
 _MISSING = re.compile(r"the worker has no version (\w+) of `([^`]+)`")
 
 
@@ -60,11 +63,24 @@ class Line:
         """Raises what the validator said, `SentAgainError` or `ClosedError`."""
         handle = self.client.get_workflow_handle(run)
         try:
-            return await self._patiently(
-                run, handle.execute_update(name, arg, result_type=kind, rpc_timeout=_RPC)
-            )
+            return await self._patiently(run, self._update(handle, name, arg, kind))
         except WorkflowUpdateFailedError as error:
             raise _of_update(error) from None
+
+    async def _update(self, handle: WorkflowHandle[Any, Any], name: str, arg: Any, kind: Any) -> Any:
+        # By its id the server knows what it has taken before.
+        update = uuid4().hex
+        while True:
+            try:
+                return await handle.execute_update(name, arg, id=update, result_type=kind, rpc_timeout=_RPC)
+            except RPCError as error:
+                if not _may_yet_answer(error):
+                    raise
+            except WorkflowUpdateRPCTimeoutOrCancelledError as error:
+                if not isinstance(error.__cause__, RPCError):
+                    # It is we who have given up.
+                    raise
+            await asyncio.sleep(_PAUSE)
 
     async def query(
         self, run: str, name: str, args: Sequence[Any], kind: type[T], execution: str | None = None
@@ -81,7 +97,7 @@ class Line:
             except RPCError as error:
                 if not _may_yet_answer(error):
                     raise
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(_PAUSE)
 
     async def describe(self, run: str) -> WorkflowExecutionDescription:
         return await self._patiently(run, self.client.get_workflow_handle(run).describe(rpc_timeout=_RPC))
@@ -97,7 +113,7 @@ class Line:
                 raise missing
             else:
                 # One that has just been started may not have asked yet.
-                await asyncio.sleep(0.05)
+                await asyncio.sleep(_PAUSE)
 
     # -- waiting, and why it takes so long -------------------------------------
 
@@ -191,11 +207,14 @@ class Line:
 
 
 def _may_yet_answer(error: RPCError) -> bool:
-    """Whether a run's first task is still to come, its workers are busy, or a task that failed is tried again."""
-    if error.status == RPCStatusCode.DEADLINE_EXCEEDED:
-        return True
-    is_early = "not scheduled" in error.message or "in failed state" in error.message
-    return error.status == RPCStatusCode.FAILED_PRECONDITION and is_early
+    """Whether it is only the moment: a run's first task is still to come, its workers are busy or one of them was
+    lost, a task that failed is tried again, or the run goes on in another execution."""
+    match error.status:
+        case RPCStatusCode.DEADLINE_EXCEEDED | RPCStatusCode.CANCELLED:
+            return True
+        case RPCStatusCode.FAILED_PRECONDITION:
+            return any(words in error.message for words in _EARLY)
+    return error.status == RPCStatusCode.NOT_FOUND and "aborted by closing" in error.message
 
 
 def _lacking(digest: str, workflow: str) -> DefinitionError:
