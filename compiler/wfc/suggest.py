@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+_CLEARLY = 0.1
+"""By how much a name must be nearer than every other to be the one that is meant."""
+
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
     """The known name most like this one, if any is like it at all."""
@@ -20,6 +23,24 @@ def nearest(name: str, known: Iterable[str]) -> str | None:
 
     found = get_close_matches(name, choices, n=1, cutoff=0.6)
     return found[0] if found else None
+
+
+def only_near(name: str, known: Iterable[str]) -> str | None:
+    """The nearest name where no other one is about as near."""
+    choices = list(known)
+    near = nearest(name, choices)
+    if near is None:
+        return None
+    from difflib import SequenceMatcher
+
+    matcher = SequenceMatcher(b=name)
+    ratios = []
+    for choice in choices:
+        matcher.set_seq1(choice)
+        ratios.append((matcher.ratio(), choice))
+    ratios.sort(reverse=True)
+    folded = near.lower() == name.lower().replace("-", "_")
+    return near if folded or len(ratios) < 2 or ratios[0][0] - ratios[1][0] > _CLEARLY else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -134,6 +134,17 @@ def test_check_reports_a_module_whose_workflow_has_gone(project: Path) -> None:
     assert (project / "made" / "beta.py").exists()
 
 
+def test_check_reports_modules_also_where_no_workflow_is_left(project: Path) -> None:
+    wfc("compile", cwd=project)
+    for source in (project / "flows").iterdir():
+        source.unlink()
+    done = wfc("compile", "--check", cwd=project)
+    assert done.status == 1
+    assert done.out.count("was made from a workflow that has gone") == 2
+    assert wfc("compile", cwd=project).out == "made: removed 2\n"
+    assert wfc("compile", "--check", cwd=project).status == 0
+
+
 def test_a_hand_edited_module_is_overwritten_and_that_is_said(project: Path) -> None:
     wfc("compile", cwd=project)
     module = project / "made" / "alpha.py"

@@ -162,3 +162,15 @@ def test_a_broken_workflow_that_is_not_staged_stops_no_commit(repository: Reposi
     passed, said = repository.commit()
     assert passed, said
     repository.git("reset", "--hard", "--quiet", "HEAD~1")
+
+
+def test_a_workflow_is_deleted_with_its_module_or_not_at_all(repository: Repository) -> None:
+    repository.git("rm", "-q", "workflows/build.yaml")
+    passed, said = repository.commit()
+    assert not passed
+    assert "generated/build.py" in said
+    repository.git("rm", "-q", "generated/build.py")
+    passed, said = repository.commit()
+    assert passed, said
+    assert said.count("Passed") == 2, "although no workflow is left"
+    repository.git("reset", "--hard", "--quiet", "HEAD~1")

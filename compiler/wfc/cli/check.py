@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +14,7 @@ from wfc.cli.names import FILES
 from wfc.cli.output import FORMATS
 from wfc.cli.progress import no_progress_option
 from wfc.cli.selection import ENDINGS, Selection, select, stored_runs
-from wfc.cli.staged import staged_option
+from wfc.cli.staged import is_staged, staged_option
 
 
 def _writes(given: dict[str, Any]) -> str:
@@ -61,7 +61,8 @@ def command(
     """Check workflows: every reference, type, state access, jump, loop bound and injection risk.
 
     PATHS are files and folders; without any, the project's workflows folder; `-` is standard input. Exits
-    with 1 if there is an error or a warning, and with --diff if there is something to fix.
+    with 1 if there is an error or a warning, and with --diff if there is something to fix; with 2 if there is no
+    workflow to look at, except with --staged: a commit may well hold none.
     """
     if unsafe_fixes and not (fix or show_diff):
         raise click.UsageError("--unsafe-fixes goes with --fix or --diff")
@@ -74,8 +75,9 @@ def command(
     if stdin_filename is not None:
         raise click.UsageError("--stdin-filename goes with `-`")
     selection = select(paths)
-    if paths and not selection.files:
-        raise click.UsageError(f"there are no workflows ({', '.join(ENDINGS)}) in {_named(paths)}")
+    if not selection.files and not is_staged():
+        folders = paths or [str(folder) for folder in selection.folders]
+        raise click.UsageError(f"there are no workflows ({', '.join(ENDINGS)}) in {_named(folders)}")
     if fix or show_diff:
         from wfc.cli.mending import show_fixes, write_fixes
 
@@ -107,7 +109,7 @@ def _check_stdin(path: Path, form: str, show_types: bool, quiet: bool) -> int:
     return answer.status
 
 
-def _named(paths: tuple[str, ...]) -> str:
+def _named(paths: Sequence[str]) -> str:
     return ", ".join(f"`{path}`" for path in paths)
 
 

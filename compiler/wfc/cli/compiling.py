@@ -15,7 +15,8 @@ from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift
 from wfc.pipeline import Compilation, compile_project
 from wfc.rules import BY_CODE
-from wfc.unit import Unit
+from wfc.source import Document, Source
+from wfc.unit import Project, Unit
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def compile_selection(task: Task) -> tuple[str, int]:
         compilation = compile_project(project, recorded)
     drift = find_drift(compilation, task.folder, task.selection, set(recorded.values()))
     dry = task.check_only or task.show_diff
-    findings = compilation.findings + _drift_findings(units, drift, task.check_only)
+    findings = compilation.findings + _drift_findings(project, drift, task.check_only)
     text = rendered(findings, task.form)
     if dry and task.form == "text":
         text += _diff(drift)
@@ -50,15 +51,16 @@ def compile_selection(task: Task) -> tuple[str, int]:
     return text, 1 if any(found.severity is Severity.ERROR for found in findings) else 0
 
 
-def _drift_findings(units: dict[Path, Unit], drift: list[Drift], check_only: bool) -> list[Diagnostic]:
+def _drift_findings(project: Project, drift: list[Drift], check_only: bool) -> list[Diagnostic]:
     """With --check every difference is a finding; without it only a file in the way is."""
+    gone = Unit(Source("", ""), Document(None, []), project.config, None, project)
     if not check_only:
-        for unit in units.values():
+        for unit in project.units:
             unit.drift = [item for item in unit.drift if item.condition is Condition.FOREIGN]
-    elif units:
-        next(iter(units.values())).drift += [item for item in drift if item.condition is Condition.ORPHANED]
+    else:
+        gone.drift = [item for item in drift if item.condition is Condition.ORPHANED]
     rules = (BY_CODE["WF701"], BY_CODE["WF702"])
-    return [found for unit in units.values() for rule in rules for found in rule.run(unit)]
+    return [found for unit in (*project.units, gone) for rule in rules for found in rule.run(unit)]
 
 
 def _diff(drift: list[Drift]) -> str:

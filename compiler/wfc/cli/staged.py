@@ -21,6 +21,7 @@ from wfc.config import load_config
 
 _SOURCES = (*(f":(top)*{ending}" for ending in ENDINGS), ":(top)pyproject.toml", ":(top)*/pyproject.toml")
 
+_STAGED = "wfc.staged"
 Command = Callable[..., int]
 
 
@@ -39,12 +40,18 @@ def staged_option(writes: Callable[[dict[str, Any]], str]) -> Callable[[Command]
                 given["no_cache"] = (
                     True  # What is remembered is remembered by folder, and this one goes away.
                 )
+            click.get_current_context().meta[_STAGED] = True
             with _copy_of_the_index():
                 return command(*arguments, **given)
 
         return wrapped
 
     return decorate
+
+
+def is_staged() -> bool:
+    """Whether the command at work looks at what is staged."""
+    return _STAGED in click.get_current_context().meta
 
 
 @contextmanager
@@ -58,7 +65,9 @@ def _copy_of_the_index() -> Iterator[None]:
         place = copy / here.resolve().relative_to(top.resolve())
         place.mkdir(parents=True, exist_ok=True)
         _write(copy, _SOURCES)
-        generated = load_config(place).generated_dir.relative_to(copy)
+        config = load_config(place)
+        config.workflows_dir.mkdir(parents=True, exist_ok=True)  # Git keeps no folder of which nothing is staged.
+        generated = config.generated_dir.relative_to(copy)
         _write(copy, [f":(top){generated.as_posix()}/*.py"])
         os.chdir(place)
         try:

@@ -67,13 +67,19 @@ def print_value(value: Any, indent: int, before: int, after: int = 0) -> str:
 
 
 def print_assignment(target: str, value: Any, indent: int) -> str:
-    """`target = value`, indented. What has no brackets of its own gets a pair when the line is too long."""
+    """`target = value`, indented. A call, and what has no brackets of its own, gets a pair when there is no room."""
     text = print_value(value, indent, width(target) + 3)
     pad = INDENT * indent
     line = f"{pad}{target} = {text}"
-    if "\n" in text or width(line) <= WIDTH or target.endswith("]"):
+    if width(line.split("\n", 1)[0]) <= WIDTH or target.endswith("]"):
         return line
-    return f"{pad}{target} = (\n{pad}{INDENT}{text}\n{pad})"
+    if isinstance(value, Call):
+        text = print_value(value, indent + 1, 0)
+    elif "\n" in text:
+        return line
+    wrapped = f"{pad}{target} = (\n{pad}{INDENT}{text}\n{pad})"
+    helps = not isinstance(value, Call) or all(width(part) <= WIDTH for part in wrapped.split("\n"))
+    return wrapped if helps else line
 
 
 def print_class(name: str, bases: tuple[Any, ...], keywords: dict[str, Any], indent: int) -> str:

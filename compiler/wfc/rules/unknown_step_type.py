@@ -28,7 +28,7 @@ from wfc.rules.nearest import Nearest
 from wfc.source import Scalar
 from wfc.source.wording import excerpt
 from wfc.steps import STEP_TYPES
-from wfc.steps.base import Step, UnknownStep
+from wfc.steps.base import Step
 from wfc.steps.prompt import PROMPT_KINDS
 from wfc.unit import Unit
 
@@ -74,7 +74,7 @@ _HINTS = {
 def check(unit: Unit) -> Iterator[Finding]:
     names = Nearest(STEP_TYPES)
     for step in unit.steps:
-        if isinstance(step, UnknownStep) and step.type:
+        if step.type and step.type.text not in STEP_TYPES:
             yield _finding(step, step.type.node, names)
 
 

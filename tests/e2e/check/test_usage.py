@@ -40,6 +40,14 @@ def test_wrong_usage_exits_with_2_and_says_what_is_wrong(
     assert "Traceback" not in done.err
 
 
+def test_a_folder_without_workflows_is_wrong_usage_also_where_it_is_the_projects_own(folder: Path) -> None:
+    (folder / "workflows").mkdir()
+    for arguments in ([], ["--format", "json"], ["--fix"], ["--diff"], ["workflows"]):
+        done = wfc("check", *arguments, cwd=folder)
+        assert (done.status, done.out) == (2, "")
+        assert "there are no workflows (.yaml, .yml) in `workflows`" in done.err
+
+
 def test_an_unknown_command_suggests_the_nearest(folder: Path) -> None:
     done = wfc("chekc", cwd=folder)
     assert done.status == 2

@@ -84,6 +84,17 @@ def test_a_long_name_on_the_left_puts_the_value_in_brackets() -> None:
     assert print_assignment(name, "value", 0) == f'{name} = (\n    "value"\n)'
 
 
+@pytest.mark.parametrize("length", [20, 33, 34, 35, 36, 45, 60, 69, 70, 75])
+@pytest.mark.parametrize("condition", ["", "{{ n }}", "{{ a and b and c and d and e }}", "{{ n }}" * 20])
+def test_a_call_that_has_no_room_beside_its_name_is_laid_out_as_black_would(
+    length: int, condition: str
+) -> None:
+    """So are the edges that leave a parallel step whose id is long."""
+    keywords = {"cond": Call("when", (condition, "n", "m"))} if condition else {}
+    value = Call(f"{'s' * length}.to", (Ref("t" * length),), keywords)
+    assert is_stable("class chart:\n" + print_assignment(f"done_state_{'s' * length}", value, 1) + "\n")
+
+
 def test_a_class_shows_its_bases_and_keywords() -> None:
     bases = (Ref("State.Parallel"),)
     assert print_class("both", bases, {"name": "both"}, 1) == '    class both(State.Parallel, name="both"):'

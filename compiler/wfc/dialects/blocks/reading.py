@@ -5,8 +5,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from wfc.core.ast import Workflow
+from wfc.core.values import Word
 from wfc.dialects.blocks.clashes import check_files
-from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.meant import kind_of, type_of
 from wfc.dialects.blocks.model import Block, BlocksFile
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.spelling import understood, with_plain_values
@@ -39,6 +40,9 @@ def read_blocks(root: Mapping) -> Workflow:
     plain = with_plain_values(_with_outputs(_without_repeats(root)))
     file = read_shape(BlocksFile, plain)
     for block in file.blocks or []:
+        named = type_of(block.node)
+        if named is not None:
+            block.values["type"] = Word(named)
         _read_inputs(block)
     reports = Reports()
     translation = translate(file, reports)
@@ -57,7 +61,7 @@ def read_blocks(root: Mapping) -> Workflow:
 
 def _read_inputs(block: Block) -> None:
     """What a block is given has fields that depend on its type."""
-    kind = KINDS.get(block.type.text) if block.type else None
+    kind = kind_of(block.node)
     node = block.node.get("inputs")
     if kind is not None and (isinstance(node, Mapping) or node is None):
         shape = read_shape(kind.inputs, node if isinstance(node, Mapping) else Mapping(block.span))

@@ -10,7 +10,8 @@ import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import replace
 
-from wfc.dialects.blocks.kinds import AMOUNT, FLAG, KINDS, MILLISECONDS, TIME
+from wfc.dialects.blocks.kinds import AMOUNT, FLAG, MILLISECONDS, TIME
+from wfc.dialects.blocks.meant import kind_of
 from wfc.dialects.blocks.model import INPUT_TYPES
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 
@@ -45,8 +46,7 @@ def _block(node: Node) -> Node:
         node, ("depends_on",), lambda waits: _items(waits, lambda one: _at(one, ("required",), _boolean))
     )
     node = _at(node, ("outputs",), lambda files: _each(files, lambda one: _at(one, _OF_FILES, _boolean)))
-    kind = node.get("type") if isinstance(node, Mapping) else None
-    known = KINDS.get(kind.text) if isinstance(kind, Scalar) else None
+    known = kind_of(node) if isinstance(node, Mapping) else None
     if known is None:
         return node
     fields = known.inputs.FIELDS.items()

@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from wfc.diagnostics import Edit, Fix
 from wfc.dialects.blocks.checking import check_defaults, check_graph, without_repeated
 from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition
 from wfc.dialects.blocks.foreign import check_spelling
 from wfc.dialects.blocks.graph import BlockNode, Graph, field_name, waits_of
 from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.meant import kind_of
 from wfc.dialects.blocks.model import INPUT_TYPES, Block, BlocksFile, InputDeclaration
 from wfc.dialects.blocks.outputs import Outputs
 from wfc.dialects.blocks.pieces import made
@@ -18,7 +20,7 @@ from wfc.dialects.blocks.resolving import EXECUTION_ID, START_TIME, World
 from wfc.dialects.blocks.steps import Steps
 from wfc.source import Entry, Mapping, Sequence, Span
 from wfc.source import Node as SourceNode
-from wfc.suggest import did_you_mean
+from wfc.suggest import did_you_mean, nearest
 
 _CONDITION_HELP = (
     "compare references and quoted texts with ==, !=, <, >, <=, >= or in; join with and, or, not"
@@ -62,9 +64,9 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
     steps: list[SourceNode] = []
     parts: dict[str, int] = {}
     for wave in graph.waves:
-        for part in batched(wave, _AT_ONCE):
+        for number, part in enumerate(batched(wave, _AT_ONCE), 1):
             parts |= dict.fromkeys((node.name for node in part), len(steps))
-            steps += [_side_by_side(part, timed, names)] if len(part) > 1 else timed[part[0]]
+            steps += [_side_by_side(part, number, timed, names)] if len(part) > 1 else timed[part[0]]
     steps.append(last)
     noted = [_note(file, world.facts, names)] if world.facts else []
     return Translation(_workflow(file, graph, [*noted, *steps]), graph, parts)
@@ -89,10 +91,12 @@ class _Names:
 
 def _node(block: Block, taken: set[str], reports: Reports) -> BlockNode:
     name = block.id.text if block.id else ""
-    kind = KINDS.get(block.type.text) if block.type else None
-    if block.type and kind is None:
+    kind = kind_of(block.node)
+    if block.type and block.type.text not in KINDS:
         message = f"there is no block type `{block.type.text}`"
-        reports.add("WF007", block.type.span, message, did_you_mean(block.type.text, KINDS), step=name)
+        near, place = nearest(block.type.text, KINDS), block.type.span
+        fix = Fix(f"make it {near}", (Edit(place, near),), safe=False) if near else None
+        reports.add("WF007", place, message, did_you_mean(block.type.text, KINDS), step=name, fix=fix)
     condition = _condition(block, name, reports)
     return BlockNode(block, name, field_name(name, taken), kind, list(waits_of(block)), condition)
 
@@ -118,16 +122,15 @@ def _timed(node: BlockNode, step: Mapping, making: Steps, world: World, names: _
 
 
 def _side_by_side(
-    nodes: list[BlockNode], made_of: dict[BlockNode, list[SourceNode]], names: _Names
+    nodes: list[BlockNode], part: int, made_of: dict[BlockNode, list[SourceNode]], names: _Names
 ) -> Mapping:
     at = nodes[0].block.span
+    name = f"wave-{nodes[0].wave + 1}" + (f"-part-{part}" if part > 1 else "")
     branches = [
         Entry(made(node.name, node.block.span), Sequence(made_of[node][0].span, made_of[node]))
         for node in nodes
     ]
-    return _mapping(
-        at, id=names.free(f"wave-{nodes[0].wave + 1}"), type="parallel", branches=Mapping(at, branches)
-    )
+    return _mapping(at, id=names.free(name), type="parallel", branches=Mapping(at, branches))
 
 
 def _note(file: BlocksFile, facts: dict[str, str], names: _Names) -> Mapping:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any, TypeVar
 
 from wfc.core.ast import Workflow
 from wfc.core.shape import Shape
+from wfc.dialects.steps.meant_type import TYPE, meant_entry, meant_type
 from wfc.dialects.steps.prompt_pair import split_prompt_pair
 from wfc.source import Entry, Mapping, Node, Scalar
 from wfc.steps import STEP_TYPES
@@ -41,6 +43,7 @@ class _Reader:
 
 
 _READER = _Reader()
+_FIELDS = frozenset(name for kind in STEP_TYPES.values() for name in kind.FIELDS)
 S = TypeVar("S", bound=Shape)
 
 
@@ -50,9 +53,12 @@ def read_shape(kind: type[S], node: Mapping) -> S:
 
 def read_step(node: Mapping) -> Step:
     entries = split_prompt_pair(node)
-    kind_node = next((entry.value for entry in entries if entry.key.text == "type"), None)
-    kind = STEP_TYPES.get(kind_node.text) if isinstance(kind_node, Scalar) else None
-    step_class = kind or UnknownStep
+    misspelt = meant_entry(entries, STEP_TYPES, _FIELDS)
+    if misspelt is not None:
+        renamed = Entry(replace(misspelt.key, text=TYPE, value=TYPE), misspelt.value)
+        entries = [renamed if entry is misspelt else entry for entry in entries]
+    kind = next((entry.value for entry in entries if entry.key.text == TYPE), None)
+    step_class = (meant_type(kind.text, STEP_TYPES) if isinstance(kind, Scalar) else None) or UnknownStep
     return step_class(node, _values(step_class, entries))
 
 
