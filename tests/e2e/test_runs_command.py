@@ -9,7 +9,9 @@ import pytest
 
 from tests.e2e.command import inside as wfc
 from tests.e2e.command import write
+from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
 
 ASKS = """\
 name: asks
@@ -238,3 +240,35 @@ def test_wrong_uses_of_runs_are_told(
 ) -> None:
     done = wfc("runs", *arguments, cwd=project)
     assert (done.status, message in done.err) == (2, True), done.err
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [("show",), ("history", "--json"), ("state", "--json"), ("export",), ("migrate", "--json"), ("cancel",)],
+)
+def test_the_beginning_of_an_id_names_a_run(project: Path, run: str, arguments: tuple[str, ...]) -> None:
+    done = wfc("runs", arguments[0], run[:4], *arguments[1:], cwd=project)
+    assert (done.status, run in done.out) == (0, True), done.err
+
+
+def test_the_beginning_of_an_id_is_enough_to_go_on(project: Path, run: str) -> None:
+    (project / "answers.yaml").write_text("answers: {ask-first: x, confirm-it: true}")
+    assert wfc("runs", "resume", run[:4], "--answers", "answers.yaml", cwd=project).status == 0
+    assert wfc("runs", "list", "--status", "all", "--before", run[:4], cwd=project).out == "no runs\n"
+
+
+def test_a_beginning_that_several_runs_have_or_that_is_too_short_is_refused(project: Path) -> None:
+    ids = iter(["abcd2", "abcd3", "abcd"])
+    (project / ".wfc").mkdir()
+    store, registry = Store(project / ".wfc" / "state.db"), Registry(project / "generated")
+    service = SqliteService(store, registry, make_id=lambda: next(ids))
+    service.start("asks", {})
+    service.start("asks", {})
+    short = wfc("runs", "show", "abc", cwd=project)
+    assert (short.status, "there is no run `abc`" in short.err, "4 characters" in short.err) == (2, True, True)
+    several = wfc("runs", "cancel", "abcd", cwd=project)
+    assert several.status == 2
+    assert "`abcd` is the beginning of several runs: abcd2, abcd3. Give more of the one" in several.err
+    service.start("asks", {})
+    service.close()
+    assert wfc("runs", "show", "abcd", cwd=project).out.startswith("asks abcd: "), "a whole id is that run's"

@@ -32,6 +32,7 @@ def test_no_call_goes_through_a_whole_table(box: Box) -> None:
     service.status(run)
     service.runs()
     service.runs("all", before=run)
+    assert service.ids(run[:4], 9) == [run]
     service.state(child, ["built"])
     service.history(child)
     service.cancel(service.start("w")["workflow_id"])

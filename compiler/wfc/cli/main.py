@@ -74,7 +74,7 @@ class LazyGroup(click.Group):
 def cli() -> None:
     """wfc compiles agent workflows written in YAML into typed Python statecharts.
 
-    Exit codes: 0 clean, 1 findings or drift, 2 wrong usage, 3 a failure of wfc itself.
+    Exit codes: 0 clean, 1 findings or drift, 2 wrong usage, 3 a failure of wfc itself, 130 Ctrl-C.
     """
 
 

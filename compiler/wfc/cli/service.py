@@ -44,6 +44,7 @@ def opened(make: Callable[[], ServiceT]) -> Iterator[ServiceT]:
         if error.code == "unknown_run":
             # The hint of the service names a tool, which nobody has here.
             raise click.ClickException(
-                f"{error.message}. `wfc runs list --status all` shows those there are"
+                f"{error.message}. `wfc runs list --status all` shows those there are; the first 4 characters of an id "
+                "are enough where no other one begins so"
             ) from error
         raise click.ClickException(str(error)) from error

@@ -66,7 +66,9 @@ def _copy_of_the_index() -> Iterator[None]:
         place.mkdir(parents=True, exist_ok=True)
         _write(copy, _SOURCES)
         config = load_config(place)
-        config.workflows_dir.mkdir(parents=True, exist_ok=True)  # Git keeps no folder of which nothing is staged.
+        config.workflows_dir.mkdir(
+            parents=True, exist_ok=True
+        )  # Git keeps no folder of which nothing is staged.
         generated = config.generated_dir.relative_to(copy)
         _write(copy, [f":(top){generated.as_posix()}/*.py"])
         os.chdir(place)

@@ -42,6 +42,9 @@ class Service(Protocol):
     def runs(self, status: str | None = None, *, limit: int = 50, before: str | None = None) -> Reply:
         """Runs, the newest first: those under way, those of a status, or "all". Children are not listed."""
 
+    def ids(self, beginning: str, limit: int) -> list[str]:
+        """Ids of runs that begin so, in order, at most so many; children are among them."""
+
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
         """End a run and everything that works for it."""
 

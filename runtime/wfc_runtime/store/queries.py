@@ -114,6 +114,11 @@ class Queries:
         found = self._fetch(f"{parts} ORDER BY key DESC LIMIT ?", *values, limit)
         return [self._sealed(row) for row in found]
 
+    def ids(self, beginning: str, limit: int) -> list[str]:
+        """Ids that begin so, in order."""
+        sql = "SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
+        return [found for (found,) in self._fetch(sql, beginning, f"{beginning}\x7f", limit)]
+
     def ended_before(self, statuses: tuple[str, ...], moment: float) -> list[RunRow]:
         """Runs that are nobody's children, of some statuses, that last moved before a moment; the oldest first."""
         marks = ", ".join("?" for _ in statuses)

@@ -18,7 +18,11 @@ from wfc.cli.service import state_option
 @engine_option
 @click.pass_context
 def command(ctx: click.Context, state: Path | None, engine: str | None) -> None:
-    """Look into the runs of this project's workflows, go on with them, and clear them away."""
+    """Look into the runs of this project's workflows, go on with them, and clear them away.
+
+    Where a command takes a RUN, the beginning of its id is enough: at least 4 characters, as many as tell it from all
+    others.
+    """
     ctx.obj = state
     ctx.meta[ENGINE] = engine
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.cli.running.options import Manner, manner_options
-from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, service_of
+from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, service_of, whole_id
 
 if TYPE_CHECKING:
     from wfc.answers import Answers
@@ -30,6 +30,7 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
     clock, console = SkippingClock(), Console()
     executing = console if manner.allow_exec else None
     with service_of(state, clock=clock, executing=executing, manner=manner) as service:
+        run = whole_id(service, run)
         answered = _answers(service, run, manner)
         if manner.allow_exec:
             from wfc.cli.running.serving import leave_to
@@ -66,7 +67,7 @@ def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None
 def cancel(state: Path | None, run: str, reason: str, as_json: bool) -> None:
     """End a run and everything that works for it."""
     with any_service_of(state) as service:
-        reply = service.cancel(run, reason, actor=ACTOR)
+        reply = service.cancel(whole_id(service, run), reason, actor=ACTOR)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} is {found['status']}")
 
 
@@ -93,6 +94,6 @@ def migrate(state: Path | None, run: str | None, target: str | None, as_json: bo
     if run is None:
         raise click.UsageError("name a RUN, or say --to temporal")
     with any_service_of(state) as service:
-        reply = service.migrate(run, actor=ACTOR)
+        reply = service.migrate(whole_id(service, run), actor=ACTOR)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} goes on with the current version")
     return 0

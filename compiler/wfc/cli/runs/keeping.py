@@ -13,7 +13,7 @@ from typing import Any
 import click
 
 from wfc.cli.output import counted
-from wfc.cli.runs.store import json_option, print_reply, service_of
+from wfc.cli.runs.store import json_option, print_reply, service_of, whole_id
 from wfc.suggest import did_you_mean
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
@@ -92,6 +92,7 @@ def export(state: Path | None, run: str, output: Path | None, with_secrets: bool
     run under way that holds secrets needs them to go on: it is exported only with --with-secrets.
     """
     with service_of(state) as service:
+        run = whole_id(service, run)
         text = json.dumps(service.export(run, secrets=with_secrets), ensure_ascii=False, indent=1)
     if output is None:
         click.echo(text)

@@ -10,7 +10,7 @@ import click
 
 from wfc.cli.engine import engine_of
 from wfc.cli.output import counted
-from wfc.cli.runs.store import ACTOR, print_reply
+from wfc.cli.runs.store import ACTOR, print_reply, whole_id
 from wfc.cli.service import opened
 from wfc.config import load_config
 from wfc_runtime.errors import WfcError
@@ -27,7 +27,7 @@ def move_all(state: Path | None, run: str | None, as_json: bool) -> int:
     with opened(source.open) as old, opened(target.open) as new:
         from wfc_runtime.service.temporal.moving import move_run
 
-        for one in [run] if run is not None else list(_under_way(old)):
+        for one in [whole_id(old, run)] if run is not None else list(_under_way(old)):
             try:
                 move_run(old, new, one, ACTOR)  # type: ignore[arg-type]  # a file and a server, as opened above
                 moved.append(one)

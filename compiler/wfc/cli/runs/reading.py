@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from wfc.cli.output import data, to_json
-from wfc.cli.runs.store import any_service_of, json_option, nothing_started, print_reply
+from wfc.cli.runs.store import any_service_of, json_option, nothing_started, print_reply, whole_id
 from wfc.driver import actions_of
 
 _SHOWN = 160
@@ -29,7 +29,7 @@ def list_(state: Path | None, status: str | None, limit: int, before: str | None
         print_reply({"runs": []}, as_json, _listed)
         return
     with any_service_of(state) as service:
-        reply = service.runs(status, limit=limit, before=before)
+        reply = service.runs(status, limit=limit, before=before and whole_id(service, before))
     none = "no runs" if status else "no runs under way; `--status all` shows those that have ended"
     print_reply(reply, as_json, lambda found: _listed(found) if found["runs"] else none)
 
@@ -51,7 +51,7 @@ def _listed(reply: dict[str, Any]) -> str:
 def show(state: Path | None, run: str, as_json: bool) -> None:
     """Show a run: its status, what it waits for or what came of it."""
     with any_service_of(state) as service:
-        reply = service.status(run, masked=True)
+        reply = service.status(whole_id(service, run), masked=True)
     print_reply(reply, as_json, _shown)
 
 
@@ -87,6 +87,7 @@ def history(state: Path | None, run: str, children: bool, as_json: bool) -> None
     from wfc.cli.runs.timeline import render_timeline
 
     with any_service_of(state) as service:
+        run = whole_id(service, run)
         family = list(family_of(service, run)) if children else [(run, list(events_of(service, run)))]
         if as_json:
             reply = service.history(run, limit=1)
@@ -109,6 +110,7 @@ def history(state: Path | None, run: str, children: bool, as_json: bool) -> None
 def state(state: Path | None, run: str, fields: tuple[str, ...], as_json: bool) -> None:
     """Show the state of a run: every field in short, or the FIELDS named, whole."""
     with any_service_of(state) as service:
+        run = whole_id(service, run)
         names = list(fields) or list(service.state(run)["fields"])
         reply = service.state(run, names) if names else {**service.state(run), "state": {}}
     reply.pop("fields", None)

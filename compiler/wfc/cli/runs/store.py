@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from wfc_runtime.service.sqlite import SqliteService
 
 ACTOR = "wfc runs"
+_SHORTEST = 4
+"""So many characters of an id are enough, where they are the beginning of one run only."""
+_NAMED = 5
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
@@ -84,6 +87,19 @@ def service_of(
         return serving_service(path, registry, unlimited, clock, config, executing, manner or Manner())
 
     return opened(make)
+
+
+def whole_id(service: Service, given: str) -> str:
+    """The id of the run that is meant: as it is given, or the only one that begins so."""
+    if len(given) < _SHORTEST:
+        return given
+    found = service.ids(given, _NAMED + 1)
+    if len(found) < 2 or given in found:
+        return found[0] if found else given
+    more = ", ..." if len(found) > _NAMED else ""
+    raise click.ClickException(
+        f"`{given}` is the beginning of several runs: {', '.join(found[:_NAMED])}{more}. Give more of the one you mean"
+    )
 
 
 def print_reply(reply: Any, as_json: bool, text: Callable[[Any], str]) -> None:

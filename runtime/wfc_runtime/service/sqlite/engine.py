@@ -147,6 +147,9 @@ class SqliteService(Service, Archive):
             reply["next"] = f'list_runs(status="{status or "open"}", before="{rows[count - 1].id}")'
         return reply
 
+    def ids(self, beginning: str, limit: int) -> list[str]:
+        return self.store.queries.ids(check_run_id(beginning), limit)
+
     def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
         row = self.store.queries.sound(check_run_id(run))
         count = min(max(int(limit), 1), _MOST_LISTED)

@@ -30,7 +30,7 @@ from wfc_runtime.service.temporal.connection import connect, translated
 from wfc_runtime.service.temporal.ending import Ending
 from wfc_runtime.service.temporal.family import NAME, TASK_TIMEOUT, memo_of
 from wfc_runtime.service.temporal.line import Line
-from wfc_runtime.service.temporal.listing import Recent, listed, listing_query
+from wfc_runtime.service.temporal.listing import Recent, beginning_query, listed, listing_query
 from wfc_runtime.service.temporal.loop import LoopThread
 from wfc_runtime.service.temporal.modules import Modules
 from wfc_runtime.service.temporal.seed import RENEW_AFTER, Seed
@@ -209,6 +209,17 @@ class TemporalService(Service):
                 f'list_runs(status="{status or "open"}", before="{rows[count - 1]["workflow_id"]}")'
             )
         return reply
+
+    def ids(self, beginning: str, limit: int) -> list[str]:
+        return self._run(self._ids(check_run_id(beginning), limit))
+
+    async def _ids(self, beginning: str, limit: int) -> list[str]:
+        query = beginning_query(self.settings.task_queue, beginning)
+        try:
+            found = {execution.id async for execution in self.client.list_workflows(query, limit=limit)}
+        except RPCError as error:
+            raise translated(error, self.settings) from error
+        return sorted(found)
 
     async def _listed(
         self, statuses: tuple[str, ...], count: int, before: str | None

@@ -45,6 +45,11 @@ def listing_query(task_queue: str, statuses: tuple[str, ...], workflow: str | No
     return " AND ".join(parts)
 
 
+def beginning_query(task_queue: str, beginning: str) -> str:
+    """Of the project's own runs, those whose id begins so."""
+    return f"WorkflowType = '{NAME}' AND TaskQueue = '{task_queue}' AND WorkflowId STARTS_WITH '{beginning}'"
+
+
 async def listed(execution: WorkflowExecution) -> dict[str, Any]:
     memo = await execution.memo()
     found = execution.typed_search_attributes
