@@ -265,7 +265,9 @@ def test_a_beginning_that_several_runs_have_or_that_is_too_short_is_refused(proj
     service.start("asks", {})
     service.start("asks", {})
     short = wfc("runs", "show", "abc", cwd=project)
-    assert (short.status, "there is no run `abc`" in short.err, "4 characters" in short.err) == (2, True, True)
+    assert short.status == 2
+    assert "there is no run `abc`" in short.err
+    assert "the first 4 characters of an id" in short.err
     several = wfc("runs", "cancel", "abcd", cwd=project)
     assert several.status == 2
     assert "`abcd` is the beginning of several runs: abcd2, abcd3. Give more of the one" in several.err
