@@ -6,7 +6,7 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from wfc.source import Source
-from wfc_runtime.header import FORMAT, digest, read_header
+from wfc_runtime.header import FORMAT, digest, has_conflict, read_header
 
 
 class Condition(StrEnum):
@@ -16,6 +16,8 @@ class Condition(StrEnum):
     STALE = "stale"
     EDITED = "edited"
     OLD_FORMAT = "old format"
+    CONFLICTED = "conflicted"
+    """A merge has left it with both sides."""
     FOREIGN = "foreign"
     """A file of that name that wfc did not make."""
     ORPHANED = "orphaned"
@@ -49,7 +51,7 @@ def _condition(before: str | None, source_text: str) -> Condition:
         return Condition.MISSING
     header = read_header(before)
     if header is None:
-        return Condition.FOREIGN
+        return Condition.CONFLICTED if has_conflict(before) else Condition.FOREIGN
     if header.edited:
         return Condition.EDITED
     return (

@@ -88,7 +88,7 @@ def test_the_settings_it_shows_are_taken(texts: list[str], tmp_path: Path) -> No
     assert config.tools == tuple(shown["tools"])
     assert config.limits.steps == shown["limits"]["steps"]
     assert config.run_limits == shown["run_limits"]
-    (tmp_path / "workflows").mkdir()
+    write(tmp_path / "workflows", a="")
     assert inside("check", cwd=tmp_path).status == 0
 
 

@@ -21,6 +21,7 @@ from wfc.config import load_config
 
 _SOURCES = (*(f":(top)*{ending}" for ending in ENDINGS), ":(top)pyproject.toml", ":(top)*/pyproject.toml")
 
+_NAMED = 5
 _STAGED = "wfc.staged"
 Command = Callable[..., int]
 
@@ -64,13 +65,14 @@ def _copy_of_the_index() -> Iterator[None]:
         (copy / ".git").mkdir()  # Marks the root, as it does in the project.
         place = copy / here.resolve().relative_to(top.resolve())
         place.mkdir(parents=True, exist_ok=True)
+        _refuse_conflicts()
         _write(copy, _SOURCES)
         config = load_config(place)
         config.workflows_dir.mkdir(
             parents=True, exist_ok=True
         )  # Git keeps no folder of which nothing is staged.
         generated = config.generated_dir.relative_to(copy)
-        _write(copy, [f":(top){generated.as_posix()}/*.py"])
+        _write(copy, [f":(top,literal){generated.as_posix()}"], ending=".py")
         os.chdir(place)
         try:
             yield
@@ -78,8 +80,16 @@ def _copy_of_the_index() -> Iterator[None]:
             os.chdir(here)
 
 
-def _write(copy: Path, patterns: Sequence[str]) -> None:
-    names = _git("ls-files", "--cached", "-z", "--full-name", "--", *patterns)
+def _refuse_conflicts() -> None:
+    names = {line.partition("\t")[2] for line in _git("ls-files", "--unmerged", "-z", ":(top)").split("\0")}
+    if found := sorted(names - {""}):
+        shown = ", ".join(f"`{name}`" for name in found[:_NAMED]) + (", ..." if len(found) > _NAMED else "")
+        raise click.UsageError(f"a merge left conflicts in {shown}: resolve them, and `git add` the files")
+
+
+def _write(copy: Path, patterns: Sequence[str], ending: str = "") -> None:
+    found = _git("ls-files", "--cached", "-z", "--full-name", "--", *patterns).split("\0")
+    names = "".join(f"{name}\0" for name in found if name and name.endswith(ending))
     if names:
         root = _git("rev-parse", "--show-toplevel").strip()
         _git("checkout-index", "-z", "--stdin", "--force", f"--prefix={copy}/", given=names, cwd=root)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from wfc.source import structure_errors as structure
@@ -17,6 +18,21 @@ def explain(failure: Failure) -> Problem:
         if (problem := explanation(failure)) is not None:
             return problem
     return failure.explained(f"this is not valid YAML: {failure.problem}", failure.character(failure.at))
+
+
+_CONFLICT = re.compile(r"^<{7} .*", re.MULTILINE)
+_CONFLICT_END = re.compile(r"^>{7} ", re.MULTILINE)
+
+
+def _merge_conflict(failure: Failure) -> Problem | None:
+    text = failure.source.text
+    found = _CONFLICT.search(text)
+    if found is None or not _CONFLICT_END.search(text, found.end()):
+        return None
+    help = (
+        "keep what is right of both sides, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>"
+    )
+    return failure.explained("a merge left a conflict here", failure.source.span(*found.span()), help)
 
 
 def _unclosed_quote(failure: Failure) -> Problem | None:
@@ -103,6 +119,7 @@ def _directive(failure: Failure) -> Problem | None:
 
 
 _EXPLANATIONS: tuple[Callable[[Failure], Problem | None], ...] = (
+    _merge_conflict,
     _unclosed_quote,
     _bad_escape,
     _tab,
