@@ -212,7 +212,7 @@ def test_a_workflow_is_found_by_its_tags(tmp_path: Path) -> None:
     assert info(registry.find("case"))["tags"] == ["zebra", "ci"]
 
 
-def test_a_number_that_only_the_run_knows_is_no_condition(tmp_path: Path) -> None:
+def test_what_only_the_run_knows_is_a_condition_if_it_says_true_or_false(tmp_path: Path) -> None:
     text = workflow(
         """
   - {id: state, type: ReadJSONState, inputs: {path: s.json}}
@@ -225,15 +225,23 @@ def test_a_number_that_only_the_run_knows_is_no_condition(tmp_path: Path) -> Non
         "  ran: ${blocks.next.succeeded}",
     )
     for number, (kept, ended) in enumerate(
-        [({"open": True}, "true"), ({"open": "False"}, "false"), ({"open": 3}, None)]
+        [
+            ({"open": True}, "true"),
+            ({"open": "False"}, "false"),
+            ({"open": " true\n"}, "true"),
+            ({"open": None}, "false"),
+            ({"open": 3}, "a number"),
+            ({"open": "yes"}, "'yes'"),
+            ({"open": ""}, "''"),
+        ]
     ):
         folder = tmp_path / str(number)
         (folder / "work").mkdir(parents=True)
         (folder / "work" / "s.json").write_text(json.dumps(kept), encoding="utf-8")
         reply = run(folder, text)
-        if ended is not None:
+        if ended in ("true", "false"):
             assert reply["result"] == {"ran": ended}
         else:
             assert reply["status"] == "failed"
             assert reply["error"]["step_id"] == "next"
-            assert "a number is not true or false" in reply["error"]["message"]
+            assert f"{ended} is not true or false" in reply["error"]["message"]

@@ -107,6 +107,8 @@ class Workflow(Scope):
     """Rules whose findings mean nothing in that language."""
     understood: frozenset[int] = frozenset()
     """Where words stand that the language takes for what YAML 1.1 takes them for, such as `no` for false."""
+    mentioned: frozenset[str] = frozenset()
+    """Inputs that the file reads, if only where nothing comes of it, as in a condition that is always true."""
     spelling: Mapping[str, str] = MappingProxyType({})
     """What names of the core are called in that language."""
     advice: Mapping[str, str] = MappingProxyType({})

@@ -63,6 +63,7 @@ FILTERS: dict[str, Signature] = {
     "capitalize": _signature(_PRINTABLE, TEXT),
     "center": _signature(_PRINTABLE, TEXT, "width?: number"),
     "condition": _signature("text bool null", BOOL),
+    "truth": _signature("", BOOL),
     "convert": _signature("", results.converted, "to: text"),
     "default": _signature("", results.defaulted, "default_value?", "boolean?"),
     "dictsort": _signature("object", results.pairs, "case_sensitive?", "by?: text", "reverse?"),

@@ -54,7 +54,8 @@ def check(unit: Unit) -> Iterator[Finding]:
         scope, node = use.scope, use.scope.node.get("inputs")
         if not (use.is_clear and use.is_whole and isinstance(node, Mapping)) or _is_brief(unit, scope):
             continue
-        read = _inputs_read(scope, [entry.key.text for entry in node.entries]) | use.meant
+        mentioned = scope.mentioned if isinstance(scope, Workflow) else frozenset[str]()
+        read = _inputs_read(scope, [entry.key.text for entry in node.entries]) | use.meant | mentioned
         unread = [entry for entry in node.entries if _is_name(entry) and entry.key.text not in read]
         fixes = remove_entries(scope.node, "inputs", _removable(unit, scope, unread), "input")
         for entry in unread:

@@ -31,17 +31,29 @@ def test_text_is_what_a_shell_would_have(value: Any, text: str) -> None:
     assert given("x | text", value) == text
 
 
-@pytest.mark.parametrize("wrong", [0, 1, 2.5, [], {"a": 1}])
-def test_a_number_a_list_or_an_object_is_no_condition(wrong: Any) -> None:
+@pytest.mark.parametrize("wrong", [0, 1, 2.5, [], {"a": 1}, "yes", "1", ""])
+def test_what_does_not_say_true_or_false_is_no_condition(wrong: Any) -> None:
     with pytest.raises(ExpressionError, match="is not true or false"):
         given("x | condition", wrong)
 
 
 @pytest.mark.parametrize(
-    ("value", "truth"), [(True, True), (False, False), (None, False), ("True", True), ("false", False)]
+    ("value", "truth"), [(True, True), (False, False), (None, False), ("True", True), (" false\n", False)]
 )
 def test_a_condition_is_true_or_false_in_letters_or_not(value: Any, truth: bool) -> None:
     assert given("x | condition", value) is truth
+
+
+@pytest.mark.parametrize(
+    ("value", "truth"),
+    [
+        *((True, True), (False, False), (None, False), (0, False), (0.5, True)),
+        *(("", False), ("no", True), ("0", True), ("True\n", True), ("FALSE", False)),
+        *(([], False), ({"a": 1}, True)),
+    ],
+)
+def test_a_value_is_true_unless_it_is_empty_or_says_false(value: Any, truth: bool) -> None:
+    assert given("x | truth", value) is truth
 
 
 def test_scalar_text_leaves_lists_and_objects_alone() -> None:

@@ -78,14 +78,14 @@ NO_CONDITIONS = {"int": "a number", "float": "a number", "list": "a list", "dict
 
 
 def as_bool(value: Expr, strict: bool = False) -> Expr:
-    """The value where true or false is wanted: the texts `true` and `false` count as that; `strict`: no number does."""
+    """The value where true or false is wanted: the texts `true` and `false` are that; `strict`: no other value is."""
     if value.type == "bool":
         return value
-    if value.is_constant and not isinstance(value.constant, str):
-        return literal(bool(value.constant), value.start, value.end)
-    if value.is_constant and value.constant.lower() in _TRUTH:
-        return literal(_TRUTH[value.constant.lower()], value.start, value.end)
-    return piped(value, "condition" if strict and value.type == "any" else "bool", "bool")
+    if value.is_constant:
+        said = _truth_of(value)
+        if said is not None or not strict or not isinstance(value.constant, str):
+            return literal(bool(value.constant) if said is None else said, value.start, value.end)
+    return piped(value, "condition" if strict and value.type in ("str", "any") else "truth", "bool")
 
 
 def negation(value: Expr, start: int) -> Expr:
@@ -162,8 +162,6 @@ def _alike(value: Expr, other: Expr) -> Expr:
     if value.is_constant and isinstance(value.constant, str) and value.constant.lower() in _TRUTH:
         wants_bool = truth is not None or (other.type == "bool" and not other.is_constant)
         return literal(_TRUTH[value.constant.lower()], value.start, value.end) if wants_bool else value
-    if value.type == "any" and truth is None and other.type == "bool":
-        return as_bool(value)
     return value
 
 
@@ -180,9 +178,15 @@ def _in_letters(left: Expr, right: Expr) -> tuple[Expr, Expr]:
     """What may be any text is compared as text with true and false: other texts are neither, and no mistake."""
     for value, other in ((left, right), (right, left)):
         truth = _truth_of(other)
-        if truth is not None and not value.is_constant and value.type in ("str", "any"):
+        if value.is_constant or value.type not in ("str", "any"):
+            continue
+        if truth is not None or other.type == "bool":
             text = value if value.type == "str" else piped(value, "text", "str")
-            lower, word = piped(text, "lower", "str"), literal(str(truth).lower(), other.start, other.end)
+            lower = piped(text, "lower", "str")
+            known = truth is not None
+            word = (
+                literal(str(truth).lower(), other.start, other.end) if known else piped(other, "text", "str")
+            )
             return (lower, word) if value is left else (word, lower)
     return left, right
 

@@ -56,6 +56,7 @@ def read_blocks(root: Mapping) -> Workflow:
     workflow.silent = SILENT
     workflow.on_failure = ON_FAILURE
     workflow.understood = understood(plain)
+    workflow.mentioned = translation.inputs
     return workflow
 
 

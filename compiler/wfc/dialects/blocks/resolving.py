@@ -78,6 +78,7 @@ class Site(Results):
 
     def _input(self, reference: Reference) -> Expr:
         root, name, *rest = reference.parts
+        self.world.inputs.add(name.name)
         declared = (self.world.file.inputs or {}).get(name.name)
         is_certain = declared is not None and not declared.may_be_missing
         kind = INPUT_TYPES.get(declared.type.text, "any") if declared and declared.type else "any"

@@ -64,6 +64,8 @@ class World:
     """Blocks whose begin and end are noted, with the two state fields for that: made when first asked for."""
     asked: dict[str, dict[str, None]] = field(default_factory=dict)
     """Blocks that call a workflow, with what somebody wants to know of it beside its outputs."""
+    inputs: set[str] = field(default_factory=set)
+    """The inputs that somebody asks for, whether anything comes of it or not."""
     inline: Callable[[BlockNode, Reference, Site], Expr] | None = None
 
     def times_of(self, block: str) -> tuple[str, str]:

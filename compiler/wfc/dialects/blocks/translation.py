@@ -37,6 +37,8 @@ class Translation(NamedTuple):
     graph: Graph
     parts: dict[str, int]
     """The number of the part that each block belongs to: those of one part run side by side."""
+    inputs: frozenset[str]
+    """The inputs that the file reads."""
 
 
 def translate(file: BlocksFile, reports: Reports) -> Translation:
@@ -69,7 +71,7 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
             steps += [_side_by_side(part, number, timed, names)] if len(part) > 1 else timed[part[0]]
     steps.append(last)
     noted = [_note(file, world.facts, names)] if world.facts else []
-    return Translation(_workflow(file, graph, [*noted, *steps]), graph, parts)
+    return Translation(_workflow(file, graph, [*noted, *steps]), graph, parts, frozenset(world.inputs))
 
 
 def batched(nodes: list[BlockNode], size: int) -> Iterator[list[BlockNode]]:

@@ -10,6 +10,11 @@ from wfc_runtime.expr.filters.data import bool_, parse_json, tojson
 from wfc_runtime.expr.registry import FILTERS, define
 from wfc_runtime.expr.run import Run
 from wfc_runtime.expr.values import Value, kind_of, text_of
+from wfc_runtime.expr.values import truth as is_true
+
+_WORDS = {"true": True, "false": False}
+_LONG = 64
+"""No text of this length is a word, whatever stands around it."""
 
 
 @define(FILTERS, "text")
@@ -30,10 +35,25 @@ def scalar_text(run: Run, value: Value) -> Value:
 
 @define(FILTERS, "condition")
 def condition(run: Run, value: Value) -> bool:
-    """`x | condition`: as `bool`, but a number, a list or an object is neither true nor false, and an error."""
-    if isinstance(value, (list, dict)) or (isinstance(value, (int, float)) and not isinstance(value, bool)):
+    """`x | condition`: true or false, also as text; null is false, and anything else an error."""
+    found = _said(value)
+    if found is None:
         raise _unfit(value, "true or false")
-    return bool_(run, value)
+    return found
+
+
+@define(FILTERS, "truth")
+def truth(run: Run, value: Value) -> bool:
+    """`x | truth`: the texts 'true' and 'false' are what they say; other values are true unless empty or 0."""
+    found = _said(value)
+    return is_true(value) if found is None else found
+
+
+def _said(value: Value) -> bool | None:
+    """What a value says of true or false, if that is what it is."""
+    if isinstance(value, str):
+        return _WORDS.get(value.strip().lower()) if len(value) < _LONG else None
+    return False if value is None else value if isinstance(value, bool) else None
 
 
 @define(FILTERS, "convert")
