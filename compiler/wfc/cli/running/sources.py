@@ -53,8 +53,11 @@ class SourceRegistry(Registry):
             raise DefinitionError("broken", f"`{name}` has errors", f"wfc check {path}")
         try:
             return super().find(name)
-        except NotFoundError:
+        except NotFoundError as error:
             unit = self._in_sources(name)
+            if unit is None and self._own:
+                # Files are run, so whether the folder holds any modules is no matter.
+                raise NotFoundError(error.code, f"there is no workflow `{name}`") from error
             if unit is None:
                 raise
             self._own[name] = self.compile(unit)

@@ -15,9 +15,9 @@ from wfc.dialects.blocks.translation import translate
 from wfc.dialects.steps import StepsDialect, read_shape
 from wfc.source import Entry, Mapping, Node, Sequence
 
-MILD = frozenset({"WF002", "WF011", "WF501", "WF502"})
-"""Errors elsewhere that are warnings here: of two keys the last counts, defaults are taken as they are, and there is no
-way to quote a value."""
+MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502"})
+"""Errors elsewhere that are warnings here: of two keys the last counts, defaults are taken as they are, a workflow that
+is called may stand in a folder that only the server knows, and there is no way to quote a value."""
 SILENT = frozenset({"WF211", "WF304", "WF305", "WF306"})
 """What a block reads of another that may not have run has a default; and every block keeps its result, read or not."""
 

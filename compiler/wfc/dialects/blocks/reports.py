@@ -44,12 +44,18 @@ class Reports:
             return Expr(literal(None, reference.start, reference.end).pieces, type_)
 
     def no_condition(self, part: Node, value: Expr, node: Scalar, site: Site, is_last: bool) -> None:
-        """What is neither true nor false; before another part it may have no say, and that is a warning only."""
-        kind = NO_CONDITIONS.get(value.type)
+        """What is neither true nor false, as far as anybody can tell.
+
+        A warning only: before another part, where it may have no say, and for a text, which may say `true`.
+        """
+        is_text = value.type == "str" and is_last and not value.is_constant
+        kind = "text" if is_text else NO_CONDITIONS.get(value.type)
         if kind is None:
             return
         shown = node.text[part.start : part.end]
-        if part.reference is None:
+        if is_text:
+            help_ = f"compare it: `{shown} == 'yes'`"
+        elif part.reference is None:
             help_ = "write `true`, `false` or a comparison"
         elif kind == "a number":
             help_ = f"compare it: `{shown} == 0`"
@@ -61,7 +67,7 @@ class Reports:
             f"`{shown}` is {kind}, and a condition is true or false",
             help_,
             step=site.node.name if site.node else None,
-            severity=None if is_last else Severity.WARNING,
+            severity=None if is_last and not is_text else Severity.WARNING,
         )
 
     def unordered(self, reference: Reference, node: Scalar, site: Site) -> None:

@@ -99,7 +99,7 @@ class Steps:
         inputs = block.node.get("inputs")
         given = inputs.entries if isinstance(inputs, Mapping) else []
         texts = self._texts(inside)
-        for scalar in scalars_in(inputs):
+        for scalar in (one for entry in given if _is_heeded(entry, kind) for one in scalars_in(entry.value)):
             for reference in find_references(scalar.text):
                 self._reports.unordered(reference, scalar, inside)
         if kind is None:
@@ -190,6 +190,11 @@ class Steps:
                     for entry in node.entries
                 ]
                 return collected("dict", values, start, end)
+
+
+def _is_heeded(entry: Entry, kind: Kind | None) -> bool:
+    """Whether anything comes of an input."""
+    return kind is None or kind.renamed.get(entry.key.text) != ""
 
 
 def _given(entry: Entry, kind: Kind, texts: Texts) -> Node:
