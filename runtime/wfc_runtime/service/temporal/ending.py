@@ -55,7 +55,7 @@ class Ending:
                 done, _ = await asyncio.wait([end], timeout=seconds)
                 if done:
                     break
-                why = await self._calls.line.diagnose(run)
+                why = await self._calls.line.diagnosis.why_silent(run)
                 if why is not None:
                     raise why
             else:

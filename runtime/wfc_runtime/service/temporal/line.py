@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import asyncio
-import re
 import time
 from collections.abc import Coroutine, Sequence
-from datetime import timedelta
 from math import inf
 from typing import Any, TypeVar
 from uuid import uuid4
 
-from temporalio.api.enums.v1 import EventType
-from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryReverseRequest
 from temporalio.client import (
     Client,
     WorkflowExecutionDescription,
+    WorkflowExecutionStatus,
     WorkflowHandle,
     WorkflowQueryFailedError,
     WorkflowUpdateFailedError,
@@ -24,22 +21,20 @@ from temporalio.client import (
 from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
-from wfc_runtime.errors import DefinitionError, NotFoundError, StoreError, WfcError
-from wfc_runtime.service.temporal.connection import pollers, translated
+from wfc_runtime.errors import NotFoundError, StoreError
+from wfc_runtime.service.temporal.connection import translated
+from wfc_runtime.service.temporal.diagnosis import GONE_AFTER, RPC_TIMEOUT, Diagnosis, lacking_module
 from wfc_runtime.service.temporal.settings import TemporalSettings
 from wfc_runtime.service.temporal.wire import AGAIN, from_error
 
 T = TypeVar("T")
-_RPC = timedelta(seconds=60)
 _LOOK_AFTER = 2.0
-"""Seconds without an answer after which we look for the reason."""
-_PATIENCE = 43.0
-"""Seconds after that. With the first, less than the minute after which clients give up."""
+"""Seconds without an answer after which we look for the reason, and look again."""
+_PATIENCE = 45.0
+"""Seconds in all: less than the minute after which clients give up."""
 _PAUSE = 0.05
-_GONE_AFTER = 90.0
-"""A worker asks again at the latest after a minute."""
-_EARLY = ("not scheduled", "in failed state", "unexpected workflow task failure")
-_MISSING = re.compile(r"the worker has no version (\w+) of `([^`]+)`")
+_FAILED = "in failed state"
+_EARLY = ("not scheduled", _FAILED, "unexpected workflow task failure")
 
 
 class SentAgainError(Exception):
@@ -56,6 +51,7 @@ class Line:
     def __init__(self, client: Client, settings: TemporalSettings) -> None:
         self.client = client
         self.settings = settings
+        self.diagnosis = Diagnosis(client, settings)
         self._checked = -inf
         """When a worker was last known to be there."""
 
@@ -72,7 +68,9 @@ class Line:
         update = uuid4().hex
         while True:
             try:
-                return await handle.execute_update(name, arg, id=update, result_type=kind, rpc_timeout=_RPC)
+                return await handle.execute_update(
+                    name, arg, id=update, result_type=kind, rpc_timeout=RPC_TIMEOUT
+                )
             except RPCError as error:
                 if not _may_yet_answer(error):
                     raise
@@ -93,20 +91,22 @@ class Line:
     ) -> Any:
         while True:
             try:
-                return await handle.query(name, args=args, result_type=kind, rpc_timeout=_RPC)
+                return await handle.query(name, args=args, result_type=kind, rpc_timeout=RPC_TIMEOUT)
             except RPCError as error:
-                if not _may_yet_answer(error):
+                if not _may_yet_answer(error) or (_FAILED in error.message and await _is_over(handle)):
                     raise
                 await asyncio.sleep(_PAUSE)
 
     async def describe(self, run: str) -> WorkflowExecutionDescription:
-        return await self._patiently(run, self.client.get_workflow_handle(run).describe(rpc_timeout=_RPC))
+        return await self._patiently(
+            run, self.client.get_workflow_handle(run).describe(rpc_timeout=RPC_TIMEOUT)
+        )
 
     async def check_worker(self) -> None:
         """Raises where nobody would take up what is about to be started."""
         end = time.monotonic() + _LOOK_AFTER
-        while time.monotonic() > self._checked + _GONE_AFTER / 2:
-            missing = await self._no_worker()
+        while time.monotonic() > self._checked + GONE_AFTER / 2:
+            missing = await self.diagnosis.no_worker()
             if missing is None:
                 self._checked = time.monotonic()
             elif time.monotonic() > end:
@@ -115,27 +115,24 @@ class Line:
                 # One that has just been started may not have asked yet.
                 await asyncio.sleep(_PAUSE)
 
-    # -- waiting, and why it takes so long -------------------------------------
-
     async def _patiently(self, run: str, call: Coroutine[Any, Any, T]) -> T:
         task = asyncio.ensure_future(call)
         try:
-            for seconds in (_LOOK_AFTER, _PATIENCE):
-                done, _ = await asyncio.wait([task], timeout=seconds)
+            end = time.monotonic() + _PATIENCE
+            while time.monotonic() < end:
+                done, _ = await asyncio.wait([task], timeout=_LOOK_AFTER)
                 if done:
                     return task.result()
-                why = await self.diagnose(run)
+                why = await self.diagnosis.why_silent(run)
                 if why is not None:
                     raise why
             raise StoreError(
                 "temporal_slow",
-                f"run {run} gave no answer within {_LOOK_AFTER + _PATIENCE:.0f} s",
+                f"run {run} gave no answer within {_PATIENCE:.0f} s",
                 "It may still come: ask again. Sending the same result again is safe.",
             )
         except (RPCError, WorkflowQueryFailedError) as error:
             raise await self._explained(run, error) from error
-        except WorkflowUpdateRPCTimeoutOrCancelledError as error:
-            raise StoreError("temporal_slow", f"run {run} gave no answer in time", "Ask again.") from error
         finally:
             if not task.done():
                 # Nobody is left to hear how it ends.
@@ -144,66 +141,20 @@ class Line:
 
     async def _explained(self, run: str, error: RPCError | WorkflowQueryFailedError) -> Exception:
         said = str(error)
-        missing = _MISSING.search(said)
-        if missing:
-            return _lacking(missing.group(1), missing.group(2))
+        lacking = lacking_module(said)
+        if lacking is not None:
+            return lacking
         if isinstance(error, WorkflowQueryFailedError):
             if "expected but not found" in said or "unknown query" in said.lower():
                 return unknown_run(run)
-            return await self.diagnose(run) or StoreError(
+            return await self.diagnosis.why_silent(run) or StoreError(
                 "temporal", f"run {run} can't be asked: {said[:300]}"
             )
         if error.status == RPCStatusCode.NOT_FOUND and "namespace" not in said.lower():
             return ClosedError() if "already completed" in said else unknown_run(run)
         if error.status == RPCStatusCode.FAILED_PRECONDITION:
-            return await self.diagnose(run) or translated(error, self.settings)
+            return await self.diagnosis.why_silent(run) or translated(error, self.settings)
         return translated(error, self.settings)
-
-    async def diagnose(self, run: str) -> WfcError | None:
-        """Why a run does not answer. None: it should."""
-        try:
-            return await self._no_worker() or await self._failing(run)
-        except RPCError as error:
-            return None if error.status == RPCStatusCode.NOT_FOUND else translated(error, self.settings)
-
-    async def _no_worker(self) -> StoreError | None:
-        queue = self.settings.task_queue
-        found = await pollers(self.client, self.settings)
-        latest = max((at for _, at in found), default=None)
-        if latest is not None and time.time() - latest < _GONE_AFTER:
-            return None
-        seen = (
-            "none has been seen" if latest is None else f"the last was seen {time.time() - latest:.0f} s ago"
-        )
-        return StoreError(
-            "no_worker",
-            f"no worker serves task queue `{queue}` on {self.settings.address}: {seen}",
-            "Start one with `wfc worker`, or serve with `wfc serve --with-worker`. What was submitted may have "
-            "been kept: ask for the status once a worker is there.",
-        )
-
-    async def _failing(self, run: str) -> WfcError | None:
-        handle = self.client.get_workflow_handle(run)
-        raw = (await handle.describe(rpc_timeout=_RPC)).raw_description
-        if raw.pending_workflow_task.attempt < 2:
-            return None
-        page = await self.client.workflow_service.get_workflow_execution_history_reverse(
-            GetWorkflowExecutionHistoryReverseRequest(
-                namespace=self.client.namespace,
-                execution=raw.workflow_execution_info.execution,
-                maximum_page_size=10,
-            ),
-            timeout=_RPC,
-        )
-        for event in page.history.events:
-            if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
-                said = event.workflow_task_failed_event_attributes.failure.message
-                missing = _MISSING.search(said)
-                if missing:
-                    return _lacking(missing.group(1), missing.group(2))
-                if said:
-                    return StoreError("run_stuck", f"run {run} can't go on: {said[:300]}")
-        return None
 
 
 def _may_yet_answer(error: RPCError) -> bool:
@@ -217,13 +168,9 @@ def _may_yet_answer(error: RPCError) -> bool:
     return error.status == RPCStatusCode.NOT_FOUND and "aborted by closing" in error.message
 
 
-def _lacking(digest: str, workflow: str) -> DefinitionError:
-    return DefinitionError(
-        "definition_missing",
-        f"no worker that was asked has version {digest} of `{workflow}`; the run waits until one has",
-        "Start a worker with that module in its generated folder, or in a folder named with --modules; or cancel "
-        "the run.",
-    )
+async def _is_over(handle: WorkflowHandle[Any, Any]) -> bool:
+    """Whether a run has ended, so that no task of it is tried again."""
+    return (await handle.describe(rpc_timeout=RPC_TIMEOUT)).status != WorkflowExecutionStatus.RUNNING
 
 
 def unknown_run(run: str) -> NotFoundError:
