@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, covered
 from wfc_runtime.execute.create_file import write_text
 from wfc_runtime.execute.grant import Grant
-from wfc_runtime.expr import ExpressionError, render
+from wfc_runtime.expr import TEXT_LIMITS, ExpressionError, render
 
 
 def work(job: Job) -> Result:
@@ -28,6 +28,7 @@ def _render(parameters: Parameters, seed: str) -> str:
             parameters.mapping("variables"),
             now=datetime.now(UTC),
             uuid_seed=seed,
+            limits=TEXT_LIMITS,
             strict=parameters.flag("strict", True),
         )
     except ExpressionError as error:

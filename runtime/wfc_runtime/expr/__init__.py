@@ -6,8 +6,8 @@ TESTS, FUNCTIONS and METHODS say what a template can use by name.
 
 from .environment import environment
 from .errors import ExpressionError, TemplateError
-from .evaluate import evaluate, evaluate_condition, evaluate_tree, is_lone, render
-from .limits import DEFAULT_LIMITS, ExprLimits
+from .evaluate import evaluate, evaluate_condition, evaluate_tree, is_lone, mistake_in, render
+from .limits import DEFAULT_LIMITS, TEXT_LIMITS, ExprLimits
 from .methods import METHODS
 from .registry import FILTERS, FUNCTIONS, REFUSED_FILTERS, TESTS, Builtin
 
@@ -18,6 +18,7 @@ __all__ = [
     "METHODS",
     "REFUSED_FILTERS",
     "TESTS",
+    "TEXT_LIMITS",
     "Builtin",
     "ExprLimits",
     "ExpressionError",
@@ -27,5 +28,6 @@ __all__ = [
     "evaluate_condition",
     "evaluate_tree",
     "is_lone",
+    "mistake_in",
     "render",
 ]

@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from functools import lru_cache
 
-from . import filters, functions, predicates  # noqa: F401  these fill the tables of names
+from . import filters, functions, passages, predicates  # noqa: F401  these fill the tables of names
 from .errors import ExpressionError
 from .expressions import Eval, build
 from .limits import DEFAULT_LIMITS, ExprLimits
@@ -75,6 +75,15 @@ def _compile(text: str, limits: ExprLimits) -> _Program:
         return _Program(syntax)
     except ExpressionError as error:
         raise _placed(error, syntax) from None
+
+
+def mistake_in(text: str, limits: ExprLimits) -> ExpressionError | None:
+    """Why a template gives nothing, whatever its values are."""
+    try:
+        _compile(text, limits) if is_template(text) else None
+    except ExpressionError as error:
+        return error
+    return None
 
 
 _compile_cached = lru_cache(maxsize=512)(_compile)

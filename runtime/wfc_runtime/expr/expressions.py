@@ -16,7 +16,8 @@ from .errors import ExpressionError
 from .lookup import cut, find_attribute, find_item, find_name
 from .operators import BINARY, COMPARISONS, affirm, negate
 from .run import Frame
-from .values import Undefined, Value, defined, text_of, truth
+from .syntax import MACRO
+from .values import Macro, Undefined, Value, defined, text_of, truth
 
 Eval = Callable[[Frame], Value]
 _ABSENT = object()
@@ -203,8 +204,17 @@ def _call(node: nodes.Call) -> Eval:
         base, name = build(target.node), target.attr
         return _placed(target, lambda frame: call_method(frame.run, base(frame), name, *arguments(frame)))
     assert isinstance(target, nodes.Name)
+    if target.ctx == MACRO:
+        return _placed(node, lambda frame: _call_macro(frame, target.name, *arguments(frame)))
     builtin = _found(find_function, target.name, target)
     return _placed(node, lambda frame: call_function(frame.run, builtin, *arguments(frame)))
+
+
+def _call_macro(frame: Frame, name: str, args: list[Value], kwargs: dict[str, Value]) -> Value:
+    found = frame.names.get(name)
+    if not isinstance(found, Macro):
+        raise ExpressionError(f"the macro `{name}` comes later", "undefined")
+    return found.call(args, kwargs)
 
 
 def _filter(node: nodes.Filter) -> Eval:

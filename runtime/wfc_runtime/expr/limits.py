@@ -10,6 +10,7 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
+from .environment import STATEMENTS, TEXT_STATEMENTS
 from .errors import ExpressionError
 
 KIB = 1024
@@ -46,9 +47,15 @@ class ExprLimits:
     """Brackets and statements inside each other in a template."""
     tree: int = 120
     """Operations inside each other in a template, as `a + a + a` has two."""
+    calls: int = 40
+    """Macros under way, one called by the other."""
+    statements: frozenset[str] = STATEMENTS
+    """What may stand in `{% %}`."""
 
 
 DEFAULT_LIMITS = ExprLimits()
+TEXT_LIMITS = ExprLimits(statements=TEXT_STATEMENTS)
+"""For a text that is a template of its own, and not a part of a workflow."""
 
 # The clock is read once in so many units of fuel: often enough to stop in time, too rarely to cost anything.
 _LOOK_EVERY = 4096

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 
 from jinja2 import nodes
@@ -16,7 +16,7 @@ from .values import Value, size_of
 class Run(Meter):
     """What all parts of one evaluation share."""
 
-    __slots__ = ("context", "emitted", "hidden", "lenient", "now", "syntax", "uuid_seed", "uuids")
+    __slots__ = ("calls", "context", "emitted", "hidden", "lenient", "now", "syntax", "uuid_seed", "uuids")
 
     def __init__(
         self,
@@ -36,6 +36,7 @@ class Run(Meter):
         self.lenient = lenient
         self.syntax: Syntax | None = None
         self.emitted = 0
+        self.calls = 0
 
     def begin(self, syntax: Syntax) -> None:
         """Turn to the next template of this run."""
@@ -50,6 +51,16 @@ class Run(Meter):
                 f"renders too much text: the limit is {self.limits.output:,} bytes", "limit"
             )
         out.append(text)
+
+    def catch(self, write: Callable[[list[str]], None]) -> str:
+        """A text that is not part of the result yet."""
+        parts: list[str] = []
+        emitted = self.emitted
+        write(parts)
+        self.emitted = emitted
+        text = "".join(parts)
+        self.make_text(len(text))
+        return text
 
     def source(self, node: nodes.Node | None) -> str | None:
         """The text of an expression, for messages."""

@@ -6,7 +6,7 @@ can point at the bracket that was left open, and no text can exhaust the stack.
 
 from __future__ import annotations
 
-from .environment import REFUSED_STATEMENTS, STATEMENTS
+from .environment import REFUSED_STATEMENTS, TEXT_STATEMENTS
 from .errors import TemplateError, shorten
 from .limits import ExprLimits
 from .tokens import (
@@ -24,7 +24,7 @@ from .tokens import (
 
 _CLOSERS = {"lparen": ")", "lbracket": "]", "lbrace": "}"}
 _OPENERS = {"rparen": "lparen", "rbracket": "lbracket", "rbrace": "lbrace"}
-_ENDS = {f"end{name}": name for name in STATEMENTS}
+_ENDS = {f"end{name}": name for name in TEXT_STATEMENTS}
 _MIDDLES = {"else": ("if", "for"), "elif": ("if",)}
 _COUNTED = frozenset({*_CLOSERS, *_OPENERS, "comma", "sub", "add"})
 """Operators that change how deep the parser's stack is."""
@@ -212,20 +212,23 @@ class Scanner:
         """Keep count of open statements; `first` is the number of the `{%`."""
         token = self.tokens[first + 1]
         name = str(token.value)
+        known = self.limits.statements
         if token.type != "name":
             raise self._error("a statement begins with its name: for, if, set", first)
-        if name in STATEMENTS:
+        if name in known:
             if name != "set" or not self._assigns(first):
                 self._open.append((name, first + 1))
-        elif name in _ENDS:
+        elif _ENDS.get(name) in known:
             self._expect(name, (_ENDS[name],), first + 1)
             self._open.pop()
         elif name in _MIDDLES:
             self._expect(name, _MIDDLES[name], first + 1)
         else:
-            known = name in REFUSED_STATEMENTS or name.removeprefix("end") in REFUSED_STATEMENTS
-            reason = "is not part of this language" if known else "is no statement"
-            raise self._error(f"`{{% {shorten(name)} %}}` {reason}: there are for, if and set", first + 1)
+            is_refused = name.removeprefix("end") in REFUSED_STATEMENTS
+            reason = "is not part of this language" if is_refused else "is no statement"
+            *others, last = sorted(known)
+            message = f"`{{% {shorten(name)} %}}` {reason}: there are {', '.join(others)} and {last}"
+            raise self._error(message, first + 1)
 
     def _assigns(self, first: int) -> bool:
         """Is it `{% set x = ... %}`, and not the block form that goes on until `{% endset %}`?"""

@@ -19,7 +19,7 @@ Bind = Callable[[Frame, Value], None]
 
 def build_all(body: Sequence[nodes.Node]) -> Write:
     """The function that writes a run of statements."""
-    steps = [_BUILDERS[type(node)](node) for node in body]
+    steps = [BUILDERS[type(node)](node) for node in body]
     if len(steps) == 1:
         return steps[0]
 
@@ -73,11 +73,11 @@ def _if(node: nodes.If) -> Write:
 
 
 def _for(node: nodes.For) -> Write:
-    iterable, bind = build(node.iter), _target(node.target)
+    iterable, bind = build(node.iter), target_of(node.target)
     body, otherwise = build_all(node.body), build_all(node.else_)
     test = build(node.test) if node.test else None
     # Nothing but loops can make a template long-running: a turn costs as much fuel as it has operations.
-    cost = _weigh(node)
+    cost = weigh(node)
 
     def turns(frame: Frame) -> list[Value]:
         run = frame.run
@@ -114,7 +114,7 @@ def _for(node: nodes.For) -> Write:
     return write
 
 
-def _weigh(node: nodes.Node) -> int:
+def weigh(node: nodes.Node) -> int:
     weight, todo = 0, [node]
     while todo:
         weight += 1
@@ -123,7 +123,7 @@ def _weigh(node: nodes.Node) -> int:
 
 
 def _set(node: nodes.Assign) -> Write:
-    value, bind = build(node.node), _target(node.target)
+    value, bind = build(node.node), target_of(node.target)
 
     def write(frame: Frame, out: list[str]) -> None:
         bind(frame, value(frame))
@@ -132,23 +132,17 @@ def _set(node: nodes.Assign) -> Write:
 
 
 def _set_block(node: nodes.AssignBlock) -> Write:
-    body, bind = build_all(node.body), _target(node.target)
-    shape = _shape(node.filter) if node.filter else None
+    body, bind = build_all(node.body), target_of(node.target)
+    shape = shape_of(node.filter) if node.filter else None
 
     def write(frame: Frame, out: list[str]) -> None:
-        parts: list[str] = []
-        emitted = frame.run.emitted
-        body(frame.inner(), parts)
-        # What was caught here is not part of the result yet.
-        frame.run.emitted = emitted
-        text = "".join(parts)
-        frame.run.make_text(len(text))
+        text = frame.run.catch(lambda out: body(frame.inner(), out))
         bind(frame, shape(text)(frame) if shape else text)
 
     return write
 
 
-def _shape(node: nodes.Filter) -> Callable[[str], Eval]:
+def shape_of(node: nodes.Filter) -> Callable[[str], Eval]:
     """The filters of `{% set x | upper %}`, innermost first."""
     chain = [node]
     while isinstance(chain[-1].node, nodes.Filter):
@@ -165,7 +159,7 @@ def _shape(node: nodes.Filter) -> Callable[[str], Eval]:
     return shape
 
 
-def _target(node: nodes.Node) -> Bind:
+def target_of(node: nodes.Node) -> Bind:
     """The function that binds a value to a name, to several names, or to a field of a namespace."""
     if isinstance(node, nodes.Name):
         name = node.name
@@ -173,7 +167,7 @@ def _target(node: nodes.Node) -> Bind:
     if isinstance(node, nodes.NSRef):
         return _field(node)
     assert isinstance(node, nodes.Tuple)
-    targets = [_target(item) for item in node.items]
+    targets = [target_of(item) for item in node.items]
 
     def unpack(frame: Frame, value: Value) -> None:
         items = items_of(frame.run, value, "unpack")
@@ -199,7 +193,7 @@ def _field(node: nodes.NSRef) -> Bind:
     return bind
 
 
-_BUILDERS: dict[type[nodes.Node], Callable[[Any], Write]] = {
+BUILDERS: dict[type[nodes.Node], Callable[[Any], Write]] = {
     nodes.Output: _output,
     nodes.If: _if,
     nodes.For: _for,

@@ -15,6 +15,9 @@ from .limits import DEFAULT_LIMITS, ExprLimits
 from .parser import TreeParser
 from .scanner import Scanner
 
+MACRO = "macro"
+"""Marks the name in a call of what the text itself defines."""
+
 
 class Syntax:
     """A text and its tree. `ast` and `error` are both None for a text without holes."""
@@ -123,6 +126,8 @@ def parse(text: str, limits: ExprLimits = DEFAULT_LIMITS) -> Syntax:
     try:
         scanner.scan()
         tree = nodes.Template(TreeParser(scanner).subparse(), lineno=0)
+        if "macro" in limits.statements:
+            _mark_macros(tree)
         # A tree can't be deeper than it has tokens, so that most templates need no second look.
         if len(scanner.tokens) > limits.tree:
             _check_depth(syntax, tree, limits.tree)
@@ -138,6 +143,13 @@ def parse(text: str, limits: ExprLimits = DEFAULT_LIMITS) -> Syntax:
         syntax.ast = tree
         syntax.lone = scanner.lone
     return syntax
+
+
+def _mark_macros(tree: nodes.Template) -> None:
+    defined = {macro.name for macro in tree.find_all(nodes.Macro)}
+    for call in tree.find_all(nodes.Call) if defined else ():
+        if isinstance(call.node, nodes.Name) and call.node.name in defined:
+            call.node.ctx = MACRO
 
 
 def _check_depth(syntax: Syntax, tree: nodes.Template, limit: int) -> None:

@@ -55,6 +55,15 @@ class Namespace:
         self.fields = fields
 
 
+class Macro:
+    """What `{% macro %}` defines: a piece of text with holes of its own."""
+
+    __slots__ = ("call",)
+
+    def __init__(self, call: Callable[[list[Value], dict[str, Value]], str]) -> None:
+        self.call = call
+
+
 class Group(list[Value]):
     """One group of `groupby`: a pair that also has names."""
 
@@ -80,6 +89,7 @@ _KINDS: tuple[tuple[type | tuple[type, ...], str], ...] = (
     (dict, "an object"),
     ((date, datetime), "a date"),
     (Namespace, "a namespace"),
+    (Macro, "a macro"),
     (Undefined, "undefined"),
 )
 

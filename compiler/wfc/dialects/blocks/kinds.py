@@ -94,7 +94,8 @@ class ReadFileInputs(Shape):
 class RenderTemplateInputs(Shape):
     """Fills a Jinja template, and writes it to a file where `output_path` names one.
 
-    What `${...}` brings into the template is part of it: give values from outside as variables.
+    Beside `for`, `if` and `set` it may have `macro`, `with`, `filter` and `block`; nothing is loaded. What `${...}`
+    brings into the template is part of it: give values from outside as variables.
     """
 
     label = "a RenderTemplate block"

@@ -1,4 +1,4 @@
-"""The templates of RenderTemplate blocks: which names they read that nobody gives them."""
+"""The templates of RenderTemplate blocks: what is wrong with them, and which names they read that nobody gives them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from wfc.dialects.blocks.references import find_references
 from wfc.dialects.blocks.reports import Reports
 from wfc.source import Mapping, Scalar
 from wfc.suggest import did_you_mean
+from wfc_runtime.expr import TEXT_LIMITS, mistake_in
 from wfc_runtime.expr.registry import FUNCTIONS
 
 _JINJA = Environment(keep_trailing_newline=True, optimized=False)
@@ -20,16 +21,21 @@ _FORGIVING_TESTS = ("defined", "undefined")
 
 
 def check_template(node: BlockNode, reports: Reports) -> None:
-    """A name that is not among the variables makes the block crash when it runs."""
+    """A template that can't be rendered makes the block crash when it runs, as does a name that nobody gives it."""
     inputs = node.block.node.get("inputs")
     template = inputs.get("template") if isinstance(inputs, Mapping) else None
     given = inputs.get("variables") if isinstance(inputs, Mapping) else None
     strict = inputs.get("strict") if isinstance(inputs, Mapping) else None
     is_strict = strict is None or (isinstance(strict, Scalar) and strict.value is True)
-    if not isinstance(template, Scalar) or isinstance(given, Scalar) or not is_strict:
-        return
-    if any(find_references(template.text)):
+    if not isinstance(template, Scalar) or any(find_references(template.text)):
         return  # What those bring may be part of the template.
+    mistake = mistake_in(template.text, TEXT_LIMITS)
+    if mistake is not None:
+        place = template.at(mistake.start or 0, mistake.end or 0)
+        help_ = "a template that can't be rendered makes the block crash"
+        reports.add("WF201", place, mistake.message, help_, step=node.name)
+    if mistake is not None or isinstance(given, Scalar) or not is_strict:
+        return
     known = [entry.key.text for entry in given.entries] if isinstance(given, Mapping) else []
     for name, start in _unknown(template.text, known):
         reports.add(
