@@ -66,9 +66,13 @@ def work(job: Job) -> Result:
         if finished.timed_out:
             return {**result, "timed_out": True, "success": False}
         declared = parameters.mapping("outputs")
-        if declared:
-            result["outputs"] = read_outputs(declared, grant, working_dir, env)
-        return result
+        try:
+            outputs = read_outputs(declared, grant, working_dir, env)
+        except ExecutionError as error:
+            code = finished.exit_code
+            why = f"; the command ended with exit code {code}" if code else ""
+            raise ExecutionError(f"{error.message}{why}", error.code, error.hint) from None
+        return {**result, "outputs": outputs} if declared else result
 
 
 def own_environment(parameters: Parameters) -> dict[str, str]:
