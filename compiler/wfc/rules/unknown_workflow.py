@@ -1,8 +1,8 @@
 """A call of a workflow that the project does not have.
 
 A call names another workflow by the `name` in its file, not by the file's own name. The name is taken as it
-stands; it can't be computed. The project's files are those being checked, those beside them, and the
-workflows folder.
+stands; it can't be computed. The project's files are those being checked, those beside them, those of the
+workflows folder, and those of the folders that `WORKFLOWS_TEMPLATE_PATHS` names.
 
 Bad:
 
