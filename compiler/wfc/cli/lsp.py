@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+import os
+import sys
+
 import click
+
+from wfc.cli.long_lived import collect_in_portions
 
 
 @click.command("lsp", short_help="Serve editors: findings, fixes, completion, hover, rename.")
@@ -23,5 +28,9 @@ def command() -> int:
 
     # A thread that waits for a message can't be asked to stop, and nothing is kept that could be lost.
     leave_on_interrupt()
-    build().start_io()
-    return 0
+    server = build()
+    collect_in_portions()
+    # A stream of its own, which the server closes at the end.
+    with os.fdopen(os.dup(sys.stdout.fileno()), "wb") as out:
+        server.start_io(stdout=out)
+    return 0 if server.was_shut_down else 1

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.cli.engine import engine_of, engine_option
+from wfc.cli.long_lived import collect_in_portions
 from wfc.cli.running.options import names_of_variables
 from wfc.config import Config, load_config
 from wfc.exec_settings import ANY
@@ -153,12 +154,12 @@ def _serve(options: Options, port: int | None) -> None:
     if port is not None:
         from wfc_runtime.server.http import serve_http
 
-        _collect_again()
+        collect_in_portions()
         serve_http(options, port)
         return
     from wfc_runtime.server.stdio import serve_stdio
 
-    _collect_again()
+    collect_in_portions()
     if sys.stdin.isatty():
         click.echo(_TO_A_PERSON, err=True)
     serve_stdio(options)
@@ -195,11 +196,6 @@ def _allowed(
         parallel=settings.parallel,
         reply_seconds=settings.reply_seconds,
     )
-
-
-def _collect_again() -> None:
-    gc.freeze()
-    gc.enable()
 
 
 def _chosen(toolsets: str) -> tuple[str, ...]:

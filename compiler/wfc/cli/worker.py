@@ -10,6 +10,7 @@ from pathlib import Path
 import click
 
 from wfc.cli.engine import engine_of
+from wfc.cli.long_lived import collect_in_portions
 from wfc.config import load_config
 from wfc_runtime.errors import WfcError
 from wfc_runtime.interrupt import INTERRUPTED
@@ -49,6 +50,7 @@ def command(generated: Path | None, modules: tuple[Path, ...], task_queue: str |
             names = ", ".join(workflows) or "nothing: there are no compiled workflows yet"
             click.echo(f"wfc worker: {settings}: {names}", err=True)
 
+        collect_in_portions()
         settings = engine.temporal.on_queue(task_queue)
         stopped = asyncio.run(serve(settings, engine.modules(), ready, (signal.SIGINT, signal.SIGTERM)))
     except WfcError as error:

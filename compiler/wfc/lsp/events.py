@@ -22,6 +22,10 @@ async def begun(server: WorkflowServer, told: lsp.InitializedParams) -> None:
         await server.client_register_capability_async(lsp.RegistrationParams([_WATCHED]))
 
 
+async def shut_down(server: WorkflowServer, told: None) -> None:
+    server.was_shut_down = True
+
+
 async def opened(server: WorkflowServer, told: lsp.DidOpenTextDocumentParams) -> None:
     server.check_soon(told.text_document.uri)
 

@@ -15,6 +15,7 @@ _TRIGGERS = [".", "{", "|", " ", "[", "@"]
 _ACTIONS = [lsp.CodeActionKind.QuickFix, FIX_ALL]
 _HANDLERS: dict[str, tuple[Callable[..., Any], object]] = {
     lsp.INITIALIZED: (events.begun, None),
+    lsp.SHUTDOWN: (events.shut_down, None),
     lsp.TEXT_DOCUMENT_DID_OPEN: (events.opened, None),
     lsp.TEXT_DOCUMENT_DID_CHANGE: (events.changed, None),
     lsp.TEXT_DOCUMENT_DID_SAVE: (events.saved, None),

@@ -25,6 +25,8 @@ class WorkflowServer(LanguageServer):
         self._latest: dict[str, Analysis] = {}
         self._readable: dict[str, Analysis] = {}
         self._checks: dict[str, asyncio.Task[None]] = {}
+        self.was_shut_down = False
+        """Whether the editor has said that it goes: one that has only gone is a failure, by the protocol."""
 
     # -- what is known ---------------------------------------------------------
 
