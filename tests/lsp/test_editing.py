@@ -287,6 +287,38 @@ def test_answers_come_within_50_ms_on_a_file_of_200_steps(editor: Editor) -> Non
         assert min(times) < 0.05, ask.__name__
 
 
+def test_completions_come_within_50_ms_after_each_character_typed_in_a_file_of_200_steps(
+    editor: Editor,
+) -> None:
+    text = workflow("large", 200)
+    at = position(text, "{{ state.", 9, last=True)
+    offset = text.rindex("{{ state.") + 9
+    editor.open("large.yaml", text)
+    times = []
+    for typed in ("o", "ou", "out", "outp", "outpu", "output"):
+        editor.change("large.yaml", text[:offset] + typed + text[offset:])
+        began = perf_counter()
+        found = editor.complete("large.yaml", lsp.Position(at.line, at.character + len(typed)))
+        times.append(perf_counter() - began)
+        assert len(found) > 100
+    assert min(times) < 0.05
+
+
+def test_a_field_that_was_just_written_down_is_completed_before_anything_is_checked(ship: Editor) -> None:
+    more = SHIP.replace("output_to: built", "output_to: made", 1)
+    ship.change("flows/ship.yaml", more)
+    assert "made" in ship.complete("flows/ship.yaml", position(more, "{{ state.", 9))
+
+
+def test_quick_fixes_are_those_of_the_text_as_it_is_now(ship: Editor) -> None:
+    wrong = SHIP.replace("command:", "comand:", 1)
+    ship.change("flows/ship.yaml", wrong)
+    at = position(wrong, "comand")
+    assert [one.title for one in ship.actions("flows/ship.yaml", lsp.Range(at, at))] == [
+        "WF004: rename it to command"
+    ]
+
+
 def test_without_the_extra_the_command_says_what_to_install(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("bare")
     (folder / "pygls.py").write_text("raise ImportError\n")

@@ -46,7 +46,7 @@ def complete(server: WorkflowServer, asked: lsp.CompletionParams) -> list[lsp.Co
     uri = asked.text_document.uri
     text = server.workspace.get_text_document(uri).source
     offset = to_offset(Source("", text), asked.position)
-    return [_item(one) for one in suggestions_at(server.readable(uri), text, offset)]
+    return [_item(one) for one in suggestions_at(server.known(uri, asked.position.line), text, offset)]
 
 
 def define(server: WorkflowServer, asked: lsp.DefinitionParams) -> list[lsp.Location]:
@@ -73,8 +73,10 @@ def rename(server: WorkflowServer, asked: lsp.RenameParams) -> lsp.WorkspaceEdit
     return lsp.WorkspaceEdit(changes={asked.text_document.uri: edits})
 
 
-def act(server: WorkflowServer, asked: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+async def act(server: WorkflowServer, asked: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """Editors ask at every move of the cursor: what is found soon need not be looked for at once, in everyone's way."""
     uri = asked.text_document.uri
+    await server.rested(uri)
     return actions_of(server.analysis(uri), uri, asked)
 
 

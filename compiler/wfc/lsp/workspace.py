@@ -24,6 +24,7 @@ class WorkflowServer(LanguageServer):
         super().__init__("wfc", __version__)
         self._latest: dict[str, Analysis] = {}
         self._readable: dict[str, Analysis] = {}
+        self._checked: dict[str, Analysis] = {}
         self._checks: dict[str, asyncio.Task[None]] = {}
         self.was_shut_down = False
         """Whether the editor has said that it goes: one that has only gone is a failure, by the protocol."""
@@ -42,6 +43,22 @@ class WorkflowServer(LanguageServer):
         """Of the last text that could be read: while one types, that is often an earlier one."""
         latest = self.analysis(uri)
         return self._readable.get(uri, latest)
+
+    def known(self, uri: str, line: int) -> Analysis:
+        """Of a text that has been looked through and differs in this line at most; else of the last readable one.
+
+        While one types in a line, what the others say of names and types need not be worked out for each character.
+        """
+        checked = self._checked.get(uri)
+        text = self.workspace.get_text_document(uri).source
+        if checked is not None and _is_same_but_for(line, checked.text.split("\n"), text.split("\n")):
+            return checked
+        return self.readable(uri)
+
+    async def rested(self, uri: str) -> None:
+        """Wait until the text has been checked as it is now."""
+        while (check := self._checks.get(uri)) is not None and not check.done():
+            await asyncio.wait([check])
 
     def place(self, asked: Any) -> tuple[Analysis, int]:
         """The document and the place in it that a question is about."""
@@ -76,6 +93,8 @@ class WorkflowServer(LanguageServer):
         if self.workspace.get_text_document(uri).source != analysis.text:
             return
         self._keep(uri, analysis)
+        if analysis.unit.workflow is not None:
+            self._checked[uri] = analysis
         self.text_document_publish_diagnostics(
             lsp.PublishDiagnosticsParams(uri, diagnostics_of(analysis, uri), version)
         )
@@ -95,11 +114,18 @@ class WorkflowServer(LanguageServer):
 
     def forget(self, uri: str) -> None:
         """A closed document counts as it is on disk."""
-        for table in (self._latest, self._readable):
+        for table in (self._latest, self._readable, self._checked):
             table.pop(uri, None)
         self._stop_checking(uri)
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
         self.check_all_soon()
+
+
+def _is_same_but_for(line: int, before: list[str], now: list[str]) -> bool:
+    """Whether one line, which may be new, is all that differs."""
+    before_it, after_it = now[:line], now[line + 1 :]
+    skipped = len(before) - len(before_it) - len(after_it)
+    return skipped in (0, 1) and before[:line] == before_it and before[line + skipped :] == after_it
 
 
 def _path(uri: str) -> Path:
