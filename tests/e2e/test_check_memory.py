@@ -13,6 +13,7 @@ from contextlib import chdir, redirect_stdout
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -54,7 +55,10 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def check(project: Path, *arguments: str) -> tuple[int, str]:
     out = io.StringIO()
     with chdir(project), redirect_stdout(out):
-        status = command.main(list(arguments), standalone_mode=False)
+        try:
+            status = command.main(list(arguments), standalone_mode=False)
+        except click.UsageError as error:  # No workflow is left.
+            return 2, str(error)
     return status, out.getvalue()
 
 

@@ -11,7 +11,7 @@ import click
 
 from wfc.cli.memory import Memory
 from wfc.cli.names import FILES
-from wfc.cli.output import FORMATS
+from wfc.cli.output import FORMATS, write_out
 from wfc.cli.progress import no_progress_option
 from wfc.cli.selection import ENDINGS, Selection, select, stored_runs
 from wfc.cli.staged import is_staged, staged_option
@@ -94,7 +94,7 @@ def command(
         answer = check_selection(selection, form, show_types, quiet, with_progress=not (no_progress or quiet))
         if memory:
             memory.keep(answer)
-    sys.stdout.write(answer.text)
+    write_out(answer.text)
     return answer.status
 
 
@@ -105,7 +105,7 @@ def _check_stdin(path: Path, form: str, show_types: bool, quiet: bool) -> int:
     config = load_config(path.parent)
     text = sys.stdin.buffer.read(config.limits.source_bytes + 1)
     answer = check_selection(Selection(config, [path], []), form, show_types, quiet, texts={path: text})
-    sys.stdout.write(answer.text)
+    write_out(answer.text)
     return answer.status
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,7 +10,7 @@ import click
 
 from wfc.cli.memory import Answer, Memory
 from wfc.cli.names import FILES
-from wfc.cli.output import FORMATS
+from wfc.cli.output import FORMATS, write_out
 from wfc.cli.progress import no_progress_option
 from wfc.cli.selection import Selection, modules_folder, select
 from wfc.cli.staged import staged_option
@@ -70,13 +69,13 @@ def command(
         memory = Memory.of(question, selection, lambda: _modules(folder))
     known = memory.recall() if memory else None
     if known is not None:
-        sys.stdout.write(known.text)
+        write_out(known.text)
         return known.status
     from wfc.cli.compiling import Task, compile_selection
 
     shown = not (no_progress or quiet)
     text, status = compile_selection(Task(selection, folder, check_only, show_diff, form, quiet, shown))
-    sys.stdout.write(text)
+    write_out(text)
     if memory and status == 0:
         memory.keep(Answer(text, status))
     return status

@@ -43,6 +43,10 @@ _COMMANDS = {
 }
 
 
+class _UnreadError(Exception):
+    """Whoever read what we print has gone."""
+
+
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -61,6 +65,12 @@ class LazyGroup(click.Group):
         if args and not args[0].startswith("-") and args[0] not in _COMMANDS:
             ctx.fail(f"no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
+
+    def invoke(self, ctx: click.Context) -> object:
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError as error:
+            raise _UnreadError from error  # Left to click, it would end with 1, as if something had been found.
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
@@ -84,6 +94,7 @@ def main() -> None:
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text
+    status: object = None
     try:
         status = cli.main(prog_name="wfc", complete_var="_WFC_COMPLETE", standalone_mode=False)
         sys.stdout.flush()  # What can't be written is to be known here, not while Python ends.
@@ -97,9 +108,9 @@ def main() -> None:
     except (click.ClickException, ConfigError) as error:
         click.echo(f"wfc: {error}", err=True)
         status = EXIT_USAGE
-    except BrokenPipeError:
-        sys.stderr.close()
-        status = EXIT_CLEAN
+    except (BrokenPipeError, _UnreadError):
+        _give_up_output()
+        status = status if isinstance(status, int) else EXIT_CLEAN
     except KeyboardInterrupt:
         status = INTERRUPTED
     except RecursionError:

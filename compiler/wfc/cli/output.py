@@ -6,6 +6,7 @@ import json
 import re
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -37,6 +38,12 @@ def rendered(found: Sequence[Diagnostic], form: str) -> str:
 
 
 _FOREIGN = re.compile(r"[^\x20-\x7e\n]")
+
+
+def write_out(text: str) -> None:
+    """Print what was found. That nobody reads it to its end changes nothing of the exit code."""
+    with suppress(BrokenPipeError):
+        sys.stdout.write(text)
 
 
 def printable(text: str) -> str:

@@ -191,3 +191,28 @@ def test_a_full_disk_is_no_failure_of_wfc(
 def test_a_stream_that_is_closed_changes_no_exit_code(folder: Path, closed: str) -> None:
     command = f"{sys.executable} -m wfc check clean.yaml {closed}"
     assert subprocess.run(["sh", "-c", command], cwd=folder, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["check", "clean.yaml"], 0), (["check", "wrong.yaml"], 1), (["schema"], 0), (["explain"], 0)],
+)
+def test_a_pipe_that_is_closed_early_changes_no_exit_code(
+    folder: Path, arguments: list[str], status: int, unbuffered: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
+    steps = "".join(f"  - {{id: s{number}, type: nonsense}}\n" for number in range(500))
+    (folder / "wrong.yaml").write_text(f"name: wrong\nversion: '1'\nsteps:\n{steps}")
+    process = subprocess.Popen(
+        [sys.executable, "-m", "wfc", *arguments],
+        cwd=folder,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert process.stdout
+    assert process.stderr
+    process.stdout.close()
+    assert (process.stderr.read(), process.wait()) == ("", status)
+    process.stderr.close()
