@@ -58,6 +58,8 @@ def test_a_workflow_that_is_not_there_is_missed_only_where_the_run_comes_to_it(t
     assert (made.status, made.err.count("warning[WF111]") + made.out.count("warning[WF111]")) == (0, 2)
     done = wfc("run", "parent.yaml", "--allow-exec", "--json", cwd=tmp_path)
     assert (done.status, json.loads(done.out)["result"]) == (0, {"skipped": "true"})
+    assert done.err.count("note: there is no workflow `child`: a call of it will fail") == 1
+    assert "WORKFLOWS_TEMPLATE_PATHS" in done.err
     failed = wfc("run", "parent.yaml", "-i", "all=true", "--allow-exec", "--json", cwd=tmp_path)
     error = json.loads(failed.out)["error"]
     assert (failed.status, error["code"], error["step_id"]) == (1, "child_failed", "one")

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.cli.progress import no_progress_option, progress
-from wfc.cli.workflow import compile_in_memory, find_workflow, print_errors, with_called
+from wfc.cli.workflow import compile_in_memory, find_workflow, missing_calls, print_errors, with_called
 
 if TYPE_CHECKING:
     from wfc.explore import Report
@@ -61,6 +61,10 @@ def command(
     unit = find_workflow(workflow)
     units = with_called(unit)
     if print_errors(units) or unit.name is None or unit.workflow is None:
+        return 1
+    if missing := missing_calls(units):
+        names = ", ".join(f"`{name}`" for name in missing)
+        click.echo(f"{workflow} calls {names}, not there: nobody can say what that gives back", err=True)
         return 1
     if out is not None and out.is_dir() and any(out.iterdir()):
         raise click.UsageError(f"`{out}` is not empty; name a new folder")

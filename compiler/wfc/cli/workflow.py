@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -14,6 +14,7 @@ from wfc.calls import call_graph
 from wfc.check import check_unit, has_errors
 from wfc.cli.files import load_project, select
 from wfc.cli.selection import template_folders
+from wfc.steps.call import Call
 from wfc.suggest import did_you_mean
 from wfc.unit import Unit
 
@@ -70,6 +71,13 @@ def with_called(unit: Unit) -> list[Unit]:
     for one in found:
         found += dict.fromkeys(call.callee for call in graph.calls(one) if call.callee not in found)
     return found
+
+
+def missing_calls(units: Sequence[Unit]) -> list[str]:
+    """Workflows that some call and that are not there, where a language takes that for no error."""
+    steps = (step for unit in units for step in unit.steps if isinstance(step, Call))
+    called = dict.fromkeys(step.workflow.text for step in steps if step.workflow)
+    return [name for name in called if not units[0].project.named(name)]
 
 
 def compile_in_memory(units: Iterable[Unit]) -> dict[str, Module]:

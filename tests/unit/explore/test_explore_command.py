@@ -52,6 +52,17 @@ def test_a_problem_is_printed_with_its_place_its_reason_and_its_answers(file: Pa
     assert "\x1b" not in out
 
 
+def test_what_is_called_has_to_be_there(tmp_path: Path) -> None:
+    path = tmp_path / "w.yaml"
+    path.write_text(
+        "name: w\ndescription: d\nblocks:\n  - {id: a, type: Workflow, inputs: {workflow: gone}}\n",
+        encoding="utf-8",
+    )
+    done = CliRunner().invoke(cli, ["explore", str(path)], standalone_mode=False)
+    assert (done.exception, done.return_value) == (None, 1)
+    assert f"{path} calls `gone`, not there" in done.stderr
+
+
 def test_the_same_seed_gives_the_same_output_and_another_one_other_runs(file: Path) -> None:
     first = run("w.yaml", "--runs", "150", "--json", "--seed", "7")
     assert first == run("w.yaml", "--runs", "150", "--json", "--seed", "7")

@@ -12,7 +12,8 @@ import click
 from wfc.check import check_unit, has_errors
 from wfc.cli.files import load_project, select
 from wfc.cli.modules import recorded_path
-from wfc.cli.workflow import find_workflow, print_errors, with_called
+from wfc.cli.selection import TEMPLATE_PATHS
+from wfc.cli.workflow import find_workflow, missing_calls, print_errors, with_called
 from wfc.config import Config
 from wfc.emit.header import digest, read_header
 from wfc.pipeline import compile_unit
@@ -109,6 +110,12 @@ def module_to_run(registry: SourceRegistry, workflow: str) -> Module | None:
     if print_errors(broken):
         names = ", ".join(f"`{one.name}`" for one in broken)
         click.echo(f"note: a call of {names} will fail, should the run come to one", err=True)
+    for name in missing_calls([unit, *called]):
+        click.echo(
+            f"note: there is no workflow `{name}`: a call of it will fail, should the run come to one. "
+            f"{TEMPLATE_PATHS} names more folders.",
+            err=True,
+        )
     registry.prefer([unit, *(one for one in called if one not in broken)])
     registry.leave_out(broken)
     return registry.find(str(unit.name))
