@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
-from .errors import ExpressionError
+from .errors import ExpressionError, shorten
 from .lookup import nearest
 from .methods import METHODS
 from .registry import FILTERS, FUNCTIONS, REFUSED_FILTERS, TESTS, Builtin
@@ -36,7 +36,7 @@ def _find(table: Mapping[str, Builtin], kind: str, name: str) -> Builtin:
     if found is None:
         close = nearest(name, table)
         hint = f": did you mean '{close}'?" if close else ""
-        raise ExpressionError(f"there is no {kind} '{name}'{hint}", "undefined")
+        raise ExpressionError(f"there is no {kind} '{shorten(name)}'{hint}", "undefined")
     return found
 
 
@@ -66,8 +66,8 @@ def call_method(
                 return _guarded(run, name, methods[name], (run, value, *args), kwargs)
             close = nearest(name, methods)
             hint = f": did you mean '{close}'?" if close else ""
-            raise ExpressionError(f"{kind_of(value)} has no method '{name}'{hint}", "undefined")
-    raise ExpressionError(f"{kind_of(value)} has no method '{name}'", "undefined")
+            raise ExpressionError(f"{kind_of(value)} has no method '{shorten(name)}'{hint}", "undefined")
+    raise ExpressionError(f"{kind_of(value)} has no method '{shorten(name)}'", "undefined")
 
 
 def _check_defined(*values: Value) -> None:

@@ -73,6 +73,7 @@ def find_item(run: Run, value: Value, key: Value, node: nodes.Node | None) -> Va
 
 def find_path(run: Run, value: Value, path: str) -> Value:
     """`value.a.b.0`, for filters that take an attribute's name as text."""
+    run.read(len(path))
     for part in path.split("."):
         run.spend(1)
         is_index = part.isascii() and part.isdigit() and len(part) < 10
@@ -110,7 +111,7 @@ def nearest(name: str, names: Iterable[str]) -> str | None:
 def _explain_name(run: Run, name: str) -> str:
     if name in FUNCTIONS:
         return f"'{name}' is a function: write {name}()"
-    message = f"'{name}' is not defined"
+    message = f"'{shorten(name)}' is not defined"
     for root in ("state", "inputs"):
         fields = run.context.get(root)
         if isinstance(fields, dict) and name in fields:
@@ -121,6 +122,7 @@ def _explain_name(run: Run, name: str) -> str:
 def _explain_attribute(run: Run, value: Value, name: str, node: nodes.Node | None) -> str:
     base = _base(run, node, value)
     is_path = isinstance(node, (nodes.Getattr, nodes.Getitem))
+    name = shorten(name)
     thing = f"{base}.{name}"
     missing = f"{thing} is not defined" if is_path else f"{base} has no '{name}'"
     if value is None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, date, datetime
 from typing import Any
 
@@ -22,6 +22,9 @@ _TO_FACT = ["count", "endswith", "find", "index", "isalnum", "isalpha", "isascii
 _TO_FACT += ["isidentifier", "islower", "isnumeric", "isspace", "istitle", "isupper", "rfind", "rindex"]
 _TO_FACT += ["startswith"]
 _TO_LIST = ("partition", "rpartition", "rsplit", "split", "splitlines")
+# Here Python takes up to as many looks as the text and what is wanted have characters, multiplied.
+_TIMES_WANTED = frozenset({"lstrip", "rfind", "rindex", "rpartition", "rsplit", "rstrip", "strip"})
+_LOOKS_PER_UNIT = 1024
 _PADDED = ("center", "ljust", "rjust", "zfill")
 
 
@@ -31,12 +34,27 @@ def _text_method(name: str) -> Method:
 
     def call(meter: Meter, text: str, *args: Value, **kwargs: Value) -> Value:
         pay(meter, len(text))
+        _pay_search(meter, name, text, args, kwargs)
         # str takes tuples where a template has lists, as in `name.endswith(['.py', '.pyi'])`.
         plain = [tuple(arg) if isinstance(arg, list) else arg for arg in args]
         result = method(text, *plain, **kwargs)
         return list(result) if isinstance(result, tuple) else result
 
     return call
+
+
+def _pay_search(
+    meter: Meter, name: str, text: str, args: Sequence[Value], kwargs: Mapping[str, Value]
+) -> None:
+    """Pay for what str takes more than one look at each character for."""
+    wanted = args[0] if args else kwargs.get("sep")
+    if isinstance(wanted, list):
+        # Each may be like the text up to its last character.
+        meter.spend(len(wanted))
+        for item in wanted:
+            meter.read(min(len(item), len(text)) if isinstance(item, str) else 0)
+    elif isinstance(wanted, str) and name in _TIMES_WANTED:
+        meter.spend(len(text) * len(wanted) // _LOOKS_PER_UNIT)
 
 
 def _list_method(name: str) -> Method:

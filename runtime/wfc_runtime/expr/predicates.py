@@ -58,6 +58,16 @@ def _compare(name: str) -> Callable[..., bool]:
     return lambda run, value, other: bool(compare(run, value, other))
 
 
+def _cased(holds: Callable[[str], bool]) -> Callable[..., bool]:
+    def test(run: Run, value: Value) -> bool:
+        if not isinstance(value, str):
+            return False
+        run.read(len(value))
+        return holds(value)
+
+    return test
+
+
 _test("odd", "`x is odd`: a whole number that 2 does not divide?", lambda run, x: _integer(x) % 2 == 1)
 _test("even", "`x is even`: a whole number that 2 divides?", lambda run, x: _integer(x) % 2 == 0)
 _test("none", "`x is none`: null?", lambda run, x: x is None)
@@ -71,8 +81,8 @@ _test("string", "`x is string`: text?", lambda run, x: isinstance(x, str))
 _test("mapping", "`x is mapping`: an object?", lambda run, x: isinstance(x, dict))
 _test("sequence", "`x is sequence`: a list, an object or text?", lambda run, x: isinstance(x, _ITERABLE))
 _test("iterable", "`x is iterable`: can a loop go over it?", lambda run, x: isinstance(x, _ITERABLE))
-_test("lower", "`x is lower`: no capital letters?", lambda run, x: isinstance(x, str) and x.islower())
-_test("upper", "`x is upper`: only capital letters?", lambda run, x: isinstance(x, str) and x.isupper())
+_test("lower", "`x is lower`: no capital letters?", _cased(str.islower))
+_test("upper", "`x is upper`: only capital letters?", _cased(str.isupper))
 _test("in", "`x is in(list)`: an item, a key, a part of the text?", lambda run, x, y: contains(run, y, x))
 _test("callable", "`x is callable`: never, for a value is not a function.", lambda run, x: False)
 _test("escaped", "`x is escaped`: never, for all text is plain.", lambda run, x: False)

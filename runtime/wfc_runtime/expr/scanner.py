@@ -137,7 +137,7 @@ class Scanner:
             value = written = text[start:pos]
             if word == "name":
                 if not written.isidentifier():
-                    raise TemplateError(f"`{value}` is not a name", start, pos)
+                    raise TemplateError(f"`{shorten(written)}` is not a name", start, pos)
                 if value in _PREFIXES:
                     frames += 1
             elif word == "operator":

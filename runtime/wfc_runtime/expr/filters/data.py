@@ -11,7 +11,8 @@ from wfc_runtime.expr.registry import FILTERS, define
 from wfc_runtime.expr.run import Run
 from wfc_runtime.expr.values import Undefined, Value, kind_of, plain, truth
 
-_FENCE = re.compile(r"^[ \t]*(```+|~~~+)[^\n]*\n", re.M)
+# Nothing is given back: a text of backticks alone would take for ever.
+_FENCE = re.compile(r"^[ \t]*+(```++|~~~++)[^\n]*+\n", re.M)
 _TRUE = frozenset({"true", "yes", "on", "y", "t", "1"})
 _FALSE = frozenset({"false", "no", "off", "n", "f", "0", ""})
 _MAX_INDENT = 16

@@ -41,6 +41,8 @@ def int_(run: Run, value: Value, default: Value = 0, base: int = 10) -> Value:
 @define(FILTERS, "float")
 def float_(run: Run, value: Value, default: Value = 0.0) -> Value:
     """`x | float`: a number; the default, 0.0, where the text is none."""
+    if isinstance(value, str):
+        run.read(len(value))
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):

@@ -59,6 +59,8 @@ class _Search:
             raise ExpressionError(f"a pattern has at most {_MAX_PATTERN:,} characters", "limit")
         self._run = run
         self._pattern = _compile(pattern)
+        # Nothing but the clock tells what compiling took.
+        run.check()
         self.text: str = value
         self.groups: int = self._pattern.groups
         run.read(len(value))

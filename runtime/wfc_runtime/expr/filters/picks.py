@@ -7,7 +7,7 @@ from typing import Literal
 
 from wfc_runtime.expr.calls import apply, find_filter, find_test
 from wfc_runtime.expr.comparison import equal
-from wfc_runtime.expr.errors import ExpressionError
+from wfc_runtime.expr.errors import ExpressionError, shorten
 from wfc_runtime.expr.lookup import find_path
 from wfc_runtime.expr.ordering import Key, folded, sort_by
 from wfc_runtime.expr.registry import FILTERS, define
@@ -94,7 +94,7 @@ def map_(run: Run, value: Value, *args: Value, **kwargs: Value) -> list[Value]:
         path = str(kwargs.pop("attribute"))
         fallback = kwargs.pop("default", None)
         if kwargs:
-            raise ExpressionError(f"map has no argument '{next(iter(kwargs))}'", "type")
+            raise ExpressionError(f"map has no argument '{shorten(next(iter(kwargs)))}'", "type")
         found = [find_path(run, item, path) for item in items]
         return [
             fallback if isinstance(part, Undefined) and fallback is not None else defined(part)

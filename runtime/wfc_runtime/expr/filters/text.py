@@ -6,7 +6,7 @@ import re
 from typing import Any
 from urllib.parse import quote
 
-from wfc_runtime.expr.errors import ExpressionError
+from wfc_runtime.expr.errors import ExpressionError, shorten
 from wfc_runtime.expr.methods import METHODS
 from wfc_runtime.expr.methods import replace as replace_text
 from wfc_runtime.expr.registry import FILTERS, define
@@ -92,9 +92,12 @@ def indent(run: Run, value: Value, width: int | str = 4, first: bool = False, bl
     """`x | indent(2)`: each line but the first moved in; `first` and `blank` include those lines too."""
     text = to_text(run, value, "indent")
     length = len(width) if isinstance(width, str) else width
-    run.make_text(len(text) + (text.count("\n") + 1) * max(0, length))
-    margin = width if isinstance(width, str) else " " * width
+    run.make_text(len(text))
+    # Many characters end a line, not only \n: what they part is counted.
     lines = (text + "\n").splitlines()
+    run.make_list(len(lines))
+    run.make_text(len(text) + (len(lines) + 1) * max(0, length))
+    margin = width if isinstance(width, str) else " " * width
     moved = [margin + line if (line or blank) and number else line for number, line in enumerate(lines)]
     return (margin if first else "") + "\n".join(moved)
 
@@ -109,6 +112,7 @@ def truncate(
         raise ExpressionError(f"truncate needs a length of at least {len(end)}")
     if len(text) <= length + leeway:
         return text
+    run.read(len(text))
     beginning = text[: length - len(end)]
     return (beginning if killwords else beginning.rsplit(" ", 1)[0]) + end
 
@@ -150,9 +154,15 @@ def urlencode(run: Run, value: Value) -> str:
         run.make_text(len(text))
         return quote(text, safe="/")
     pairs = list(value.items()) if isinstance(value, dict) else value
-    parts = [[quote(text_of(run, part), safe="").replace("%20", "+") for part in pair] for pair in pairs]
-    run.make_text(sum(len(key) + len(item) + 2 for key, item in parts))
-    return "&".join(f"{key}={item}" for key, item in parts)
+    return "&".join(f"{_quoted(run, key)}={_quoted(run, item)}" for key, item in pairs)
+
+
+def _quoted(run: Run, value: Value) -> str:
+    text = text_of(run, value)
+    run.make_text(len(text))
+    quoted = quote(text, safe="").replace("%20", "+")
+    run.make_text(len(quoted))
+    return quoted
 
 
 @define(FILTERS, "shquote")
@@ -181,10 +191,10 @@ def format_(run: Run, value: Value, *args: Value, **kwargs: Value) -> str:
         if match["kind"] == "%":
             return "%"
         for part in ("width", "precision"):
-            run.make_text(int((match[part] or "0")[:9]))
+            run.make_text(int((match[part] or "").lstrip("0")[:9] or "0"))
         item = kwargs[match["name"]] if match["name"] else next(given)
         if match["kind"] not in "sdifeEgGxXo" or not match["kind"]:
-            raise ExpressionError(f"format has no '{match.group()}'")
+            raise ExpressionError(f"format has no '{shorten(match.group())}'")
         if match["kind"] == "s":
             item = text_of(run, item)
         return str(f"%{match['spec']}{match['kind']}" % item)
