@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
-from functools import lru_cache
 
+from wfc.lazy import remembered
 from wfc.source import Span
 from wfc.steps.call import Call
 from wfc.unit import Project, Unit
@@ -87,7 +87,7 @@ def _calls_of(unit: Unit, project: Project) -> Iterator[CallSite]:
                 yield CallSite(unit, step, step.workflow.span, callee)
 
 
-@lru_cache(maxsize=1)
+@remembered(1)
 def call_graph(project: Project) -> CallGraph:
     """The graph of a project, whose files have all been read."""
     return CallGraph(project)

@@ -23,6 +23,7 @@ class CompileLimits:
     source_bytes: int = 1024 * 1024
     nesting: int = 5
     steps: int = 1000
+    fields: int = 2000
     call_depth: int = 5
     yaml_depth: int = 64
     yaml_nodes: int = 100_000

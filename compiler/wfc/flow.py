@@ -9,11 +9,12 @@ failure that nothing recovers from ends the run: that is no edge here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 from wfc.core.ast import Scope
 from wfc.ir import Chart, Edge, Guard, Region, State
+from wfc.lazy import remembered
 from wfc.steps.base import Step
 from wfc.unit import Unit
 
@@ -121,7 +122,7 @@ class Flow:
         return found
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def flows_of(unit: Unit) -> list[tuple[Scope, Flow]]:
     """Every scope of a file with its flow."""
     charts = unit.module.charts if unit.module else []

@@ -1,11 +1,30 @@
-"""Attributes that are worked out when they are first asked for."""
+"""What is worked out when it is first asked for, and remembered."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import _lru_cache_wrapper, lru_cache
 from typing import Any, Generic, Self, TypeVar, overload
 
 T = TypeVar("T")
+_MEMORIES: list[_lru_cache_wrapper[Any]] = []
+
+
+def remembered(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
+    """`functools.lru_cache`, but `forget` empties it."""
+
+    def decorate(work: Callable[..., T]) -> _lru_cache_wrapper[T]:
+        memory = lru_cache(maxsize=most)(work)
+        _MEMORIES.append(memory)
+        return memory
+
+    return decorate
+
+
+def forget() -> None:
+    """Let go of every file that was worked on. For processes that live long: a large file takes 100 MB."""
+    for memory in _MEMORIES:
+        memory.cache_clear()
 
 
 class lazy(Generic[T]):  # noqa: N801  # a decorator, named as one

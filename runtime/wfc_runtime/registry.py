@@ -193,5 +193,14 @@ def _execute(text: str, digest: str, where: str) -> Workflow:
             f"{where} can't be loaded: {type(error).__name__}: {error}",
             "Run `wfc compile` again.",
         ) from error
+    _let_go(name)
     assert isinstance(workflow, Workflow)
     return workflow
+
+
+def _let_go(name: str) -> None:
+    """Take a module's machines out of the library's own table, where no class would ever be given up."""
+    from statemachine.registry import _REGISTRY
+
+    for key in [key for key in _REGISTRY if key.startswith(f"{name}.")]:
+        del _REGISTRY[key]

@@ -78,6 +78,23 @@ def nested_conditions(levels: int) -> str:
     return "\n".join(lines) + "\n"
 
 
+def joined(form: str, count: int) -> str:
+    return ", ".join(form.format(number) for number in range(count))
+
+
+def updates(count: int) -> str:
+    return f"{HEAD}steps:\n  - {{id: a, type: set_state, updates: {{{joined('f{}: 1', count)}}}}}\n"
+
+
+def waiting_blocks(count: int, each: int) -> str:
+    blocks = (
+        f"  - {{id: b{n}, type: Shell, inputs: {{command: make}}, "
+        f"depends_on: [{', '.join(f'b{one}' for one in range(max(0, n - each), n))}]}}\n"
+        for n in range(count)
+    )
+    return f"name: odd\ndescription: Odd.\nblocks:\n{''.join(blocks)}"
+
+
 PYTHON_NAMES = (
     "import",
     "class",
@@ -98,6 +115,41 @@ LIBRARY_NAMES = (
 )  # fmt: skip
 
 CASES = [
+    _case(
+        "100,000 braces that are only text",
+        f"{HEAD}steps:\n  - {{id: a, type: delegate, instructions: '{{% raw %}}{'{{' * 50_000}{'{#' * 50_000}"
+        "{% endraw %}'}\n",
+        heavy=True,
+    ),
+    _case(
+        "10,000 unknown fields in a list",
+        f"{HEAD}steps:\n  - {{id: a, type: shell, command: x, needs_state: [{joined('f{}', 10_000)}]}}\n",
+        "WF303",
+        heavy=True,
+    ),
+    _case("1,000 updates of one step", updates(1000), heavy=True),
+    _case(
+        "10,000 updates of one step",
+        updates(10_000),
+        "WF010",
+        says="has 10,000 inputs and state fields, and at most 2,000 are allowed",
+        heavy=True,
+    ),
+    _case(
+        "10,000 inputs",
+        RIGHT + f"inputs: {{{joined('i{}: {{type: string, default: x}}', 10_000)}}}\n",
+        "WF010",
+        says="at most 2,000 are allowed",
+        heavy=True,
+    ),
+    _case(
+        "20,000 codes to hide",
+        RIGHT + f"odd: 1 # wfc: ignore[{joined('WF001', 20_000)}]\n",
+        "WF004",
+        "WF704",
+        heavy=True,
+    ),
+    _case("400 blocks that wait for 50 each", waiting_blocks(400, 50), heavy=True),
     _case(
         "100,000 nested brackets",
         RIGHT + "deep: " + "[" * 100_000,

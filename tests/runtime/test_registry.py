@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
@@ -48,6 +50,19 @@ def test_a_module_is_loaded_once_as_long_as_it_does_not_change(folder: Path) -> 
     assert registry.find("w").workflow is registry.find("w").workflow
     os.utime(folder / "w.py")
     assert registry.find("w").workflow is registry.modules()[1].workflow
+
+
+def test_versions_that_nobody_has_used_for_long_are_let_go_of_whole(folder: Path) -> None:
+    registry = Registry(folder)
+    first = weakref.ref(registry.find("w").workflow.machine)
+    text = (folder / "w.py").read_text()
+    (folder / "w.py").unlink()
+    registry.modules()
+    body = text.split("\n", 4)[4]
+    for number in range(70):
+        registry.take(with_header("workflows/w.yaml", digest("x"), f"{body}\nVERSION = {number}\n"))
+    gc.collect()
+    assert first() is None
 
 
 def test_a_changed_module_is_picked_up_without_a_restart(folder: Path) -> None:

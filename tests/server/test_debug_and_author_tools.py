@@ -2,9 +2,32 @@
 
 from __future__ import annotations
 
+import gc
 import json
+from pathlib import Path
+from typing import cast
+
+import pytest
 
 from tests.server.driver import SHELL_OK, Agent
+from wfc.unit import Unit
+from wfc_runtime.server.tool import Call
+from wfc_runtime.server.toolsets.author import validate_workflow_yaml
+
+INLINE_SCHEMA = """
+name: choosy
+version: 1.0.0
+steps:
+  - {id: a, type: mcp_call, tool: t, output_to: o, result_schema: {enum: [VALUES]}}
+"""
+SAID_BY_TEXT = """
+name: NAME
+version: 1.0.0
+inputs: {who: {type: string, required: true}}
+steps:
+  - {id: a, type: shell, command: "echo {{ inputs.who | shquote }}", output_to: o}
+  - {id: b, type: return, needs_state: [o], value: "{{ state.o.exit_code }}"}
+"""
 
 ADD = """\
 name: add-up
@@ -171,6 +194,33 @@ def priced(agent: Agent) -> str:
     meta = {"claudecode/toolUseId": "toolu_0123"}
     agent.call("submit_result", workflow_id=run, step_id="ask", result={"value": 3}, meta=meta)
     return run
+
+
+def test_a_large_result_schema_comes_as_a_resource_too(agent: Agent) -> None:
+    values = ", ".join(f"'value {number}'" for number in range(5000))
+    yaml = INLINE_SCHEMA.replace("VALUES", values)
+    action = agent.call("execute_inline_workflow", yaml=yaml)["action"]
+    assert len(json.dumps(action)) < 5000
+    whole = json.loads(agent.read(action["result_schema"]["resource"]))["result_schema"]
+    assert len(whole["enum"]) == 5000
+
+
+def test_thousands_of_findings_are_told_as_the_first_twenty(agent: Agent) -> None:
+    yaml = "name: x\nversion: 1.0.0\n" + "name: x\n" * 5000
+    found = agent.call("validate_workflow_yaml", yaml=yaml)
+    assert (len(found["findings"]), found["errors"]) == (20, 5001)
+    said = agent.refusal("execute_inline_workflow", yaml=yaml)
+    assert said.count("WF002") == 19
+
+
+def test_what_the_author_tools_compiled_is_let_go_of(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    call = cast(Call, None)  # Only workflows that are called would be looked for there.
+    for number in range(3):
+        yaml = SAID_BY_TEXT.replace("NAME", f"n{number}")
+        assert validate_workflow_yaml(call, yaml)["valid"]
+    gc.collect()
+    assert [one.name for one in gc.get_objects() if isinstance(one, Unit) and one.name in ("n0", "n1")] == []
 
 
 def test_state_dependencies_tell_what_a_field_is_made_from_and_what_is_made_from_it(agent: Agent) -> None:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
+from wfc.lazy import remembered
 from wfc.template import Read, Template
 
 
@@ -15,7 +15,7 @@ class StateUse(NamedTuple):
     """Whether it looks at the state as a whole, as `state | tojson` and `state[name]` do."""
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def state_use(template: Template) -> StateUse:
     fields: dict[str, list[Read]] = {}
     whole = False

@@ -5,7 +5,8 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable
-from functools import lru_cache
+
+from wfc.lazy import remembered
 
 MODEL_NAMES = frozenset(
     (
@@ -50,7 +51,7 @@ ANNOTATION_NAMES = frozenset(("bool", "dict", "float", "int", "list", "str"))
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def field_name(name: str) -> str:
     """The attribute for a field: its own name, or one close to it where Python or pydantic objects.
 

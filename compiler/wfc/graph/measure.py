@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
+
+from wfc.lazy import remembered
 
 _BOLD = 1.1
 _MONO = 0.605
@@ -22,7 +23,7 @@ def text_width(text: str, size: float, *, bold: bool = False, mono: bool = False
     return size * sum(map(_em, text)) * (_BOLD if bold else 1)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _em(char: str) -> float:
     known = _WIDTHS.get(char)
     if known is not None:

@@ -8,13 +8,13 @@ tested later.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 from typing import NamedTuple
 
 from jinja2 import nodes
 
 from wfc.flow import FlowEdge
 from wfc.infer.environment import Held
+from wfc.lazy import remembered
 from wfc.template import Template, parse_template
 
 _OPPOSITES = {"ne": "eq", "gt": "lteq", "gteq": "lt", "notin": "in"}
@@ -54,7 +54,7 @@ def _clauses(text: object, outcome: bool) -> tuple[Clause, ...]:
     return _clauses_of_text(text, outcome) if isinstance(text, str) else ()
 
 
-@lru_cache(maxsize=2048)
+@remembered(2048)
 def _clauses_of_text(text: str, outcome: bool) -> tuple[Clause, ...]:
     template = parse_template(text)
     expression = template.expression if template.ast is not None else None
@@ -73,7 +73,7 @@ def _split(template: Template, node: nodes.Expr, outcome: bool) -> Iterator[Clau
             yield Clause(key, outcome == same, template, node, outcome, _narrows(node), names)
 
 
-@lru_cache(maxsize=2048)
+@remembered(2048)
 def _said(node: nodes.Expr) -> tuple[frozenset[str] | None, str, bool]:
     """What a condition looks at, and its form: the same however it comes out."""
     return names_in(node), *_form(node)

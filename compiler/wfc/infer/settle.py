@@ -72,21 +72,30 @@ def _choice(enum: object) -> Type | None:
 def _compute(inference: ScopeInference, step: Step, give_up: bool) -> None:
     """Infer what a step writes, and remember it where that is more than was known before."""
     definitions = inference.definitions
-    texts = inference.visit(step).types
+    written = _Written(step, inference.visit(step).types)
     for definition in definitions.by_step[step]:
         before = definitions.types[definition.number]
-        after = join(before, _written(step, definition.field, texts))
+        after = join(before, written.into(definition.field))
         if after != before:
             definitions.learn(definition, ANY if give_up else after)
 
 
-def _written(step: Step, field: str, texts: TextTypes) -> Type:
-    if isinstance(step, SetState):
-        updates = {name: type_of_tree(tree.node, texts) for name, tree in (step.updates or {}).items()}
-        if field in updates and (not step.output_to or step.output_to.text != field):
-            return stored(updates[field])
-        kinds = tuple(Property(name, stored(kind)) for name, kind in updates.items())
-        return Record("", kinds, open=False)
-    if isinstance(step, Condition) and step.if_ is not None:
-        return stored(type_of_tree(step.if_.node, texts))
-    return ANY
+class _Written:
+    """What a step writes into its fields, worked out once for all of them."""
+
+    def __init__(self, step: Step, texts: TextTypes) -> None:
+        self._step = step
+        self._updates: dict[str, Type] = {}
+        self._other: Type = ANY
+        if isinstance(step, SetState):
+            for name, tree in (step.updates or {}).items():
+                self._updates[name] = stored(type_of_tree(tree.node, texts))
+            kinds = tuple(Property(name, kind) for name, kind in self._updates.items())
+            self._other = Record("", kinds, open=False)
+        elif isinstance(step, Condition) and step.if_ is not None:
+            self._other = stored(type_of_tree(step.if_.node, texts))
+
+    def into(self, field: str) -> Type:
+        if isinstance(self._step, SetState) and self._step.output_to and self._step.output_to.text == field:
+            return self._other
+        return self._updates.get(field, self._other)

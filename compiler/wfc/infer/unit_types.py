@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import lru_cache
 
 from wfc.core.ast import Scope, Workflow
 from wfc.core.types import ANY, Property, Record, Type, of_value
 from wfc.flow import flows_of
 from wfc.infer.workflow import FileTypes, ScopeTypes
 from wfc.ir import Chart, Module
+from wfc.lazy import remembered
 from wfc.steps.call import Call
 from wfc.unit import Unit
 
@@ -18,7 +18,7 @@ _underway: list[Unit] = []
 """The files at work, one calling the other."""
 
 
-@lru_cache(maxsize=128)
+@remembered(128)
 def types_of(unit: Unit) -> FileTypes | None:
     """What is known of a file, for its checks. One that is far too large has other worries."""
     if unit.workflow is None or unit.is_hopeless:

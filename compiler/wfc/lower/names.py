@@ -5,8 +5,8 @@ from __future__ import annotations
 import keyword
 import re
 from collections.abc import Iterable
-from functools import lru_cache
 
+from wfc.lazy import remembered
 from wfc.lower.reserved import CLASS_NAMES, RESERVED
 from wfc.steps.base import Step
 
@@ -15,7 +15,7 @@ _DONE = "done_state_"
 """So begins the name of the edge that leaves a parallel step."""
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def identifier(name: str) -> str:
     """A Python identifier for a step, task or workflow name."""
     made = _NOT_NAME.sub("_", name)

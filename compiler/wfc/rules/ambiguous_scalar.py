@@ -31,9 +31,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from functools import lru_cache
 
 from wfc.diagnostics import Edit, Fix, Severity
+from wfc.lazy import remembered
 from wfc.rules.base import Finding, rule
 from wfc.rules.nodes import nodes_of
 from wfc.rules.wrong_type import wrong_places
@@ -77,7 +77,7 @@ def check(unit: Unit) -> Iterator[Finding]:
             yield _finding(scalar, other, is_key=id(scalar) in keys)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _other_meaning(text: str) -> str | None:
     """What YAML 1.1 takes a plain scalar for, if that is not what it is here."""
     if len(text) > _LONGEST:

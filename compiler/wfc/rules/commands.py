@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
 from jinja2 import nodes
@@ -10,6 +9,7 @@ from jinja2 import nodes
 from wfc.core.values import Text
 from wfc.diagnostics import Edit, Fix, Severity
 from wfc.infer.problems import Change
+from wfc.lazy import remembered
 from wfc.rules.arguments import may_be_option
 from wfc.rules.typed import edit_in
 from wfc.source import Span
@@ -98,7 +98,7 @@ class CommandHole(NamedTuple):
         return Fix(description, tuple(edits), safe=False)
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def command_holes(unit: Unit) -> list[CommandHole]:
     """In source order."""
     taint = taint_of(unit)

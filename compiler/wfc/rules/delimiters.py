@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-_HOLE = re.compile(r"\{\{.*?\}\}|\{%.*?%\}|\{#.*?#\}", re.DOTALL)
+_OPENS_HOLE = re.compile(r"(?=(\{[{%#]))")
+_CLOSES_HOLE = {"{{": "}}", "{%": "%}", "{#": "#}"}
 _TAG = re.compile(r"<(/?)([A-Za-z][\w.:-]*)(?:\s[^<>]*)?>")
 _FENCE = re.compile(r"^[ \t]*(`{3,}|~{3,}|\"{3})", re.MULTILINE)
 _QUOTES = {'"': '"', "'": "'", "`": "`", "«": "»", "“": "”", "„": "“", "‘": "’"}
@@ -18,7 +19,7 @@ class Delimiters:
     def __init__(self, text: str) -> None:
         self._text = text
         # Comparisons in expressions are no tags.
-        self._plain = _HOLE.sub(lambda hole: " " * len(hole[0]), text)
+        self._plain = _without_holes(text)
         self._regions = [*self._tagged(), *self._fenced()]
 
     def enclose(self, start: int, end: int) -> bool:
@@ -48,3 +49,20 @@ class Delimiters:
             elif fence[1].startswith(opened[0]):
                 yield opened[1], fence.start()
                 opened = None
+
+
+def _without_holes(text: str) -> str:
+    """The text with blanks for its holes. A closing that is nowhere is looked for once, not for each opening."""
+    parts, end = [], 0
+    missing: set[str] = set()
+    for opening in _OPENS_HOLE.finditer(text):
+        start, kind = opening.start(), opening[1]
+        if start < end or kind in missing:
+            continue
+        close = text.find(_CLOSES_HOLE[kind], start + 2)
+        if close < 0:
+            missing.add(kind)
+            continue
+        parts += [text[end:start], " " * (close + 2 - start)]
+        end = close + 2
+    return "".join([*parts, text[end:]])

@@ -24,11 +24,11 @@ steps:
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import lru_cache
 
 from wfc.core.ast import Scope, Workflow
 from wfc.diagnostics import Note
 from wfc.emit.names import field_name
+from wfc.lazy import remembered
 from wfc.lower.names import identifier, machine_name, module_name
 from wfc.rules.base import Finding, rule
 from wfc.source import Mapping, Node, Span
@@ -130,7 +130,7 @@ def _file_of(name: str) -> str:
     return module_name(name).casefold()
 
 
-@lru_cache(maxsize=1)
+@remembered(1)
 def _by_module(project: Project, count: int) -> dict[str, list[Unit]]:
     """The files that are compiled together, by the module that each becomes; `count` of them."""
     found: dict[str, list[Unit]] = {}

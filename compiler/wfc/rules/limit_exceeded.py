@@ -1,10 +1,10 @@
 """The file is larger, or nests deeper, than wfc allows.
 
 A workflow has at most 1,000 steps, its tasks' steps included, and its conditions, loops and parallel
-branches nest at most five deep: beyond that nobody can review it, and a machine gets slow. A file has at
-most 1 MiB and 100,000 values (aliases count as what they stand for), nested 64 levels at most. Each limit
-can be set in pyproject.toml, under [tool.wfc.limits]: `steps`, `nesting`, `source_bytes`, `yaml_nodes`,
-`yaml_depth`.
+branches nest at most five deep: beyond that nobody can review it, and a machine gets slow. A workflow or
+task has at most 2,000 inputs and state fields. A file has at most 1 MiB and 100,000 values (aliases count as
+what they stand for), nested 64 levels at most. Each limit can be set in pyproject.toml, under
+[tool.wfc.limits]: `steps`, `fields`, `nesting`, `source_bytes`, `yaml_nodes`, `yaml_depth`.
 
 Bad: six conditions, each in the `then` of the one before.
 
@@ -33,6 +33,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.core.ast import Scope
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
 from wfc.source import Problem
@@ -47,6 +48,7 @@ def check(unit: Unit) -> Iterator[Finding]:
             yield _of_reader(problem)
     yield from _too_many_steps(unit)
     for scope in unit.scopes:
+        yield from _too_many_fields(scope, unit.limits.fields)
         yield from _too_deep(scope.block, unit.limits.nesting)
 
 
@@ -65,6 +67,17 @@ def _too_many_steps(unit: Unit) -> Iterator[Finding]:
             help=f"move some to a workflow of their own and `call` it, or {_raise('steps')}",
             notes=(Note(f"this is step number {limit + 1:,}"),),
             step=unit.steps[limit].name,
+        )
+
+
+def _too_many_fields(scope: Scope, limit: int) -> Iterator[Finding]:
+    fields = {*(scope.initial_state or ()), *(name for step in scope.walk() for name in step.writes())}
+    count = len(scope.declared_inputs) + len(fields)
+    if count > limit:
+        yield Finding(
+            scope.key_span("steps"),
+            f"{scope.name_in_messages} has {count:,} inputs and state fields, and at most {limit:,} are allowed",
+            help=f"keep what belongs together as one object or list, or {_raise('fields')}",
         )
 
 

@@ -38,6 +38,9 @@ from wfc.rules.state_access import FieldRead, StepAccess, Stranger, state_access
 from wfc.rules.wording import call
 from wfc.unit import Unit
 
+_MOST_FIXED = 100
+"""Of unknown fields in one step: each fix looks at the whole list, and more than these are no slips of the pen."""
+
 
 @rule("WF303", "needs-state-unknown", fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
@@ -75,6 +78,8 @@ def _is_input(access: StepAccess, stranger: Stranger) -> bool:
 
 
 def _fix(access: StepAccess, stranger: Stranger) -> Fix | None:
+    if len(access.strangers) > _MOST_FIXED:
+        return None
     if _is_input(access, stranger):
         changes = [_root(read) for read in stranger.reads]
         changes += _fixed(unlist(access.step, stranger.listed)) if stranger.listed else []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from typing import NamedTuple
 
+from wfc.lazy import remembered
 from wfc.source import Mapping, Node, Scalar, Sequence
 
 
@@ -16,7 +16,7 @@ class Nodes(NamedTuple):
     mappings: list[Mapping]
 
 
-@lru_cache(maxsize=2)
+@remembered(2)
 def nodes_of(root: Node | None) -> Nodes:
     scalars: list[Scalar] = []
     mappings: list[Mapping] = []

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
-from functools import lru_cache
+
+from wfc.lazy import remembered
 
 _SEARCH = "{{ inputs.text | regex_search(inputs.pattern) | length > 0 }}"
 
 
-@lru_cache(maxsize=64)
+@remembered(64)
 def pattern_error(pattern: str) -> str | None:
     """Why a pattern can't be used; None if it can."""
     from wfc_runtime.expr import ExpressionError

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from wfc.core.ast import Scope
 from wfc.core.names_in_scope import CHILD_IN_TURN, EVERYWHERE, NamesInScope
 from wfc.core.shape import Shape
+from wfc.lazy import remembered
 from wfc.rules.nearest import Nearest
 from wfc.source import Mapping
 
@@ -34,7 +33,7 @@ class ScopeNames:
         return f"inputs.{near}" if near in self.inputs else None
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def names_of(scope: Scope) -> ScopeNames:
     return ScopeNames(scope)
 

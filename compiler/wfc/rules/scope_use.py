@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from functools import cached_property, lru_cache
+from functools import cached_property
 from typing import NamedTuple
 
 from wfc.core.ast import Scope, walk
@@ -12,6 +12,7 @@ from wfc.core.names_in_scope import CHILD_IN_TURN
 from wfc.core.state_use import state_use
 from wfc.core.values import Text, Tree
 from wfc.flow import Flow, FlowEdge, flows_of
+from wfc.lazy import remembered
 from wfc.rules.state_access import state_access
 from wfc.source import Node, Span
 from wfc.steps.base import Step, UnknownStep
@@ -103,7 +104,7 @@ def _sources(flow: Flow, edge: FlowEdge) -> tuple[str, ...]:
     return flow.branch_ends[edge.join] if edge.join is not None else (edge.source,)
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def scope_uses(unit: Unit) -> list[ScopeUse]:
     """The use that is made of things in every scope of a file."""
     found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(unit)}

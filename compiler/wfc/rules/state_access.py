@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import NamedTuple
 
 from wfc.core.state_use import state_use
 from wfc.core.values import Text, Word
+from wfc.lazy import remembered
 from wfc.rules.scope_fields import ScopeFields
 from wfc.source import Sequence, Span
 from wfc.steps.base import Step, UnknownStep
@@ -64,7 +64,7 @@ class StepAccess:
     strangers: list[Stranger] = field(default_factory=list)
 
 
-@lru_cache(maxsize=8)
+@remembered(8)
 def state_access(unit: Unit) -> list[StepAccess]:
     """How every step of a file treats the state, in source order."""
     scopes = [ScopeFields(scope) for scope in unit.scopes]

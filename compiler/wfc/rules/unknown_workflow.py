@@ -24,8 +24,8 @@ Good:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
+from wfc.lazy import remembered
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import rename
 from wfc.rules.nearest import Nearest
@@ -55,7 +55,7 @@ def _is_known(name: str, project: Project) -> bool:
     return bool(project.named(name)) or project.offered(name)
 
 
-@lru_cache(maxsize=1)
+@remembered(1)
 def _others(project: Project, name: str | None) -> Nearest:
     """What a workflow may call: any other."""
     return Nearest(other for other in project.names() if other != name)

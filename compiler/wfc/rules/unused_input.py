@@ -30,12 +30,12 @@ steps:
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import lru_cache
 
 from wfc.core.ast import Scope, Task, Workflow
 from wfc.core.blocks import name_of
 from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Severity
+from wfc.lazy import remembered
 from wfc.rules.base import Finding, rule
 from wfc.rules.nearest import Nearest
 from wfc.rules.removal import remove_entries
@@ -128,7 +128,7 @@ def _removable(unit: Unit, scope: Scope, unread: list[Entry]) -> list[Entry]:
     return [entry for entry in unread if entry.key.text not in given]
 
 
-@lru_cache(maxsize=2)
+@remembered(2)
 def _given_by_calls(project: Project) -> dict[str, set[str]]:
     """The inputs that calls anywhere in the project give, by workflow."""
     found: dict[str, set[str]] = {}

@@ -60,8 +60,9 @@ def check(unit: Unit) -> Iterator[Finding]:
         if not comment.items:
             yield _unreadable(comment)
         unused = [item for item in comment.items if _is_unused(item, unit) and (is_whole or _is_firm(item))]
+        fix = _removal(comment, unused) if unused else None
         for item in unused:
-            yield _finding(item, _removal(comment, unused))
+            yield _finding(item, fix)
 
 
 def _is_whole(unit: Unit) -> bool:
@@ -90,7 +91,7 @@ def _unreadable(comment: Comment) -> Finding:
     )
 
 
-def _finding(item: Suppression, fix: Fix) -> Finding:
+def _finding(item: Suppression, fix: Fix | None) -> Finding:
     from wfc.rules import BY_CODE
 
     code = excerpt(item.span.text)
@@ -106,7 +107,8 @@ def _finding(item: Suppression, fix: Fix) -> Finding:
 
 def _removal(comment: Comment, unused: list[Suppression]) -> Fix:
     """One edit for all that is unused in a comment: several in one list would overlap."""
-    kept = [item.span.text for item in comment.items if item not in unused]
+    useless = set(unused)
+    kept = [item.span.text for item in comment.items if item not in useless]
     if kept and comment.codes:
         return Fix("remove what hides nothing", (Edit(comment.codes, ", ".join(kept)),), safe=True)
     return Fix("remove the comment", (Edit(_extent(comment.span), ""),), safe=True)

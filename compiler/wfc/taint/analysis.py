@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
 
 from wfc.core.ast import Scope, Task
 from wfc.core.names_in_scope import runners
@@ -17,6 +16,7 @@ from wfc.core.values import Text, Tree
 from wfc.infer.texts import Place
 from wfc.infer.unit_types import types_of
 from wfc.infer.workflow import FileTypes, ScopeTypes
+from wfc.lazy import remembered
 from wfc.source import Node, Scalar, Sequence
 from wfc.steps.base import Step
 from wfc.steps.return_ import Return
@@ -31,7 +31,7 @@ _DEEPEST_CALL = 5
 _underway: list[Unit] = []
 
 
-@lru_cache(maxsize=128)
+@remembered(128)
 def taint_of(unit: Unit) -> FileTaint | None:
     """Where what comes from outside gets to in a file."""
     types = types_of(unit)

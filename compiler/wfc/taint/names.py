@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import lru_cache
 from typing import Any, Protocol
 
 from jinja2 import nodes
@@ -12,6 +11,7 @@ from wfc.core.ast import Scope, Task
 from wfc.core.inputs import InputDecl
 from wfc.infer.texts import Place
 from wfc.infer.workflow import ScopeTypes
+from wfc.lazy import remembered
 from wfc.source import Node, Scalar, Sequence
 from wfc.taint.guards import settled_by
 from wfc.taint.sources import of_declaration
@@ -62,7 +62,7 @@ class Names:
         return self._file.read((name, self._home.scope)) if is_child else CLEAN
 
 
-@lru_cache(maxsize=128)
+@remembered(128)
 def _given_at_start(scope: Scope, name: str, decl: InputDecl) -> Taint:
     return of_declaration(decl, only(_input_flow(scope, name)))
 

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
-
 from jinja2 import nodes
 
-from wfc.lazy import lazy
+from wfc.lazy import lazy, remembered
 from wfc_runtime.expr.errors import TemplateError
 from wfc_runtime.expr.syntax import parse
 
@@ -65,7 +63,7 @@ class Template:
         return self._syntax.span(node)
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def parse_template(text: str) -> Template:
     """Read a template. Any text will do: what can't be read has an `error`."""
     return Template(text)

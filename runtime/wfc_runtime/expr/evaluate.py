@@ -22,7 +22,7 @@ from .values import Value, plain, text_of, truth
 
 NO_NAMES: frozenset[str] = frozenset()
 # Longer templates are rare and take little longer to run than to read.
-_CACHED_LENGTH = 16 * 1024
+_CACHED_LENGTH = 4 * 1024
 
 
 class _Program:

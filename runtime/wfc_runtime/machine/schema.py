@@ -5,7 +5,7 @@ from __future__ import annotations
 import types
 import typing
 from collections.abc import Mapping
-from functools import cache
+from functools import lru_cache
 from typing import Any, NotRequired, Union
 
 from typing_extensions import get_type_hints, is_typeddict
@@ -32,7 +32,7 @@ def of(result: Any) -> Json:
     return _of_type(result)
 
 
-@cache
+@lru_cache(maxsize=512)
 def _of_type(kind: Any) -> Json:
     if kind is Any:
         return {}

@@ -54,8 +54,10 @@ def _holders(reply: Reply) -> Iterator[tuple[dict[str, Any], str, str]]:
         for holder in (event, event.get("written", {})):
             yield from ((holder, name, f"{base}/history") for name in holder if name != "written")
     for action in actions_of(reply):
-        for name in action["parameters"]:
-            yield action["parameters"], name, f"{base}/actions/{quote(action['step_id'], safe='')}"
+        uri = f"{base}/actions/{quote(action['step_id'], safe='')}"
+        yield from ((action["parameters"], name, uri) for name in action["parameters"])
+        if "result_schema" in action:
+            yield action, "result_schema", uri
 
 
 def _length(value: Json) -> int:

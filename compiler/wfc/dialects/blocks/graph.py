@@ -126,6 +126,24 @@ class Graph:
         """The blocks that have succeeded where these have: they, and those that they could not run without."""
         return reachable(names, self._required)
 
+    def shown_by_others(self, names: list[str]) -> set[str]:
+        """Those of some blocks that have succeeded where the others of them have."""
+        behind = 0
+        for name in names:
+            behind |= self._behind[name]
+        return {name for name in names if behind >> self.nodes[name].order & 1}
+
+    @cached_property
+    def _behind(self) -> dict[str, int]:
+        """For each block a bit for each that it could not run without: sets of so many would take too long."""
+        found: dict[str, int] = {}
+        for nodes in self.waves:
+            for node in nodes:
+                found[node.name] = 0
+                for name in self._required[node.name]:
+                    found[node.name] |= found[name] | 1 << self.nodes[name].order
+        return found
+
     @cached_property
     def _required(self) -> dict[str, list[str]]:
         return {name: self.required(node) for name, node in self.nodes.items()}

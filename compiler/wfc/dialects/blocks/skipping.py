@@ -59,13 +59,11 @@ class Skipping:
 
     def _needed(self, node: BlockNode) -> list[Expr]:
         """That each block which must have succeeded has, less what others of them already show."""
-        required = self._graph.required(node)
+        required = list(dict.fromkeys(self._graph.required(node)))
+        shown = self._graph.shown_by_others(required)
         found: list[Expr] = []
         for number, name in enumerate(required):
-            others = required[:number] + required[number + 1 :]
-            if self._graph.nodes[name].kind is None or (
-                others and name in self._graph.succeeded_with(others)
-            ):
+            if self._graph.nodes[name].kind is None or name in shown:
                 continue  # Of the first nobody knows anything, of the second others say it.
             site = Site(self._world, node, tuple(required[:number]))
             expression = site.succeeded(self._graph.nodes[name], Part(name, 0, 0))

@@ -26,11 +26,11 @@ def validate_workflow_yaml(call: Call, yaml: str) -> Reply:
     mask = Mask(found)
     shown = [
         {key: value for key, value in to_json(mask.finding(one)).items() if value is not None}
-        for one in found
+        for one in found[:_SHOWN]
     ]
-    errors = sum(one["severity"] == "error" for one in shown)
+    errors = sum(one.severity == "error" for one in found)
     following = "mend it and check again" if errors else "execute_inline_workflow(yaml=..., inputs={...})"
-    return {"valid": errors == 0, "findings": shown[:_SHOWN], "errors": errors, "next": following}
+    return {"valid": errors == 0, "findings": shown, "errors": errors, "next": following}
 
 
 def execute_inline_workflow(
@@ -43,11 +43,12 @@ def execute_inline_workflow(
     if not compilation.modules:
         from wfc.masking import Mask
 
-        shown = [Mask(compilation.findings).finding(one) for one in compilation.findings]
+        mask = Mask(compilation.findings)
+        shown = [mask.finding(one) for one in compilation.findings[:_SHOWN]]
         errors = [f"{one.span.line}:{one.span.column} {one.code} {one.message}" for one in shown]
         raise RequestError(
             "invalid_workflow",
-            f"the workflow has errors: {'; '.join(errors[:_SHOWN])}",
+            f"the workflow has errors: {'; '.join(errors)}",
             "Next: validate_workflow_yaml(yaml=...)",
         )
     from wfc_runtime.header import read_header
@@ -78,6 +79,7 @@ def _compile(call: Call, yaml: str) -> Compilation:
     the server has compiled."""
     from wfc.cli.files import Selection, load_project
     from wfc.config import ConfigError, load_config
+    from wfc.lazy import forget
     from wfc.pipeline import compile_project
     from wfc.unit import load_unit
 
@@ -88,7 +90,10 @@ def _compile(call: Call, yaml: str) -> Compilation:
     project, _ = load_project(Selection(config, [], []))
     project.offered = lambda name: _is_compiled(call, name)
     unit = load_unit(_NAME, yaml.encode("utf-8", "surrogatepass"), config, project)
-    return compile_project(project, {unit: _NAME})
+    try:
+        return compile_project(project, {unit: _NAME})
+    finally:
+        forget()
 
 
 def _is_compiled(call: Call, name: str) -> bool:
