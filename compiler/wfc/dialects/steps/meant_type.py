@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping
-from functools import lru_cache
 from typing import TypeVar
 
+from wfc.lazy import remembered
 from wfc.source import Entry, Scalar
 from wfc.suggest import only_near
 
@@ -35,6 +35,6 @@ def meant_type(name: str, types: Mapping[str, T]) -> T | None:
     return types.get(name) or types.get(_nearly(name, tuple(types)) or "")
 
 
-@lru_cache(maxsize=4096)
+@remembered(4096)
 def _nearly(name: str, known: tuple[str, ...]) -> str | None:
     return only_near(name, known) if len(name) <= _LONGEST else None
