@@ -8,6 +8,7 @@ import os
 from wfc_runtime.contract import Json
 from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, covered
+from wfc_runtime.execute.located import located
 
 _COMMON = (
     0o400,
@@ -40,18 +41,19 @@ def work(job: Job) -> Result:
 def write_text(job: Job, name: str, text: str, mode: int | None = None) -> tuple[str, bool, int]:
     """Write a text to the path that a parameter names: where it is, whether it is new, and its size."""
     parameters = job.parameters
-    place = paths.locate(job.grant, parameters.path(name))
-    data = encode(text, parameters.text("encoding", "utf-8"))
-    if len(data) > job.grant.file_bytes:
-        raise ExecutionError(f"{place} would have {len(data):,} bytes; the limit is {job.grant.file_bytes:,}")
-    created = paths.write(
-        place,
-        data,
-        mode=mode,
-        overwrite=parameters.flag("overwrite", True),
-        create_parents=parameters.flag("create_parents", True),
-    )
-    return str(place), created, len(data)
+    with located(job, name) as place:
+        data = encode(text, parameters.text("encoding", "utf-8"))
+        if len(data) > job.grant.file_bytes:
+            limit = f"the limit is {job.grant.file_bytes:,}"
+            raise ExecutionError(f"{place} would have {len(data):,} bytes; {limit}")
+        created = paths.write(
+            place,
+            data,
+            mode=mode,
+            overwrite=parameters.flag("overwrite", True),
+            create_parents=parameters.flag("create_parents", True),
+        )
+        return str(place), created, len(data)
 
 
 def encode(text: str, encoding: str) -> bytes:

@@ -9,9 +9,9 @@ from pathlib import Path
 from threading import Lock
 
 from wfc_runtime.contract import Json
-from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Result, covered
 from wfc_runtime.execute.json_files import read_object, write_object
+from wfc_runtime.execute.located import located
 
 _one_at_a_time = Lock()
 """Steps side by side may merge into one file: none of them may be lost."""
@@ -20,8 +20,7 @@ _one_at_a_time = Lock()
 def work(job: Job) -> Result:
     parameters = job.parameters
     updates = parameters.mapping("updates")
-    place = paths.locate(job.grant, parameters.path("path"))
-    with _one_at_a_time, _alone_in(place.root):
+    with located(job, "path") as place, _one_at_a_time, _alone_in(place.root):
         before = read_object(job, place)
         if before is None and not parameters.flag("create_if_missing", True):
             raise ExecutionError(f"there is no file {place}, and create_if_missing is false")

@@ -7,13 +7,14 @@ from base64 import b64encode
 from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Result, covered
 from wfc_runtime.execute.create_file import check_encoding
+from wfc_runtime.execute.located import located
 
 
 def work(job: Job) -> Result:
     parameters = job.parameters
-    place = paths.locate(job.grant, parameters.path("path"))
     limit = min(int(parameters.number("max_size_mb", 10) * 1024 * 1024), job.grant.file_bytes)
-    data = paths.read(place, limit)
+    with located(job, "path") as place:
+        data = paths.read(place, limit)
     if data is None:
         if parameters.flag("required", True):
             raise ExecutionError(f"there is no file {place}")

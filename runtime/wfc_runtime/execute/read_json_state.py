@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Result, covered
 from wfc_runtime.execute.json_files import read_object
+from wfc_runtime.execute.located import located
 
 
 def work(job: Job) -> Result:
-    place = paths.locate(job.grant, job.parameters.path("path"))
-    value = read_object(job, place)
+    with located(job, "path") as place:
+        value = read_object(job, place)
     if value is None and job.parameters.flag("required", False):
         raise ExecutionError(f"there is no file {place}")
     data = value or {}

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Result, covered
 from wfc_runtime.execute.json_files import write_object
+from wfc_runtime.execute.located import located
 
 
 def work(job: Job) -> Result:
     if "data" not in job.parameters and "state" not in job.parameters:
         raise ExecutionError("`data` is missing")
-    place = paths.locate(job.grant, job.parameters.path("path"))
-    _, size = write_object(job, place, job.parameters.mapping("data", "state"))
+    with located(job, "path") as place:
+        _, size = write_object(job, place, job.parameters.mapping("data", "state"))
     return {"path": str(place), "size_bytes": size, "success": True}
 
 
