@@ -262,3 +262,15 @@ def test_an_expression_can_be_tried_on_values_of_ones_own(agent: Agent) -> None:
     assert reply["success"] is False
     assert "nmes" in reply["error"]
     assert agent.call("test_transformation", transform="{{ 'a' * 10 ** 9 }}")["success"] is False
+    reply = agent.call("test_transformation", transform="{{ ['a'] * 50000 }}")
+    assert (reply["output"]["characters"], reply["output"]["begins"][:8]) == (200_001, '["a","a"')
+
+
+def test_numbers_and_names_that_nothing_has_are_no_failure_of_ours(agent: Agent) -> None:
+    run = agent.call("start_workflow", workflow="greet", inputs={"name": "root"})["workflow_id"]
+    for number in (2**63, 2**80):
+        assert agent.call("get_workflow_history", workflow_id=run, after=number)["events"] == []
+        assert agent.call("trace_transformations", workflow_id=run, after=number)["traces"] == []
+    for tool in ("state_dependencies", "trace_transformations"):
+        said = agent.refusal(tool, workflow_id=run, field="\x1b[2J\u202e")
+        assert "has no field `?[2J?`" in said

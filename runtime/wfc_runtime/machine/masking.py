@@ -15,6 +15,7 @@ from functools import lru_cache
 from shlex import quote as shell_quote
 from typing import Any, get_args
 from urllib.parse import quote as url_quote
+from urllib.parse import quote_plus as url_quote_plus
 
 from pydantic import BaseModel, GetJsonSchemaHandler
 from pydantic.fields import FieldInfo
@@ -87,16 +88,18 @@ class Mask:
         return HIDDEN if str(value) in self._values else value
 
     def message(self, text: str) -> str:
-        """A message may quote a part of a value: pieces of a secret are hidden too."""
+        """A message may quote a part of a value, or what `upper` made of it: such pieces of a secret are hidden too."""
         if not self._forms:
             return text
         text = self.text(text)
         pieces = {
-            value[at : at + _FRAGMENT] for value in self._values for at in range(len(value) - _FRAGMENT + 1)
+            value[at : at + _FRAGMENT].lower()
+            for value in self._values
+            for at in range(len(value) - _FRAGMENT + 1)
         }
         hidden = [False] * len(text)
         for at in range(len(text) - _FRAGMENT + 1):
-            if text[at : at + _FRAGMENT] in pieces:
+            if text[at : at + _FRAGMENT].lower() in pieces:
                 hidden[at : at + _FRAGMENT] = [True] * _FRAGMENT
         kept = "".join("\0" if hide else char for char, hide in zip(text, hidden, strict=True))
         return re.sub("\0+", HIDDEN, kept)
@@ -134,7 +137,10 @@ def _forms(value: str) -> Iterator[str]:
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
     yield shell_quote(value).strip("'")
-    yield url_quote(value, safe="")
+    yield repr(value)[1:-1]
+    # Whoever writes addresses leaves other characters as they are: Python, forms, JavaScript.
+    yield from (url_quote(value, safe=kept) for kept in ("", "/", "!'()*~"))
+    yield url_quote_plus(value)
     data = value.encode("utf-8", "replace")
     # Where it begins within three bytes decides what base64 makes of it; what its neighbours touch is left out.
     for shift in range(3):
@@ -174,14 +180,19 @@ def secrets_in(model: type[BaseModel], values: Mapping[str, Json]) -> Iterator[s
 
 
 def is_secret_place(model: type[BaseModel], place: tuple[int | str, ...]) -> bool:
-    """Whether a place inside the inputs is part of a secret."""
+    """Whether a place inside the inputs is part of a secret, or what stands there should have one in it."""
     inner: type[BaseModel] | None = model
     for part in place:
         field = _fields(inner).get(str(part)) if inner is not None else None
         if field is not None and _is_secret(field):
             return True
         inner = _model_in(field.annotation) if field is not None else inner
-    return False
+    return inner is not None and inner is not model and _has_secrets(inner)
+
+
+def _has_secrets(model: type[BaseModel]) -> bool:
+    inner = (_model_in(field.annotation) for field in _fields(model).values())
+    return any(map(_is_secret, _fields(model).values())) or any(map(_has_secrets, filter(None, inner)))
 
 
 @lru_cache(maxsize=256)

@@ -54,11 +54,12 @@ def traces(machine: AnyMachine, events: Sequence[Mapping[str, Json]], field: str
 def _check_known(field: str, there: Iterable[str]) -> None:
     names = list(there)
     if field not in names:
+        field = "".join(char if char.isprintable() else "?" for char in field[:100])
         near = get_close_matches(field, names, 1)
         guess = f"Did you mean `{near[0]}`? " if near else ""
         listed = ", ".join(names) or "none"
         raise NotFoundError(
-            "unknown_field", f"the workflow has no field `{field[:100]}`", f"{guess}There are: {listed}."
+            "unknown_field", f"the workflow has no field `{field}`", f"{guess}There are: {listed}."
         )
 
 

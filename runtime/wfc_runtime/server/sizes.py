@@ -34,6 +34,14 @@ def by_reference(reply: Reply) -> Reply:
     return reply
 
 
+def beginning(value: Json) -> Json:
+    """A value that is kept nowhere: of a long one, what it begins with."""
+    length = _length(value)
+    if length <= _LONGEST_REPLY:
+        return value
+    return {"characters": length, "begins": (value if isinstance(value, str) else _text(value))[:_BEGINNING]}
+
+
 def _shorten_children(parameters: dict[str, Any]) -> None:
     """A hundred children with a page of rules each: rules can be shorter, and a child has its whole item."""
     for child in parameters.get("children", ()):

@@ -133,6 +133,28 @@ steps: [{id: a, type: shell, command: "login {{ inputs.key | shquote }}"}]
     assert "HIDDEN" not in caught.value.message
 
 
+@pytest.mark.parametrize(
+    "value", ["HIDDEN", ["HIDDEN"], {"key": ["HIDDEN"]}, {"in": "HIDDEN"}, {"in": {"pin": ["HIDDEN"]}}]
+)
+def test_what_stands_where_an_object_with_a_secret_should_be_is_not_shown(value: Any) -> None:
+    text = """
+name: w
+version: 1.0.0
+inputs:
+  login:
+    type: object
+    required: true
+    properties:
+      key: {type: string, secret: true}
+      in: {type: object, properties: {pin: {type: string, secret: true}}}
+steps: [{id: a, type: shell, command: "login {{ inputs.login.key | shquote }}"}]
+"""
+    with pytest.raises(RequestError) as caught:
+        check_inputs(compiled(text).machine, {"login": value}, Limits())
+    assert "what it is, is a secret" in caught.value.message
+    assert "HIDDEN" not in caught.value.message
+
+
 @pytest.mark.parametrize("values", [[1], "x", 3, None])
 def test_inputs_are_an_object(values: Any) -> None:
     with pytest.raises(RequestError, match="`inputs` must be an object"):

@@ -58,6 +58,7 @@ def test_transformation(
     from time import perf_counter
 
     from wfc_runtime.expr import ExpressionError, evaluate
+    from wfc_runtime.server.sizes import beginning
 
     names = {"input": input, **(context or {})}
     began = perf_counter()
@@ -66,7 +67,7 @@ def test_transformation(
     except ExpressionError as error:
         found: Reply = {"success": False, "error": str(error)}
     else:
-        found = {"success": True, "output": output}
+        found = {"success": True, "output": beginning(output)}
     milliseconds = round((perf_counter() - began) * 1000, 2)
     return {**found, "execution_time_ms": milliseconds, "next": "nothing: it was only a trial"}
 

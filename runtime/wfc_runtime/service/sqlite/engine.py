@@ -32,6 +32,8 @@ from wfc_runtime.store.records import ENDED
 Job = Callable[[Work], Reply | WfcError]
 _TRIES = 8
 """How often a call gives way to quicker ones before it takes the file for itself."""
+_MOST_EVENTS = 2**62
+"""More than any run has, and no more than SQLite can count."""
 _MOST_LISTED = 500
 
 
@@ -153,11 +155,12 @@ class SqliteService(Service, Archive):
     def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
         row = self.store.queries.sound(check_run_id(run))
         count = min(max(int(limit), 1), _MOST_LISTED)
-        events = self.store.queries.history(row.key, int(after), count)
-        last = events[-1].seq if events else int(after)
+        after = min(int(after), _MOST_EVENTS)
+        events = self.store.queries.history(row.key, after, count)
+        last = events[-1].seq if events else after
         if len(events) < count and last < row.version:
             raise damaged(self.store.path, f"event {last + 1} of run {run} is missing")
-        return history_reply(row, events, int(after))
+        return history_reply(row, events, after)
 
     def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
         row, snapshot = self._cache.load(self.store.queries, self.store.queries.require(check_run_id(run)))
