@@ -153,6 +153,16 @@ def test_where_nothing_can_be_kept_it_just_looks(
     assert check(project) == check(project, "--no-cache")
 
 
+def test_a_folder_for_memories_that_is_no_whole_path_does_not_count(
+    project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", "kept")
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    check(project)
+    assert not (project / "kept").exists()
+    assert list((tmp_path / "home" / ".cache" / "wfc").iterdir())
+
+
 def test_a_file_that_changes_while_it_is_checked_leaves_no_answer(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

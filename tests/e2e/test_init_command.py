@@ -10,8 +10,10 @@ import sys
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.e2e.command import Result, wfc
+from tests.support import ROOT
 from wfc.doctor import examine
 
 ENV = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
@@ -83,6 +85,16 @@ def test_the_doctor_finds_a_new_project_well_and_its_server_answering(project: P
     assert result.status == 0
     assert {one["status"] for results in parts.values() for one in results} == {"ok"}
     assert "answers, with" in parts["agent"][0]["message"]
+
+
+def test_its_hooks_are_those_that_the_repository_offers(project: Path) -> None:
+    """But for where the program comes from, and what pre-commit shows of a hook in a list of hooks."""
+    config = yaml.safe_load((project / ".pre-commit-config.yaml").read_text(encoding="utf-8"))
+    offered = yaml.safe_load((ROOT / ".pre-commit-hooks.yaml").read_text(encoding="utf-8"))
+    for hook in offered:
+        del hook["description"]
+        hook["language"] = "system"
+    assert config["repos"][0]["hooks"] == offered
 
 
 def test_the_doctor_says_that_hooks_are_not_switched_on(project: Path) -> None:

@@ -121,8 +121,9 @@ def _stamps(folder: Path) -> Iterator[str]:
 
 
 def _folder() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return Path(base) / "wfc"
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # By the standard that the variable comes from, one that is not a whole path does not count.
+    return (base if base.is_absolute() else Path(os.path.expanduser("~"), ".cache")) / "wfc"
 
 
 def _store(place: Path, text: str) -> None:

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
@@ -104,4 +106,6 @@ def _fix(fix: Fix) -> dict[str, Any]:
 
 
 def _uri(span: Span) -> str:
-    return quote(whole(span.source.path).replace("\\", "/"), safe="/")
+    """Relative to the root of the repository; with a scheme where it is whole, by which services place it."""
+    path = whole(span.source.path)
+    return Path(path).as_uri() if os.path.isabs(path) else quote(path.replace("\\", "/"), safe="/")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from typing import Any
+from unicodedata import combining, normalize
 
 from wfc.core.fields import (
     BOOLEAN,
@@ -83,7 +84,8 @@ def _name(key: str, kind: FieldType[Any], node: Node) -> str:
     if kind not in (ID, NAME) or not isinstance(node, Scalar) or not isinstance(node.value, str):
         return ""
     gap = "-" if kind is ID else "_"
-    made = re.sub(r"[^A-Za-z0-9_]+", gap, node.text).strip("-_")
+    plain = "".join(char for char in normalize("NFKD", node.text) if not combining(char))  # Without accents.
+    made = re.sub(r"[^A-Za-z0-9_]+", gap, plain.replace("ß", "ss")).strip("-_")
     is_name = bool(made) and len(made) <= 100 and (kind is ID or not made[0].isdigit())
     signs = (
         "letters, digits, `-`, `_`, `.` and `:`" if kind is ID else "letters, digits and `_`, a letter first"

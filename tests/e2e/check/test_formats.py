@@ -83,4 +83,4 @@ def test_services_that_look_from_the_root_get_paths_that_they_can_place(tmp_path
     assert annotation.startswith(f"::error file={tmp_path}/workflows/misspelt.yaml,line=6,")
     sarif = json.loads(wfc("check", "--format", "sarif", cwd=tmp_path / "src").out)
     place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
-    assert place["artifactLocation"]["uri"] == f"{tmp_path}/workflows/misspelt.yaml"
+    assert place["artifactLocation"]["uri"] == (tmp_path / "workflows" / "misspelt.yaml").as_uri()
