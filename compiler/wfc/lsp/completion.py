@@ -4,19 +4,21 @@ and from what the last readable version of the file said of names and types."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator
 
 from wfc.core.ast import Scope
 from wfc.core.fields import OneOf
+from wfc.core.shape import Shape
 from wfc.core.type_text import shown
 from wfc.dialects.blocks.model import BlocksFile
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.blocks import suggestions_in_blocks
-from wfc.lsp.members import properties, type_of_path
-from wfc.lsp.suggestion import Suggestion, column_of, siblings
+from wfc.lsp.members import names_given, properties, type_of_path
+from wfc.lsp.suggestion import ROOTS, Suggestion, column_of, siblings
 from wfc.reference import step_page
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step
+from wfc.steps.foreach import Foreach
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
 
 _OPEN = re.compile(r"\{\{|\{%")
@@ -26,10 +28,15 @@ _PART = re.compile(r"\w+")
 _FILTER = re.compile(r"\|\s*(\w*)$")
 _TEST = re.compile(r"\bis\s+(?:not\s+)?(\w*)$")
 _WORD = re.compile(r"(\w*)$")
-_VALUE = re.compile(r"^\s*(?:- )?([a-z_]+):\s+(['\"]?)([^'\"\[\]{},#]*)$")
-_LISTED = re.compile(r"^\s*needs_state:\s*\[(?:[^\]]*,)?\s*(\w*)$")
+_INDEX = re.compile(r"([A-Za-z_]\w*(?:\.\w+|\[\d+\]|\['[^']*'\])*)\[['\"](\w*)$")
+_VALUE = re.compile(r"(?:^\s*(?:- )?|[{,]\s*)([a-z_]+):\s+(['\"]?)([^'\"\[\]{},#]*)$")
+_LISTED = re.compile(r"\bneeds_state:\s*\[(?:[^\]]*,)?\s*['\"]?(\w*)$")
+_FLOW_STEP = re.compile(r"^\s*- \{([^{}]*,)?\s*[a-z_]*$")
+_FLOW_KEY = re.compile(r"(?:^|,)\s*([a-z_]+):\s*['\"]?(\w*)")
+_ENTRY = re.compile(r"^\s+['\"]?([^'\"\s:]+)['\"]?:\s*(?:#.*)?$")
+_WITH = re.compile(r"^\s*with:|[{,]\s*with:")
 _KEY = re.compile(r"^\s*(?:- )?[a-z_]*$")
-_ID = re.compile(r"^\s*(?:- )?id:\s*['\"]?([^'\"\s#]+)")
+_ID = re.compile(r"^\s*(?:- )?(?:\{\s*)?id:\s*['\"]?([^'\"\s#,}]+)")
 
 
 def suggestions_at(analysis: Analysis, text: str, offset: int) -> list[Suggestion]:
@@ -44,12 +51,16 @@ def suggestions_at(analysis: Analysis, text: str, offset: int) -> list[Suggestio
     scope, step = _around(analysis, above)
     hole = _hole(text, offset)
     if hole is not None:
-        return list(_in_hole(analysis, scope, hole))
+        return list(_in_hole(analysis, scope, _starting(step, above), hole))
     if _LISTED.search(line) or _is_list_item(above):
         return list(_fields(analysis, scope))
-    value = _VALUE.match(line)
+    value = _VALUE.search(line)
     if value:
         return list(_values(analysis, scope, step, value[1]))
+    flow = _FLOW_STEP.match(line)
+    if flow:
+        there = dict(_FLOW_KEY.findall(flow[1] or ""))
+        return list(_fields_of(STEP_TYPES.get(there.get("type", ""), Step), there))
     return list(_keys(analysis, above)) if _KEY.match(line) else []
 
 
@@ -63,38 +74,52 @@ def _hole(text: str, offset: int) -> str | None:
 
 
 def _around(analysis: Analysis, above: list[str]) -> tuple[Scope | None, Step | None]:
-    """The step that the cursor is in, by the nearest id above it that the last readable version knows."""
+    """The step that the cursor is in, by the nearest id above it that the last readable version knows, or the task."""
+    workflow = analysis.unit.workflow
+    top = next((line for line in reversed(above) if line[:1].isalpha()), "")
+    tasks = workflow.declared_tasks if workflow and top.startswith("tasks:") else {}
     for line in reversed(above):
         found = _ID.match(line)
         named = analysis.step_named(found[1]) if found else None
         if named:
             return named
-    workflow = analysis.unit.workflow
+        if (key := _ENTRY.match(line)) and key[1] in tasks:
+            return tasks[key[1]], None
     return workflow, None
+
+
+def _starting(step: Step | None, above: list[str]) -> Foreach | None:
+    """The foreach that the cursor is in, where it is in what that one hands to its children."""
+    if not isinstance(step, Foreach):
+        return None
+    begun = next((n for n in range(len(above) - 1, -1, -1) if _ID.match(above[n])), 0)
+    return step if any(_WITH.search(line) for line in above[begun:]) else None
 
 
 # -- in {{ }} ------------------------------------------------------------------
 
 
-def _in_hole(analysis: Analysis, scope: Scope | None, hole: str) -> Iterator[Suggestion]:
-    path = _PATH.search(hole)
+def _in_hole(
+    analysis: Analysis, scope: Scope | None, starting: Foreach | None, hole: str
+) -> Iterator[Suggestion]:
+    path = _PATH.search(hole) or _INDEX.search(hole)
     if path:
         names = _PART.findall(path[1])
-        yield from _members(analysis, scope, names)
+        yield from _members(analysis, scope, names, starting)
     elif _FILTER.search(hole):
         yield from _builtins(FILTERS.values(), "filter")
     elif _TEST.search(hole):
         yield from _builtins(TESTS.values(), "test")
     elif _WORD.search(hole):
-        types = analysis.scopes.get(scope) if scope else None
-        yield Suggestion("state", "name", "the state fields that `needs_state` lists")
-        yield Suggestion("inputs", "name", "what the run was started with")
-        for name, kind in (types.inference.names if types else {}).items():
+        yield from (Suggestion(name, "name", doc) for name, doc in ROOTS.items())
+        for name, kind in names_given(analysis, scope, starting).items():
             yield Suggestion(name, "name", shown(kind))
         yield from _builtins(FUNCTIONS.values(), "function")
 
 
-def _members(analysis: Analysis, scope: Scope | None, names: list[str]) -> Iterator[Suggestion]:
+def _members(
+    analysis: Analysis, scope: Scope | None, names: list[str], starting: Foreach | None
+) -> Iterator[Suggestion]:
     if scope is None:
         return
     if names == ["state"]:
@@ -105,7 +130,7 @@ def _members(analysis: Analysis, scope: Scope | None, names: list[str]) -> Itera
             yield Suggestion(name, "input", shown(declared.read_type), doc)
     else:
         path = [int(name) if name.isdigit() else name for name in names]
-        for name, kind in properties(type_of_path(analysis, scope, path)).items():
+        for name, kind in properties(type_of_path(analysis, scope, path, starting)).items():
             yield Suggestion(name, "property", shown(kind))
 
 
@@ -161,13 +186,13 @@ def _keys(analysis: Analysis, above: list[str]) -> Iterator[Suggestion]:
     """The fields of the mapping that the cursor is in: of a step by its `type`, else of the workflow."""
     indent = column_of(above[-1])
     there, kind = siblings(above[:-1], indent)
-    if indent == 0 and analysis.unit.workflow is not None:
-        shape: type[Step] | None = None
-        fields = type(analysis.unit.workflow).FIELDS
-    else:
-        shape = STEP_TYPES.get(kind)
-        fields = shape.FIELDS if shape else {}
-    for name, field in fields.items():
+    workflow = analysis.unit.workflow
+    shape = type(workflow) if indent == 0 and workflow is not None else STEP_TYPES.get(kind)
+    yield from _fields_of(shape, there) if shape else ()
+
+
+def _fields_of(shape: type[Shape], there: Container[str]) -> Iterator[Suggestion]:
+    for name, field in shape.FIELDS.items():
         if name not in there:
             need = "required" if field.required else ""
             yield Suggestion(name, "key", need, f"{field.doc} Takes {field.type.words}.")

@@ -14,10 +14,12 @@ from wfc.dialects.blocks.model import Block
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.block_references import block_named, state_at
 from wfc.lsp.index import Symbol
-from wfc.lsp.members import properties, type_of_path
+from wfc.lsp.members import names_given, properties, type_of_path
+from wfc.lsp.suggestion import ROOTS
 from wfc.reference import find_step
 from wfc.source import Span
 from wfc.steps.base import Step
+from wfc.steps.foreach import Foreach
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
 
 Shown = tuple[str, tuple[int, int]]
@@ -42,11 +44,14 @@ def _state(analysis: Analysis, offset: int) -> Shown | None:
 def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
     template = site.text.template
     for read in template.reads:
+        root = site.text.at(read.start, read.start + len(read.root))
+        if root.start <= offset <= root.end and (said := _root(analysis, site, read.root, offset)):
+            return said, (root.start, root.end)
         for count, part in enumerate(read.path, 1):
             span = site.text.at(part.start, part.end)
             if span.start <= offset <= span.end and not part.called:
                 names = [read.root, *(one.name for one in read.path[:count])]
-                kind = type_of_path(analysis, site.scope, names)
+                kind = type_of_path(analysis, site.scope, names, _starting(site))
                 title = _spelt(analysis, ".".join(str(name) for name in names))
                 return "\n\n".join([_typed(title, kind), *_about(analysis, offset)]), (span.start, span.end)
     uses = ((FILTERS, template.filters), (TESTS, template.tests), (FUNCTIONS, template.functions))
@@ -56,6 +61,22 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
             if span.start <= offset <= span.end and use.name in table:
                 return _builtin(table[use.name]), (span.start, span.end)
     return None
+
+
+def _root(analysis: Analysis, site: Site, name: str, offset: int) -> str:
+    """The name that a path begins with, unless it is one of the file's own."""
+    if name in ROOTS:
+        return f"`{name}`: {ROOTS[name]}"
+    kind = names_given(analysis, site.scope, _starting(site)).get(name)
+    return _typed(name, kind) if kind else ""
+
+
+def _starting(site: Site) -> Foreach | None:
+    """The foreach in whose `with` a template stands."""
+    given = site.step.node.get("with") if isinstance(site.step, Foreach) else None
+    at = site.text.node.span
+    inside = given is not None and given.span.start <= at.start and at.end <= given.span.end
+    return site.step if inside and isinstance(site.step, Foreach) else None
 
 
 def _typed(title: str, kind: Type | None) -> str:

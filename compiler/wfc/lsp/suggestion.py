@@ -6,6 +6,8 @@ import re
 from dataclasses import dataclass
 
 _TYPE = re.compile(r"^\s*(?:- )?type:\s*['\"]?(\w+)")
+ROOTS = {"state": "the state fields that `needs_state` lists", "inputs": "what the run was started with"}
+"""Names that every template of the steps language has."""
 
 
 @dataclass(frozen=True)
