@@ -193,9 +193,10 @@ def test_hover_explains_steps_fields_names_and_inferred_types(
 def test_completion_knows_what_may_come_in_text_that_is_not_finished(
     ship: Editor, line: str, expected: set[str]
 ) -> None:
-    typed = SHIP.replace("  - id: done\n", f"  - id: done\n{line}\n")
+    begun = f"  - id: done\n{line}"
+    typed = SHIP.replace("  - id: done\n", f"{begun}\n")
     ship.change("flows/ship.yaml", typed)
-    at = position(typed, line, len(line))
+    at = position(typed, begun, len(begun))
     assert expected <= set(ship.complete("flows/ship.yaml", at))
 
 

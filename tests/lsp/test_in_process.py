@@ -59,6 +59,14 @@ HERE = Path("flow.yaml").absolute()
         ("    output_to: lines", '      other: "{{ item.', {"path", "size"}, {"state"}),
         ("      - {id: give", "      - {id: look, type: return, value: \"{{ ", {"item", "index"}, {"previous"}),
         ("      - {id: give", '      - {id: look, type: return, value: "{{ item.', {"path", "size"}, set()),
+        ("  - id: each", "  - ", {"id", "type", "when"}, {"command"}),
+        ("  - id: each", "  - id: x\n    ", {"type", "needs_state"}, {"id", "command"}),
+        ("    output_to: answer", "    on_error:\n      ", {"goto"}, {"command"}),
+        ("  - id: each", "  - id: x\n    type: shell\n    retry:\n      ", {"max_attempts"}, {"command"}),
+        ("steps:", "inputs:\n  size:\n    ", {"type", "default", "required"}, {"command", "id"}),
+        ("steps:", "inputs:\n  size:\n    type: ", {"string", "integer"}, {"shell"}),
+        ("tasks:\n", "tasks:\n  other:\n    ", {"steps", "inputs", "description"}, {"command", "id"}),
+        ("      line: ", "      ", {"line"}, {"id", "command"}),
     ],
 )  # fmt: skip
 def test_what_is_offered(before: str, typed: str, offered: set[str], not_offered: set[str]) -> None:

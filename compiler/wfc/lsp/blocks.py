@@ -18,7 +18,7 @@ from wfc.dialects.blocks.model import (
     WorkflowOutput,
 )
 from wfc.dialects.blocks.resolving import OF_WORKFLOW
-from wfc.lsp.suggestion import Suggestion, column_of, siblings
+from wfc.lsp.suggestion import Suggestion, column_of, fields_of, parents, siblings
 from wfc.steps.base import Retry
 
 _REFERENCE = re.compile(r"\$\{\s*((?:[\w-]+\.)*)[\w-]*$")
@@ -100,15 +100,12 @@ def _keys(above: list[str]) -> Iterator[Suggestion]:
     indent = column_of(above[-1])
     there, _ = siblings(above[:-1], indent)
     shape = _shape(above) if indent else BlocksFile
-    for name, field in (shape.FIELDS if shape else {}).items():
-        if name not in there:
-            need = "required" if field.required else ""
-            yield Suggestion(name, "key", need, f"{field.doc} Takes {field.type.words}.")
+    yield from fields_of(shape, there) if shape else ()
 
 
 def _shape(above: list[str]) -> type[Shape] | None:
     """What may stand in the mapping at the cursor."""
-    ways = list(_parents(above))
+    ways = list(parents(above))
     match [key for key, _ in ways]:
         case ["blocks"]:
             return Block
@@ -128,15 +125,4 @@ def _shape(above: list[str]) -> type[Shape] | None:
 
 
 def _parent(above: list[str]) -> tuple[str, str]:
-    return next(_parents(above), ("", ""))
-
-
-def _parents(above: list[str]) -> Iterator[tuple[str, str]]:
-    """The keys that the mapping or list at the cursor belongs to, from the inside, and the `type` beside each."""
-    column = column_of(above[-1])
-    for number in range(len(above) - 2, -1, -1):
-        line = above[number]
-        if line.strip() and column_of(line) < column:
-            key = line.strip().removeprefix("- ").partition(":")[0]
-            yield key, siblings(above[:number], column_of(line))[1]
-            column = column_of(line)
+    return next(parents(above), ("", ""))

@@ -4,17 +4,17 @@ and from what the last readable version of the file said of names and types."""
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 
 from wfc.core.ast import Scope
 from wfc.core.fields import OneOf
-from wfc.core.shape import Shape
 from wfc.core.type_text import shown
 from wfc.dialects.blocks.model import BlocksFile
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.blocks import suggestions_in_blocks
+from wfc.lsp.mappings import given_at, mapping_at
 from wfc.lsp.members import names_given, properties, type_of_path
-from wfc.lsp.suggestion import ROOTS, Suggestion, column_of, siblings
+from wfc.lsp.suggestion import ROOTS, Suggestion, column_of, fields_of, siblings
 from wfc.reference import step_page
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step
@@ -56,12 +56,12 @@ def suggestions_at(analysis: Analysis, text: str, offset: int) -> list[Suggestio
         return list(_fields(analysis, scope))
     value = _VALUE.search(line)
     if value:
-        return list(_values(analysis, scope, step, value[1]))
+        return list(_values(analysis, scope, step, value[1], above))
     flow = _FLOW_STEP.match(line)
     if flow:
         there = dict(_FLOW_KEY.findall(flow[1] or ""))
-        return list(_fields_of(STEP_TYPES.get(there.get("type", ""), Step), there))
-    return list(_keys(analysis, above)) if _KEY.match(line) else []
+        return list(fields_of(STEP_TYPES.get(there.get("type", ""), Step), there))
+    return [*given_at(analysis, step, above), *_keys(above)] if _KEY.match(line) else []
 
 
 def _hole(text: str, offset: int) -> str | None:
@@ -155,7 +155,9 @@ def _is_list_item(above: list[str]) -> bool:
     return bool(earlier) and earlier[-1].strip() == "needs_state:"
 
 
-def _values(analysis: Analysis, scope: Scope | None, step: Step | None, key: str) -> Iterator[Suggestion]:
+def _values(
+    analysis: Analysis, scope: Scope | None, step: Step | None, key: str, above: list[str]
+) -> Iterator[Suggestion]:
     named: dict[str, Callable[[], Iterable[str]]] = {
         "target": lambda: _names(analysis, "step", scope),
         "goto": lambda: _names(analysis, "step", scope),
@@ -164,7 +166,8 @@ def _values(analysis: Analysis, scope: Scope | None, step: Step | None, key: str
         "workflow": lambda: analysis.unit.project.names(),
     }
     kinds = {"target": "step", "goto": "step", "else": "step", "task": "task", "workflow": "workflow"}
-    if key == "type":
+    shape = mapping_at(above) or (type(step) if step else None)
+    if key == "type" and (shape is None or issubclass(shape, Step)):
         for name, kind in STEP_TYPES.items():
             page = step_page(kind)
             yield Suggestion(name, "type", page.summary, page.doc)
@@ -173,7 +176,7 @@ def _values(analysis: Analysis, scope: Scope | None, step: Step | None, key: str
     elif key in ("output_to",):
         yield from _fields(analysis, scope)
     else:
-        field = step.FIELDS.get(key) if step else None
+        field = shape.FIELDS.get(key) if shape else None
         if field and isinstance(field.type, OneOf):
             yield from (Suggestion(choice, "value") for choice in field.type.choices)
 
@@ -182,17 +185,7 @@ def _names(analysis: Analysis, kind: str, scope: Scope | None) -> list[str]:
     return [symbol.name for symbol in analysis.index.named(kind, scope) if symbol.definitions]
 
 
-def _keys(analysis: Analysis, above: list[str]) -> Iterator[Suggestion]:
-    """The fields of the mapping that the cursor is in: of a step by its `type`, else of the workflow."""
-    indent = column_of(above[-1])
-    there, kind = siblings(above[:-1], indent)
-    workflow = analysis.unit.workflow
-    shape = type(workflow) if indent == 0 and workflow is not None else STEP_TYPES.get(kind)
-    yield from _fields_of(shape, there) if shape else ()
-
-
-def _fields_of(shape: type[Shape], there: Container[str]) -> Iterator[Suggestion]:
-    for name, field in shape.FIELDS.items():
-        if name not in there:
-            need = "required" if field.required else ""
-            yield Suggestion(name, "key", need, f"{field.doc} Takes {field.type.words}.")
+def _keys(above: list[str]) -> Iterator[Suggestion]:
+    there, _ = siblings(above[:-1], column_of(above[-1]))
+    shape = mapping_at(above)
+    yield from fields_of(shape, there) if shape else ()

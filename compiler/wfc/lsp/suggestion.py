@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Container, Iterator
 from dataclasses import dataclass
+
+from wfc.core.shape import Shape
 
 _TYPE = re.compile(r"^\s*(?:- )?type:\s*['\"]?(\w+)")
 ROOTS = {"state": "the state fields that `needs_state` lists", "inputs": "what the run was started with"}
@@ -36,6 +39,25 @@ def siblings(above: list[str], indent: int) -> tuple[set[str], str]:
             if line.lstrip().startswith("- "):
                 break
     return keys, kind
+
+
+def parents(above: list[str]) -> Iterator[tuple[str, str]]:
+    """The keys that the mapping or list at the cursor belongs to, from the inside, and the `type` beside each."""
+    column = column_of(above[-1])
+    for number in range(len(above) - 2, -1, -1):
+        line = above[number]
+        if line.strip() and column_of(line) < column:
+            key = line.strip().removeprefix("- ").partition(":")[0]
+            yield key, siblings(above[:number], column_of(line))[1]
+            column = column_of(line)
+
+
+def fields_of(shape: type[Shape], there: Container[str]) -> Iterator[Suggestion]:
+    """The keys of a mapping that are not there yet."""
+    for name, field in shape.FIELDS.items():
+        if name not in there:
+            need = "required" if field.required else ""
+            yield Suggestion(name, "key", need, f"{field.doc} Takes {field.type.words}.")
 
 
 def column_of(line: str) -> int:
