@@ -320,6 +320,14 @@ def test_quick_fixes_are_those_of_the_text_as_it_is_now(ship: Editor) -> None:
     ]
 
 
+def test_a_document_that_is_closed_while_its_fixes_are_asked_for_has_none(editor: Editor) -> None:
+    editor.open("never-saved.yaml", OTHER)
+    editor.change("never-saved.yaml", OTHER.replace("command", "comand"))
+    editor.close_text("never-saved.yaml")
+    at = lsp.Position(0, 0)
+    assert editor.actions("never-saved.yaml", lsp.Range(at, at)) == []
+
+
 def test_without_the_extra_the_command_says_what_to_install(tmp_path_factory: pytest.TempPathFactory) -> None:
     folder = tmp_path_factory.mktemp("bare")
     (folder / "pygls.py").write_text("raise ImportError\n")

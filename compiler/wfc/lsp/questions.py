@@ -77,6 +77,8 @@ async def act(server: WorkflowServer, asked: lsp.CodeActionParams) -> list[lsp.C
     """Editors ask at every move of the cursor: what is found soon need not be looked for at once, in everyone's way."""
     uri = asked.text_document.uri
     await server.rested(uri)
+    if uri not in server.workspace.text_documents:  # Closed in the meantime.
+        return []
     return actions_of(server.analysis(uri), uri, asked)
 
 
