@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wfc.core.inputs import InputDecl
 from wfc.core.types import Type
+from wfc.lazy import lazy
 
 if TYPE_CHECKING:
     from wfc.steps.base import Step
@@ -29,10 +30,15 @@ class Effect:
     """What a state does when entered: one of the runtime's effect classes, with its arguments."""
 
     name: str
-    arguments: dict[str, Any] = field(default_factory=dict)
+    make_arguments: Callable[[], dict[str, Any]]
+    """Called where a module or a picture is made: checks never ask for them."""
     reads: tuple[str, ...] = ()
     writes: str | None = None
     retry: dict[str, Any] | None = None
+
+    @lazy
+    def arguments(self) -> dict[str, Any]:
+        return self.make_arguments()
 
 
 class Guard(NamedTuple):

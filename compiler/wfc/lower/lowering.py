@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -100,11 +100,11 @@ class Lowering:
         self.edge(name, otherwise, guard=OTHERWISE)
         self._failures(step, name, after)
 
-    def effect(self, name: str, step: Step, **arguments: Any) -> Effect:
+    def effect(self, name: str, step: Step, arguments: Callable[[], dict[str, Any]]) -> Effect:
         retry = step.retry if isinstance(step, Retried) else None
         return Effect(
             name,
-            {key: data(value) for key, value in arguments.items()},
+            lambda: {key: data(value) for key, value in arguments().items()},
             reads=reads(step),
             writes=_output(step),
             retry={key: retry.setting(key) for key in retry.FIELDS if key in retry.values} if retry else None,
@@ -119,7 +119,7 @@ class Lowering:
 
     def _failures(self, step: Step, name: str, after: str) -> None:
         if isinstance(step, Retried) and step.retry:
-            pause = self.state(step, Effect("Delay", {"step": name}), part="retry")
+            pause = self.state(step, Effect("Delay", lambda: {"step": name}), part="retry")
             self.edge(name, pause, "retry")
             self.edge(pause, name, "due")
         self._recovery(step, name, after)

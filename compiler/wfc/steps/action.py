@@ -45,23 +45,21 @@ class Answered(Keeping):
         return {}
 
     def lower(self, chart: Lowering, after: str) -> None:
-        chart.suspend(self, self.ask(chart), after, "submit")
+        chart.suspend(self, chart.effect("Ask", self, self.ask), after, "submit")
 
-    def ask(self, chart: Lowering, **more: Any) -> Any:
+    def ask(self) -> dict[str, Any]:
+        """The arguments of the Ask."""
         schema = self.result_schema_data()
         kind = self.result_class()
         result = schema if schema is not None else Ref(kind.__name__) if kind is not None else None
-        return chart.effect(
-            "Ask",
-            self,
-            kind=self.kind,
-            instruction=self.instruction,
-            parameters=self.parameters(),
-            result=result,
-            where=self.narrowing() or None,
-            timeout=self.setting("timeout") if "timeout" in self.FIELDS else None,
-            **more,
-        )
+        return {
+            "kind": self.kind,
+            "instruction": self.instruction,
+            "parameters": self.parameters(),
+            "result": result,
+            "where": self.narrowing() or None,
+            "timeout": self.setting("timeout") if "timeout" in self.FIELDS else None,
+        }
 
 
 class Action(Answered, Retried):

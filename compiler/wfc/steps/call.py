@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wfc.core.fields import BINDINGS, BOOLEAN, COUNT, SECONDS_COMPUTED, WORD, WORDS
 from wfc.core.shape import Field
@@ -53,14 +53,14 @@ class Call(Keeping, Retried):
     )
 
     def lower(self, chart: Lowering, after: str) -> None:
-        effect = chart.effect(
-            "Spawn",
-            self,
-            workflow=self.workflow.text if self.workflow else None,
-            inputs=self.with_ or {},
-            timeout=self.timeout if isinstance(self.timeout, Text) else self.setting("timeout"),
-            max_depth=self.setting("max_depth"),
-            only_declared=self.setting("only_declared") or None,
-            facts=[word.text for word in self.facts] if self.facts else None,
-        )
-        chart.suspend(self, effect, after, "joined")
+        chart.suspend(self, chart.effect("Spawn", self, self._spawn), after, "joined")
+
+    def _spawn(self) -> dict[str, Any]:
+        return {
+            "workflow": self.workflow.text if self.workflow else None,
+            "inputs": self.with_ or {},
+            "timeout": self.timeout if isinstance(self.timeout, Text) else self.setting("timeout"),
+            "max_depth": self.setting("max_depth"),
+            "only_declared": self.setting("only_declared") or None,
+            "facts": [word.text for word in self.facts] if self.facts else None,
+        }

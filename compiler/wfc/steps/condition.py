@@ -56,7 +56,9 @@ class Condition(Keeping, Fallible):
         """With `output_to` the condition is evaluated once, kept, and the choice made by what was kept."""
         if not self.output_to:
             return None
-        return replace(chart.effect("Assign", self, updates={self.output_to.text: self.if_}), writes=None)
+        field = self.output_to.text
+        effect = chart.effect("Assign", self, lambda: {"updates": {field: self.if_}})
+        return replace(effect, writes=None)
 
     def _guard(self, chart: Lowering) -> Guard:
         if not self.output_to:

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wfc.core import types
 from wfc.core.fields import BINDINGS, BOOLEAN, COUNT, ITEMS, OPTIONAL_TEXT, WORD
@@ -53,14 +53,14 @@ class Foreach(Keeping, Retried):
         return types.LIST
 
     def lower(self, chart: Lowering, after: str) -> None:
-        effect = chart.effect(
-            "Spawn",
-            self,
-            task=self.task.text if self.task else None,
-            items=self.items,
-            inputs=self.with_,
-            agent=self.agent_name,
-            sequential=self.setting("sequential") or None,
-            max_items=self.setting("max_items"),
-        )
-        chart.suspend(self, effect, after, "joined")
+        chart.suspend(self, chart.effect("Spawn", self, self._spawn), after, "joined")
+
+    def _spawn(self) -> dict[str, Any]:
+        return {
+            "task": self.task.text if self.task else None,
+            "items": self.items,
+            "inputs": self.with_,
+            "agent": self.agent_name,
+            "sequential": self.setting("sequential") or None,
+            "max_items": self.setting("max_items"),
+        }

@@ -35,4 +35,4 @@ class Return(Step):
     without = ("when",)
 
     def lower(self, chart: Lowering, after: str) -> None:
-        chart.perform(self, chart.effect("Return", self, value=self.value), FINISHED)
+        chart.perform(self, chart.effect("Return", self, lambda: {"value": self.value}), FINISHED)

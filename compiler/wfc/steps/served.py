@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from wfc.core.values import Literal, Text
 from wfc.steps.action import Action
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
 
 
 class Served(Action):
@@ -27,8 +24,8 @@ class Served(Action):
         if isinstance(path, Text):
             yield path
 
-    def ask(self, chart: Lowering, **more: Any) -> Any:
-        return super().ask(chart, runner="server", **more)
+    def ask(self) -> dict[str, Any]:
+        return {**super().ask(), "runner": "server"}
 
 
 def parameter(value: Any) -> Any:

@@ -49,4 +49,4 @@ class SetState(Keeping, Fallible):
         return types.OBJECT
 
     def lower(self, chart: Lowering, after: str) -> None:
-        chart.perform(self, chart.effect("Assign", self, updates=self.updates), after)
+        chart.perform(self, chart.effect("Assign", self, lambda: {"updates": self.updates}), after)

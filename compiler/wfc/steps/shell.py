@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wfc.core import types
 from wfc.core.fields import ANYTHING, BOOLEAN, FLAG, SECONDS_COMPUTED, TEXT, TEXTS, WORD, MapOf, Nested, OneOf
@@ -11,9 +11,6 @@ from wfc.core.values import Text, Tree
 from wfc.steps.action import Action
 from wfc.steps.served import parameter
 from wfc_runtime.contract import CommandResult, ShellResult
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
 
 OUTPUT_TYPES: dict[str, Type] = {
     "string": types.TEXT,
@@ -123,9 +120,9 @@ class Shell(Action):
         """A timeout that is computed goes with the parameters: nobody knows it yet."""
         return None if name == "timeout" and isinstance(self.timeout, Text) else super().setting(name)
 
-    def ask(self, chart: Lowering, **more: Any) -> Any:
+    def ask(self) -> dict[str, Any]:
         server = {"runner": "server"} if self.setting("runner") == "server" else {}
-        return super().ask(chart, **server, **more)
+        return {**super().ask(), **server}
 
     def narrowing(self) -> dict[str, Any]:
         """Whoever runs it has to say what each file holds, or that there is none: later steps read that."""

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from wfc.core.fields import SECONDS, TEXT
 from wfc.core.shape import Field
@@ -38,4 +38,7 @@ class Wait(Answered):
         return {"message": self.message} if self.message else {}
 
     def lower(self, chart: Lowering, after: str) -> None:
-        chart.suspend(self, self.ask(chart, wait_seconds=self.setting("duration_seconds")), after, "due")
+        chart.suspend(self, chart.effect("Ask", self, self.ask), after, "due")
+
+    def ask(self) -> dict[str, Any]:
+        return {**super().ask(), "wait_seconds": self.setting("duration_seconds")}

@@ -41,7 +41,7 @@ class While(Fallible):
 
     def lower(self, chart: Lowering, after: str) -> None:
         body = self.steps or []
-        start = chart.state(self, Effect("Begin", {"loop": chart.part(self, "turn")}))
+        start = chart.state(self, Effect("Begin", lambda: {"loop": turn}))
         turn = chart.state(self, part="turn")
         chart.edge(start, turn)
         guard = chart.guard(self, self.if_, self.setting("max_iterations"))
