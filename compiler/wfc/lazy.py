@@ -45,5 +45,5 @@ class lazy(Generic[T]):  # noqa: N801  # a decorator, named as one
     def __get__(self, thing: object | None, owner: type) -> Self | T:
         if thing is None:
             return self
-        value = vars(thing)[self._name] = self._work_out(thing)
+        value = thing.__dict__[self._name] = self._work_out(thing)
         return value

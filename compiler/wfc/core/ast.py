@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from functools import cached_property
 from types import MappingProxyType
 from typing import Any
 
@@ -12,6 +11,7 @@ from wfc.core.inputs import InputDecl
 from wfc.core.reported import Reported
 from wfc.core.shape import Field, Shape
 from wfc.core.values import Word
+from wfc.lazy import lazy
 from wfc.source import Mapping as MappingNode
 from wfc.steps.base import Step
 
@@ -38,7 +38,7 @@ class Scope(Shape):
     def declared_inputs(self) -> dict[str, InputDecl]:
         return self.inputs or {}
 
-    @property
+    @lazy
     def initial(self) -> dict[str, Any]:
         return {name: tree.data for name, tree in (self.initial_state or {}).items()}
 
@@ -50,7 +50,7 @@ class Scope(Shape):
         """Every step of this scope, nested ones too, in source order."""
         return iter(self._all_steps)
 
-    @cached_property
+    @lazy
     def _all_steps(self) -> list[Step]:
         return list(walk(self.block))
 

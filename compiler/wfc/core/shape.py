@@ -46,7 +46,7 @@ class Field(Generic[T]):
             return self
         # From now on the shape's own dictionary has it: rules ask for the same fields again and again.
         value: T | None = shape.values.get(self.name)
-        vars(shape)[self.attribute] = value
+        shape.__dict__[self.attribute] = value
         return value
 
 

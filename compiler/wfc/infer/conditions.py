@@ -16,6 +16,7 @@ from wfc.flow import FlowEdge
 from wfc.infer.environment import Held
 from wfc.lazy import remembered
 from wfc.template import Template, parse_template
+from wfc_runtime.expr.syntax import children_of
 
 _OPPOSITES = {"ne": "eq", "gt": "lteq", "gteq": "lt", "notin": "in"}
 _LENGTHS = frozenset({"length", "count"})
@@ -125,7 +126,7 @@ def names_in(node: nodes.Node) -> frozenset[str] | None:
             if root in ("state", "inputs"):
                 found.add(one.attr if root == "state" else f"inputs.{one.attr}")
                 continue
-        todo.extend(one.iter_child_nodes())
+        todo += children_of(one)
     return frozenset(found)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from jinja2 import nodes
 
 from wfc.infer.environment import Path
+from wfc_runtime.expr.syntax import children_of
 
 STRIPPING = frozenset({"strip", "trim", "lstrip", "rstrip"})
 
@@ -27,7 +28,7 @@ def mentions(node: nodes.Node, wanted: nodes.Node) -> bool:
         one = todo.pop()
         if one == wanted:
             return True
-        todo.extend(one.iter_child_nodes())
+        todo += children_of(one)
     return False
 
 

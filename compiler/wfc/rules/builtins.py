@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cached_property
 
 from wfc.rules.nearest import Nearest
@@ -52,12 +52,13 @@ class BuiltinNames:
 
     def __init__(self, kind: str, known: Mapping[str, Builtin]) -> None:
         self.kind = kind
+        self._uses = f"{kind}s"
         self._known = known
 
-    def wrong(self, template: Template) -> Iterator[Use]:
+    def wrong(self, template: Template) -> list[Use]:
         """Those uses of a template that name nothing."""
-        uses: list[Use] = getattr(template, f"{self.kind}s")
-        return (use for use in uses if use.name not in self._known)
+        uses: list[Use] = getattr(template, self._uses)
+        return [use for use in uses if use.name not in self._known] if uses else uses
 
     def instead(self, name: str) -> tuple[str | None, str]:
         """The name that was probably meant, where it can just take the other's place, and a help line."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from functools import lru_cache
 from typing import NamedTuple
 
 from wfc.core.fields import CONDITION
@@ -22,9 +22,12 @@ class ConditionField(NamedTuple):
         return self.step.node.entry(self.name)
 
 
-def condition_fields(unit: Unit) -> Iterator[ConditionField]:
+@lru_cache(maxsize=8)
+def condition_fields(unit: Unit) -> list[ConditionField]:
     """Every condition of a file, in source order."""
-    for step in unit.steps:
-        for name, value in step.values.items():
-            if isinstance(value, Text) and step.FIELDS[name].type is CONDITION:
-                yield ConditionField(step, name, value)
+    return [
+        ConditionField(step, name, value)
+        for step in unit.steps
+        for name, value in step.values.items()
+        if isinstance(value, Text) and step.FIELDS[name].type is CONDITION
+    ]

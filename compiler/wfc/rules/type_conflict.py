@@ -52,7 +52,8 @@ def check(unit: Unit) -> Iterator[Finding]:
     types = types_of(unit)
     for scope in types.scopes if types else ():
         for field, ways in scope.inference.definitions.by_field.items():
-            yield from _conflict(scope, field, ways)
+            if sum(way.span is not None for way in ways) > 1:
+                yield from _conflict(scope, field, ways)
 
 
 def _conflict(scope: ScopeTypes, field: str, ways: list[Definition]) -> Iterator[Finding]:

@@ -41,11 +41,11 @@ from wfc.unit import Unit
 def check(unit: Unit) -> Iterator[Finding]:
     kinds = builtin_names()
     for site in template_sites(unit.workflow) if unit.workflow else ():
-        taken = {found.filter for found in escapes_in(site.text.template)}
-        for names in kinds:
-            for use in names.wrong(site.text.template):
-                if (use.start, use.end) in taken:
-                    continue
+        template = site.text.template
+        wrong = [(names, use) for names in kinds for use in names.wrong(template)]
+        taken = {found.filter for found in escapes_in(template)} if wrong else set()
+        for names, use in wrong:
+            if (use.start, use.end) not in taken:
                 yield _finding(site, use, names)
 
 

@@ -75,7 +75,7 @@ class TreeBuilder:
             raise ReadingEndedError
 
     def _scalar(self, event: events.ScalarEvent) -> None:
-        start, end = event.start_mark.index, event.end_mark.index
+        start, end = extent_of(event)
         text = event.value
         style = event.style or ""
         anchor = event.anchor

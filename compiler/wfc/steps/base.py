@@ -90,9 +90,9 @@ class Step(Shape):
     def name(self) -> str:
         return self.id.text if self.id else ""
 
-    @property
+    @lazy
     def span(self) -> Span:
-        return self.id.span if self.id else super().span
+        return self.id.node.span if self.id else super().span
 
     @property
     def declared(self) -> list[Word]:

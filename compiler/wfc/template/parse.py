@@ -34,22 +34,22 @@ class Template:
     def _walk(self) -> Walk:
         return Walk(self._syntax)
 
-    @property
+    @lazy
     def reads(self) -> list[Read]:
         """All references to names that the template does not bind itself, in order of place."""
         return self._walk.reads
 
-    @property
+    @lazy
     def filters(self) -> list[Use]:
         """The filters used, also those named in `map('...')`."""
         return self._walk.filters
 
-    @property
+    @lazy
     def tests(self) -> list[Use]:
         """The tests used, also those named in `select('...')` and its kin."""
         return self._walk.tests
 
-    @property
+    @lazy
     def functions(self) -> list[Use]:
         """The names that are called, as in `now()`."""
         return self._walk.functions

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from jinja2 import nodes
 
-from wfc_runtime.expr.syntax import Syntax
+from wfc_runtime.expr.syntax import Syntax, children_of
 
 from .access import unwind
 from .facts import DEFAULTS, NO_FACTS, PRESENCE_TESTS, Facts, facts_of, is_guarded, known_parts
@@ -114,7 +114,7 @@ class Walk:
             if node.expr2 is not None:
                 self._under(facts_of(self._syntax, node.test, False), node.expr2, guarded)
         else:
-            for child in node.iter_child_nodes():
+            for child in children_of(node):
                 self._expression(child)
 
     def _under(self, facts: Facts, node: nodes.Node, guarded: bool = False) -> None:

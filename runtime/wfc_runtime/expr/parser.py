@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, cast
 
 from jinja2 import nodes
 from jinja2.lexer import TokenStream
@@ -10,10 +10,10 @@ from jinja2.parser import Parser
 
 from .environment import environment
 from .errors import TemplateError
+from .plain import CONSTANTS, new_node
 from .scanner import Scanner
 from .tokens import OPERATORS, Token
 
-N = TypeVar("N", bound=nodes.Node)
 _SIGNS = {name: f"`{sign}`" for sign, name in OPERATORS.items()}
 _WORDS = _SIGNS | {
     "name": "a name",
@@ -109,7 +109,6 @@ _OPERATIONS = frozenset(
         ),
     }
 )
-_CONSTANTS = frozenset({"true", "false", "True", "False", "none", "None"})
 
 
 class TreeParser(Parser):
@@ -143,10 +142,10 @@ class TreeParser(Parser):
 
     def parse_primary(self, with_namespace: bool = False) -> nodes.Expr:
         token = self.tokens.current
-        if token.type != "name" or with_namespace or token.value in _CONSTANTS:
+        if token.type != "name" or with_namespace or token.value in CONSTANTS:
             return super().parse_primary(with_namespace)
         next(self.tokens)
-        return _node(nodes.Name, token.lineno, name=token.value, ctx="load")
+        return new_node(nodes.Name, token.lineno, name=token.value, ctx="load")
 
     def parse_for(self) -> nodes.For:
         number = self.tokens.current.lineno
@@ -161,7 +160,7 @@ class TreeParser(Parser):
         dot, name = self.tokens.current, self.tokens.look()
         if dot.type == "dot" and name.type == "name" and name.value[0] != "_":
             self.tokens.skip(2)
-            return _node(nodes.Getattr, dot.lineno, node=node, attr=name.value, ctx="load")
+            return new_node(nodes.Getattr, dot.lineno, node=node, attr=name.value, ctx="load")
         found = super().parse_subscript(node)
         if isinstance(found, nodes.Getattr):
             if found.attr.startswith("_"):
@@ -184,13 +183,6 @@ class TreeParser(Parser):
         if found[2] is not None or found[3] is not None:
             self.fail("`*` and `**` arguments are not part of this language", number)
         return found
-
-
-def _node(kind: type[N], number: int, **fields: Any) -> N:
-    """A node, without Jinja's look at whether the fields are those that it has."""
-    made = kind.__new__(kind)
-    vars(made).update(fields, lineno=number, environment=None)
-    return made
 
 
 def _targets(node: nodes.Node) -> list[nodes.Name]:

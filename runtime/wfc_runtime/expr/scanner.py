@@ -165,8 +165,10 @@ class Scanner:
                 break
             elif word == "raw":
                 word, value = "string", text[start + 2 : pos - 1]
-            else:
+            elif word == "float":
                 value = to_float(written, start)
+            else:
+                raise TemplateError(f"`{value}` is not a name", start, pos)
             add(Token(len(tokens), word, value))
             add_start(start)
             add_end(pos)

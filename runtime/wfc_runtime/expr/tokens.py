@@ -23,11 +23,12 @@ _STRING = r"'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\""
 _NAME = r"[^\x00-/:-@\[-^`{-\x7f\s]+"
 _OPERATOR = lexer.operator_re.pattern
 
+# What is most often met comes first.
 TOKEN = re.compile(
-    r"\s*(?:(?P<variable_end>-\}\}\s*|\}\})|(?P<block_end>\+%\}|-%\}\s*|%\})"
-    rf"|(?P<float>{_FLOAT})|(?P<integer>{_INTEGER})"
+    rf"\s*(?:(?P<name>(?!\d|r(?:{_STRING})){_NAME})|(?P<variable_end>-\}}\}}\s*|\}}\}})"
+    rf"|(?P<block_end>\+%\}}|-%\}}\s*|%\}})|(?P<operator>{_OPERATOR[1:-1]})|(?P<string>{_STRING})"
     # An r before a string takes it as it stands, as in the specification's examples: r'\d+'.
-    rf"|(?P<raw>r(?:{_STRING}))|(?P<name>{_NAME})|(?P<string>{_STRING})|(?P<operator>{_OPERATOR[1:-1]}))",
+    rf"|(?P<float>{_FLOAT})|(?P<integer>{_INTEGER})|(?P<raw>r(?:{_STRING}))|(?P<misnamed>{_NAME}))",
     re.S,
 )
 OPERATOR = re.compile(_OPERATOR)

@@ -1,12 +1,17 @@
 """The shorter ways through Jinja's parser lead to the very tree that it makes itself."""
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from jinja2 import nodes
 from jinja2.parser import Parser
 
-from wfc_runtime.expr.limits import DEFAULT_LIMITS
+from wfc_runtime.expr.errors import TemplateError
+from wfc_runtime.expr.limits import DEFAULT_LIMITS, ExprLimits
 from wfc_runtime.expr.parser import TreeParser
+from wfc_runtime.expr.plain import read_plain
 from wfc_runtime.expr.scanner import Scanner
+from wfc_runtime.expr.syntax import children_of, is_template, parse
 
 TEXTS = [
     "{{ state.build.exit_code }}",
@@ -17,6 +22,45 @@ TEXTS = [
     "{{ a.b + 1 if not c.d or e in f else -g ** 2 }} {{ a ~ b.c }}",
     "{% for x in state.list if x.ok %}{{ loop.index }}: {{ x.name }}{% endfor %}",
     "{% set ns = namespace(n=0) %}{% set ns.n = ns.n + 1 %}{% set a, b = c.d %}{{ ns.n }}",
+]
+PLAIN = [
+    "{{ state.build.exit_code }}",
+    "\n {{item}}\t",
+    "make {{ inputs.a | trim|shquote  }} to {{ state.b_2.c }}!",
+    "{{\u2003a.b\n|upper }}}",
+]
+NOT_PLAIN = [
+    "{{ a }} {{ b }",
+    "{{ a }} {{ b[0] }}",
+    "{{ a }}{# b #}",
+    "{{- a }}",
+    "{{ a -}}",
+    "{{ true }}",
+    "{{ not }}",
+    "{{ a.if }}",
+    "{{ a | is }}",
+    "{{ a._b }}",
+    "{{ é }}",
+    "{{ a }}" * 121,
+    "{{ a }}" + " " * DEFAULT_LIMITS.template,
+]
+PIECES = [
+    "{{",
+    "}}",
+    " ",
+    "\n",
+    "state",
+    ".a",
+    ".b_1",
+    "| trim",
+    "|upper",
+    "true",
+    "not ",
+    "text",
+    "{",
+    "}",
+    "-",
+    "%}",
 ]
 
 
@@ -29,6 +73,54 @@ class Unhurried(TreeParser):
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_tree_is_the_one_that_jinja_makes(text: str) -> None:
     assert _tree(TreeParser, text) == _tree(Unhurried, text)
+
+
+@pytest.mark.parametrize("text", PLAIN)
+def test_a_plain_template_is_read_without_tokens(text: str) -> None:
+    assert read_plain(text, DEFAULT_LIMITS) is not None
+    assert _read(text) == _read_by_tokens(text)
+
+
+@pytest.mark.parametrize("text", NOT_PLAIN)
+def test_what_may_mean_something_else_is_left_to_the_parser(text: str) -> None:
+    assert read_plain(text, DEFAULT_LIMITS) is None
+
+
+def test_a_plain_template_above_a_limit_is_left_to_the_scanner_which_explains_it() -> None:
+    assert read_plain("{{ a.b.c }}", ExprLimits(tokens=5)) is None
+    assert parse("{{ a.b.c }}", ExprLimits(tokens=5)).error is not None
+
+
+@given(st.lists(st.sampled_from([*PIECES, *PLAIN]), min_size=1, max_size=9).map("".join))
+def test_however_a_template_is_read_its_tree_and_places_are_the_same(text: str) -> None:
+    if is_template(text):
+        assert _read(text) == _read_by_tokens(text)
+
+
+@pytest.mark.parametrize("text", TEXTS)
+def test_the_children_of_a_node_are_those_that_jinja_finds(text: str) -> None:
+    tree = parse(text).ast
+    assert tree is not None
+    for node in [tree, *tree.find_all(nodes.Node)]:
+        assert children_of(node) == list(node.iter_child_nodes())
+
+
+def _read(text: str) -> object:
+    found = parse(text)
+    if found.ast is None:
+        return str(found.error)
+    places = [found.number_span(number) for number in range(len(found._starts))]
+    return _shown(found.ast.body), places, found.lone
+
+
+def _read_by_tokens(text: str) -> object:
+    scanner = Scanner(text, DEFAULT_LIMITS)
+    try:
+        scanner.scan()
+        body = TreeParser(scanner).subparse()
+    except TemplateError as error:
+        return str(error)
+    return _shown(body), list(zip(scanner.starts, scanner.ends, strict=True)), scanner.lone
 
 
 def _tree(parser: type[TreeParser], text: str) -> object:
