@@ -1,4 +1,4 @@
-"""Templates of text and plain holes, such as `{{ state.build.stdout | trim }}`: one pattern reads a whole hole.
+"""Templates of text and plain holes, read by one pattern: `{{ state.build.stdout | trim }}`, `{{ state.n > 3 }}`.
 
 Most templates are such. What comes of one is what the scanner and Jinja's parser make of it, down to the number of
 each token, and a test holds the two against each other.
@@ -17,10 +17,18 @@ N = TypeVar("N", bound=nodes.Node)
 
 CONSTANTS = frozenset({"true", "false", "True", "False", "none", "None"})
 _NAME = "[A-Za-z][A-Za-z0-9_]*+"
-_HOLE = re.compile(rf"\{{\{{\s*+({_NAME}(?:\.{_NAME})*+)((?:\s*+\|\s*+{_NAME})*+)\s*+(\}}\}})|\{{[{{%#]")
+_PATH = rf"{_NAME}(?:\.{_NAME})*+"
+_VALUE = rf"0|[1-9][0-9]{{0,14}}+|'[^'\\]*+'|\"[^\"\\]*+\"|{_PATH}"
+_HOLE = re.compile(
+    rf"\{{\{{\s*+(?P<path>{_PATH})(?P<filters>(?:\s*+\|\s*+{_NAME})*+)"
+    rf"(?:\s*+(?P<sign>[=!<>]=|[<>+-])\s*+(?P<value>{_VALUE}))?+\s*+(?P<end>\}}\}})"
+    r"|\{[{%#]"  # a tag of another kind
+)
 _WORD = re.compile(_NAME)
 _OTHERWISE = CONSTANTS | {"and", "else", "if", "in", "is", "not", "or"}
 """Words that mean something else than a name, at least in some places."""
+_COMPARISONS = {"==": "eq", "!=": "ne", ">": "gt", ">=": "gteq", "<": "lt", "<=": "lteq"}
+_SUMS: dict[str, type[nodes.BinExpr]] = {"+": nodes.Add, "-": nodes.Sub}
 
 
 class PlainTemplate(NamedTuple):
@@ -32,10 +40,10 @@ class PlainTemplate(NamedTuple):
     """Is it one hole and nothing else?"""
 
 
-def new_node(kind: type[N], number: int, **fields: Any) -> N:
+def new_node(kind: type[N], number: int | None, **fields: Any) -> N:
     """A node, without Jinja's look at whether the fields are those that it has."""
     made = kind.__new__(kind)
-    vars(made).update(fields, lineno=number, environment=None)
+    made.__dict__.update(fields, lineno=number, environment=None)
     return made
 
 
@@ -47,11 +55,10 @@ def read_plain(text: str, limits: ExprLimits) -> PlainTemplate | None:
     position = holes = 0
     has_text = False
     for hole in _HOLE.finditer(text):
-        if hole[3] is None:
+        if hole["end"] is None or not _OTHERWISE.isdisjoint(_WORD.findall(hole[0])):
             return None
         has_text |= reading.add_text(text, position, hole.start())
-        if not reading.add_hole(hole):
-            return None
+        reading.add_hole(hole)
         position = hole.end()
         holes += 1
     has_text |= reading.add_text(text, position, len(text))
@@ -73,6 +80,7 @@ class _Reading:
         self.parts: list[nodes.Expr] = []
 
     def add_token(self, start: int, end: int) -> int:
+        """The token's number."""
         self.starts.append(start)
         self.ends.append(end)
         return len(self.starts) - 1
@@ -85,38 +93,57 @@ class _Reading:
         self.parts.append(new_node(nodes.TemplateData, self.add_token(start, end), data=data))
         return not data.isspace()
 
-    def add_hole(self, hole: re.Match[str]) -> bool:
-        """False where a word in it may be more than a name."""
-        self.add_token(hole.start(), hole.start() + 2)
-        start = hole.start(1)
-        names = hole[1].split(".")
-        if not _OTHERWISE.isdisjoint(names):
-            return False
-        end = start + len(names[0])
-        part: nodes.Expr = new_node(nodes.Name, self.add_token(start, end), name=names[0], ctx="load")
-        for name in names[1:]:
+    def add_hole(self, hole: re.Match[str]) -> None:
+        start = hole.start()
+        first = self.add_token(start, start + 2) + 1
+        part = self._path(hole["path"], hole.start("path"))
+        if hole["filters"]:
+            part = self._filtered(part, hole.string, *hole.span("filters"))
+        sign = hole["sign"]
+        if sign is None:
+            self.add_token(*hole.span("end"))
+        else:
+            self.add_token(*hole.span("sign"))
+            value = self._value(hole["value"], hole.start("value"))
+            end = self.add_token(*hole.span("end"))
+            if sign in _SUMS:
+                part = new_node(_SUMS[sign], first, left=part, right=value)
+            else:
+                # Jinja gives a comparison the place after it, and what it compares with none.
+                operand = new_node(nodes.Operand, None, op=_COMPARISONS[sign], expr=value)
+                part = new_node(nodes.Compare, end, expr=part, ops=[operand])
+        self.parts.append(part)
+
+    def _path(self, text: str, start: int) -> nodes.Expr:
+        root, *names = text.split(".")
+        end = start + len(root)
+        part: nodes.Expr = new_node(nodes.Name, self.add_token(start, end), name=root, ctx="load")
+        for name in names:
             dot = self.add_token(end, end + 1)
             start, end = end + 1, end + 1 + len(name)
             self.add_token(start, end)
             part = new_node(nodes.Getattr, dot, node=part, attr=name, ctx="load")
-        if hole[2]:
-            for word in _WORD.finditer(hole.string, *hole.span(2)):
-                if word[0] in _OTHERWISE:
-                    return False
-                pipe = hole.string.rindex("|", end, word.start())
-                self.add_token(pipe, pipe + 1)
-                number = self.add_token(*word.span())
-                end = word.end()
-                part = new_node(
-                    nodes.Filter,
-                    number,
-                    node=part,
-                    name=word[0],
-                    args=[],
-                    kwargs=[],
-                    dyn_args=None,
-                    dyn_kwargs=None,
-                )
-        self.parts.append(part)
-        self.add_token(*hole.span(3))
-        return True
+        return part
+
+    def _filtered(self, part: nodes.Expr, text: str, start: int, end: int) -> nodes.Expr:
+        for word in _WORD.finditer(text, start, end):
+            pipe = text.rindex("|", start, word.start())
+            self.add_token(pipe, pipe + 1)
+            number = self.add_token(*word.span())
+            part = new_node(
+                nodes.Filter,
+                number,
+                node=part,
+                name=word[0],
+                args=[],
+                kwargs=[],
+                dyn_args=None,
+                dyn_kwargs=None,
+            )
+        return part
+
+    def _value(self, text: str, start: int) -> nodes.Expr:
+        if text[0].isalpha():
+            return self._path(text, start)
+        value = int(text) if text[0].isdigit() else text[1:-1]
+        return new_node(nodes.Const, self.add_token(start, start + len(text)), value=value)

@@ -28,6 +28,9 @@ PLAIN = [
     "\n {{item}}\t",
     "make {{ inputs.a | trim|shquote  }} to {{ state.b_2.c }}!",
     "{{\u2003a.b\n|upper }}}",
+    "{{ state.build.exit_code != 0 }}",
+    "{{ a.b | length>=c.d }}{{ a == 'it ]]' }} {{ a <\"x\" }}",
+    "{{ state.n + 1 }} and {{ a.n -b }}",
 ]
 NOT_PLAIN = [
     "{{ a }} {{ b }",
@@ -41,6 +44,15 @@ NOT_PLAIN = [
     "{{ a | is }}",
     "{{ a._b }}",
     "{{ é }}",
+    "{{ a == true }}",
+    "{{ a == 'it' ~ b }}",
+    "{{ a == 'not' }}",
+    "{{ a == 'a\\n' }}",
+    "{{ a + 1 + 2 }}",
+    "{{ a + 01 }}",
+    "{{ a + 1.5 }}",
+    "{{ a + b | c }}",
+    "{{ a = 1 }}",
     "{{ a }}" * 121,
     "{{ a }}" + " " * DEFAULT_LIMITS.template,
 ]
