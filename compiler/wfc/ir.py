@@ -61,7 +61,6 @@ class State:
     """The step's id as written."""
     kind: str
     """The step type, or the part of it that the state plays: when, retry, turn."""
-    line: int
     color: str = "control"
     effect: Effect | None = None
     note: str = ""
@@ -69,6 +68,11 @@ class State:
     regions: tuple[Region, ...] = ()
     step: Step | None = field(default=None, compare=False, repr=False)
     """What it was made from, for checks that point at it."""
+
+    @property
+    def line(self) -> int:
+        """Where the step begins."""
+        return self.step.span.line if self.step else 0
 
 
 class Edge(NamedTuple):

@@ -42,12 +42,8 @@ class Field(Generic[T]):
     @overload
     def __get__(self, shape: Shape, owner: type) -> T | None: ...
     def __get__(self, shape: Shape | None, owner: type) -> Self | T | None:
-        if shape is None:
-            return self
-        # From now on the shape's own dictionary has it: rules ask for the same fields again and again.
-        value: T | None = shape.values.get(self.name)
-        shape.__dict__[self.attribute] = value
-        return value
+        # Asked for through a shape, this is a field that its class leaves out: the others are its own from the start.
+        return self if shape is None else None
 
 
 class Shape:
@@ -57,6 +53,8 @@ class Shape:
     FIELDS: ClassVar[dict[str, Field[Any]]] = {}
     REQUIRED: ClassVar[tuple[str, ...]] = ()
     """The fields that must be there."""
+    _EMPTY: ClassVar[dict[str, None]] = {}
+    """What its attributes are when none of the fields is there."""
     without: ClassVar[tuple[str, ...]] = ()
     """Fields of the base that this one does not take."""
 
@@ -69,10 +67,20 @@ class Shape:
         own = {field.name: field for field in vars(cls).values() if isinstance(field, Field)}
         cls.FIELDS = {name: field for name, field in {**inherited, **own}.items() if name not in cls.without}
         cls.REQUIRED = tuple(name for name, field in cls.FIELDS.items() if field.required)
+        cls._EMPTY = dict.fromkeys(field.attribute for field in cls.FIELDS.values())
 
     def __init__(self, node: Mapping, values: dict[str, Any]) -> None:
         self.node = node
         self.values = values
+        # Rules ask for the same fields again and again: as attributes of its own they cost least.
+        self.__dict__.update(self._EMPTY)
+        for name, value in values.items():
+            self.__dict__[self.FIELDS[name].attribute] = value
+
+    def put(self, name: str, value: Any) -> None:
+        """Give a field another value than the one that was read."""
+        self.values[name] = value
+        self.__dict__[self.FIELDS[name].attribute] = value
 
     @property
     def span(self) -> Span:

@@ -69,7 +69,6 @@ class Lowering:
                 id=name,
                 title=step.name,
                 kind=part or step.kind,
-                line=step.span.line,
                 color=step.color,
                 effect=effect,
                 note=step.description.text if step.description and not part else "",

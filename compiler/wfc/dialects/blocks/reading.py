@@ -67,9 +67,9 @@ def _read_inputs(block: Block) -> None:
     if kind is not None and (isinstance(node, Mapping) or node is None):
         shape = read_shape(kind.inputs, node if isinstance(node, Mapping) else Mapping(block.span))
         for old, name in kind.renamed.items():
-            if old in shape.values and name in shape.FIELDS:
-                shape.values.setdefault(name, shape.values[old])
-        block.values["inputs"] = shape
+            if old in shape.values and name in shape.FIELDS and name not in shape.values:
+                shape.put(name, shape.values[old])
+        block.put("inputs", shape)
 
 
 def _with_outputs(root: Mapping) -> Mapping:
