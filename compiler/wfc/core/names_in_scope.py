@@ -96,11 +96,9 @@ def _roots(scope: Scope, run_by: dict[str, list[Foreach]]) -> frozenset[str]:
 
 
 def _texts_with_names(step: Step, base: NamesInScope) -> Iterator[tuple[Text, NamesInScope]]:
-    special: dict[Text, NamesInScope] = {}
-    for (kind, name), extend in _SPECIAL.items():
-        value = step.values.get(name) if kind == step.kind else None
-        if isinstance(value, dict):
-            special |= extend(step, value, base)
+    name, extend = _SPECIAL.get(step.kind, ("", None))
+    value = step.values.get(name)
+    special = extend(step, value, base) if extend and isinstance(value, dict) else {}
     return ((text, special.get(text, base)) for text in step.texts())
 
 
@@ -120,8 +118,8 @@ def _updates(step: Step, updates: dict[str, Tree], base: NamesInScope) -> dict[T
 
 
 _Extend = Callable[[Step, dict[str, Tree], NamesInScope], dict[Text, NamesInScope]]
-_SPECIAL: dict[tuple[str, str], _Extend] = {
-    ("foreach", "with"): _foreach_with,
-    ("set_state", "updates"): _updates,
+_SPECIAL: dict[str, tuple[str, _Extend]] = {
+    "foreach": ("with", _foreach_with),
+    "set_state": ("updates", _updates),
 }
-"""The fields whose templates see more than the rest of their step, by step type and field."""
+"""The field whose templates see more than the rest of their step, by step type."""

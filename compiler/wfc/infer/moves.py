@@ -98,7 +98,7 @@ class Moves:
     def of(self, edge: FlowEdge) -> Move:
         return self._of[id(edge)]
 
-    def _assertions(self, texts: list[Place]) -> tuple[frozenset[str], frozenset[str]]:
+    def _assertions(self, texts: list[Place]) -> tuple[set[str], set[str]]:
         """Fields surely read without a guard: where the flow goes on, they were there. And those read into."""
         there: set[str] = set()
         deep: set[str] = set()
@@ -106,13 +106,14 @@ class Moves:
             for field, reads in state_use(place.text.template).fields.items():
                 if field not in self._definitions.masks:
                     continue
-                plain = [read for read in reads if not read.guarded and not read.perhaps]
-                if plain:
+                for read in reads:
+                    if read.guarded or read.perhaps:
+                        continue
                     there.add(field)
-                if any(len(read.path) > 1 for read in plain):
-                    deep.add(field)
-                    self.clauses.present(field)
-        return frozenset(there), frozenset(deep)
+                    if len(read.path) > 1:
+                        deep.add(field)
+                        self.clauses.present(field)
+        return there, deep
 
     def _move(self, edge: FlowEdge) -> Move:
         state = self._flow.states.get(edge.source)
@@ -140,11 +141,12 @@ class Moves:
         return self._starts[target]
 
     def _assert(self, move: Move, node: str) -> None:
-        there, deep = self._asserted.get(node, (frozenset(), frozenset()))
-        for field in there:
-            move.kill |= self._definitions.unset(field)
-        for field in deep:
-            move.learn |= self.clauses.present(field)
+        if node in self._asserted:
+            there, deep = self._asserted[node]
+            for field in there:
+                move.kill |= self._definitions.unset(field)
+            for field in deep:
+                move.learn |= self.clauses.present(field)
 
     def _write(self, move: Move, step: Step, event: str | None) -> None:
         for definition in self._definitions.by_step.get(step, ()):

@@ -89,7 +89,9 @@ def join(*kinds: Type) -> Type:
     first = kinds[0] if kinds else NOTHING
     if len(kinds) < 2 or all(kind is first or kind == first for kind in kinds[1:]):
         return first
-    flat = dict.fromkeys(option for kind in kinds for option in options(kind))
+    if len(kinds) == 2 and first is NOTHING and type(kinds[1]) is not Union:
+        return kinds[1]
+    flat = dict.fromkeys([option for kind in kinds for option in options(kind)])
     flat.pop(NOTHING, None)
     if ANY in flat:
         flat = {option: None for option in (ANY, NULL, UNDEFINED) if option in flat}

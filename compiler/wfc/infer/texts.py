@@ -54,14 +54,14 @@ def texts_of(flow: Flow) -> dict[Step, StepTexts]:
 def _texts_of_step(flow: Flow, step: Step, states: list[State]) -> StepTexts:
     trees = _inner_trees(step)
     owner: dict[Scalar, str] = {text.node: key for key, tree in trees.items() for text in tree.texts}
+    conditions = [step.values.get(name) for name in _conditions(step)]
     found = StepTexts(inner={key: (tree, []) for key, tree in trees.items()})
     main = next((state.id for state in states if state.kind == step.kind), states[0].id)
     for text in step.texts():
         if text.template.is_literal:
             continue
         node = _node_of(flow, step, text, states) if len(states) > 1 else main
-        names = frozenset(names_read(text.template))
-        place = Place(text, node or main, names, _is_condition(step, text))
+        place = Place(text, node or main, names_read(text.template), text in conditions)
         key = owner.get(text.node)
         (found.plain if key is None else found.inner[key][1]).append(place)
     return found
@@ -87,11 +87,11 @@ def _guards(flow: Flow, state: State) -> Iterator[object]:
     return (edge.guard.text for edge in flow.out.get(state.id, ()) if edge.guard is not None)
 
 
-def _is_condition(step: Step, text: Text) -> bool:
+def _conditions(step: Step) -> list[str]:
+    """The fields of a step type that hold conditions."""
     if step.kind not in _CONDITIONS:
         _CONDITIONS[step.kind] = [name for name, found in step.FIELDS.items() if found.type is CONDITION]
-    return any(step.values.get(name) is text for name in _CONDITIONS[step.kind])
+    return _CONDITIONS[step.kind]
 
 
 _CONDITIONS: dict[str, list[str]] = {}
-"""The fields of a step type that hold conditions."""

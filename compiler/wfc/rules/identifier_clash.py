@@ -47,16 +47,20 @@ def check(unit: Unit) -> Iterator[Finding]:
     yield from _module_clashes(unit)
     yield from _clashes(_classes(workflow), "class")
     for scope in unit.scopes:
-        yield from _clashes(_each(((step.name, step.span) for step in scope.walk()), identifier), "state")
-        yield from _clashes(_each(_keys(scope.node.get("inputs")), field_name), "field")
-        yield from _clashes(_each(_state_fields(scope), field_name), "field")
+        yield from _clashes_of(((step.name, step.span) for step in scope.walk()), identifier, "state")
+        yield from _clashes_of(_keys(scope.node.get("inputs")), field_name, "field")
+        yield from _clashes_of(_state_fields(scope), field_name, "field")
     for step in unit.steps:
         if isinstance(step, Parallel):
-            yield from _clashes(_each(_keys(step.node.get("branches")), identifier), "state")
+            yield from _clashes_of(_keys(step.node.get("branches")), identifier, "state")
 
 
-def _each(names: Iterable[Named], to_python: Callable[[str], str]) -> Iterator[tuple[str, Named]]:
-    return ((to_python(named[0]), named) for named in names if named[0])
+def _clashes_of(names: Iterable[Named], to_python: Callable[[str], str], what: str) -> Iterator[Finding]:
+    named = [one for one in names if one[0]]
+    made = {name: to_python(name) for name, _ in named}
+    # As many names in Python as there are: most files need no second look.
+    if len(set(made.values())) < len(made):
+        yield from _clashes([(made[name], (name, span)) for name, span in named], what)
 
 
 def _clashes(made: Iterable[tuple[str, Named]], what: str) -> Iterator[Finding]:
@@ -91,7 +95,7 @@ def _classes(workflow: Workflow) -> Iterator[tuple[str, Named]]:
     if workflow.name:
         yield machine_name(workflow.name.text), (workflow.name.text, workflow.name.span)
     tasks = list(_keys(workflow.node.get("tasks")))
-    yield from _each(tasks, machine_name)
+    yield from ((machine_name(named[0]), named) for named in tasks if named[0])
     for named in tasks:
         yield from ((f"{machine_name(named[0])}{part}", named) for part in ("Inputs", "Fields"))
 

@@ -74,7 +74,7 @@ _OTHER_NAMES = {(name, field) for field, names in _SAME.items() for name in name
 @rule("WF004", "unknown-field", fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
     for shape in unit.shapes:
-        for entry, near in meant_fields(shape):
+        for entry, near in meant_fields(shape) if shape.unknown else ():
             # Nobody knows which fields a step of an unknown type has, but `tpye` is no field of any.
             if near or not isinstance(shape, UnknownStep):
                 yield _finding(shape, entry, near)

@@ -104,9 +104,12 @@ class Step(Shape):
 
     @lazy
     def _all_texts(self) -> list[Text]:
-        names = dict.fromkeys([entry.key.text for entry in self.node.entries])
-        values = [self.values.get(name) for name in names if name in self.FIELDS]
-        return [text for value in values if not isinstance(value, (Word, Literal)) for text in _texts(value)]
+        found: list[Text] = []
+        for name in dict.fromkeys([entry.key.text for entry in self.node.entries]):
+            value = self.values.get(name)
+            if value is not None and not isinstance(value, (Word, Literal)):
+                found += _texts(value)
+        return found
 
     def blocks(self) -> Iterator[list[Step]]:
         """The lists of steps inside this one."""
