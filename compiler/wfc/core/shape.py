@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from collections.abc import Mapping as ReadOnly
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from wfc.core.fields import FieldType
@@ -71,7 +72,7 @@ class Shape:
 
     def __init__(self, node: Mapping, values: dict[str, Any]) -> None:
         self.node = node
-        self.values = values
+        self.values: ReadOnly[str, Any] = values
         # Rules ask for the same fields again and again: as attributes of its own they cost least.
         self.__dict__.update(self._EMPTY)
         for name, value in values.items():
@@ -79,7 +80,7 @@ class Shape:
 
     def put(self, name: str, value: Any) -> None:
         """Give a field another value than the one that was read."""
-        self.values[name] = value
+        self.values = {**self.values, name: value}
         self.__dict__[self.FIELDS[name].attribute] = value
 
     @property

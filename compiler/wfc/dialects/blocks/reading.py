@@ -42,7 +42,7 @@ def read_blocks(root: Mapping) -> Workflow:
     for block in file.blocks or []:
         named = type_of(block.node)
         if named is not None:
-            block.values["type"] = Word(named)
+            block.put("type", Word(named))
         _read_inputs(block)
     reports = Reports()
     translation = translate(file, reports)
