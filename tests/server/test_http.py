@@ -76,8 +76,9 @@ def serve(place: Place, token: str | None = TOKEN) -> Iterator[Endpoint]:
         yield Endpoint(int(found[1]), said)
     finally:
         process.terminate()
-        out, _ = process.communicate(timeout=30)
+        out, log = process.communicate(timeout=30)
     assert out == ""
+    assert "Traceback" not in log
 
 
 @pytest.fixture(scope="module")
@@ -109,7 +110,14 @@ def test_a_request_for_another_host_is_refused(endpoint: Endpoint) -> None:
 
 
 def test_a_request_from_a_web_page_is_refused(endpoint: Endpoint) -> None:
-    for origin in ("https://evil.example", "null", f"http://evil.example:{endpoint.port}"):
+    for origin in (
+        "https://evil.example",
+        "null",
+        f"http://evil.example:{endpoint.port}",
+        "http://localhost:1.evil.example",
+        "http://127.0.0.1:80@evil.example",
+        "http://localhost:1, https://evil.example",
+    ):
         assert endpoint.post(Authorization=f"Bearer {TOKEN}", Origin=origin)[0] == 403
     assert endpoint.post(Authorization=f"Bearer {TOKEN}", Origin="http://localhost:6274")[0] == 200
 

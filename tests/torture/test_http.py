@@ -47,7 +47,8 @@ def endpoint(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Endpoint]:
         yield Endpoint(int(found[1]), said)
     finally:
         process.terminate()
-        process.communicate(timeout=30)
+        _, log = process.communicate(timeout=30)
+    assert "Traceback" not in log
 
 
 def connect(endpoint: Endpoint) -> socket.socket:

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import hmac
+import logging
 import os
+import re
 import socket
 import sys
 
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
+from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -28,23 +31,31 @@ _MOST_BYTES = 1024 * 1024
 """Larger than every result that a run takes."""
 _SHORTEST_TOKEN = 16
 _STOP_SECONDS = 2
+# The SDK looks at the beginning of an origin only, and at the first of several.
+_LOCAL = re.compile(r"http://(?:127\.0\.0\.1|localhost):[0-9]{1,5}")
 
 
 class BearerToken:
-    """Lets through who has the token, and says nothing to anybody else."""
+    """Lets through who has the token, and comes from no web page; says nothing to anybody else."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
         self._token = token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        if scope["type"] == "lifespan" or self._is_known(Headers(scope=scope)):
+        if scope["type"] == "lifespan":
             await self._app(scope, receive, send)
             return
-        refusal = PlainTextResponse(
-            "This server wants its bearer token.", status_code=401, headers={"WWW-Authenticate": "Bearer"}
-        )
-        await refusal(scope, receive, send)
+        headers = Headers(scope=scope)
+        if not self._is_known(headers):
+            refusal = PlainTextResponse(
+                "This server wants its bearer token.", status_code=401, headers={"WWW-Authenticate": "Bearer"}
+            )
+            await refusal(scope, receive, send)
+        elif not all(map(_LOCAL.fullmatch, headers.getlist("origin"))):
+            await PlainTextResponse("Invalid Origin header", status_code=403)(scope, receive, send)
+        else:
+            await self._app(scope, receive, send)
 
     def _is_known(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
@@ -100,10 +111,16 @@ def _app(desk: Desk, options: Options, port: int) -> ASGIApp:
         allowed_hosts=[f"{HOST}:{port}", f"localhost:{port}"],
         allowed_origins=[f"http://{HOST}:*", "http://localhost:*"],
     )
+    logging.getLogger("mcp.server.streamable_http").addFilter(_is_of_interest)
     server = build_server(desk, options)
     return server.streamable_http_app(
         host=HOST, transport_security=security, max_request_body_size=_MOST_BYTES
     )
+
+
+def _is_of_interest(record: logging.LogRecord) -> bool:
+    """A client that leaves in the middle of its request is no failure, and needs no traceback."""
+    return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
 
 
 def _bound(port: int) -> socket.socket:
