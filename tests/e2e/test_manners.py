@@ -9,6 +9,8 @@ import re
 import subprocess
 from pathlib import Path
 
+import pytest
+
 from tests.bench.workloads import write_project
 from tests.e2e.command import SMALL, wfc, write
 from tests.forks import command
@@ -77,3 +79,35 @@ def test_a_bar_shows_on_a_terminal_when_it_takes_long_and_leaves_nothing_behind(
     quiet = in_terminal("compile", "--check", "--no-progress", "--no-cache", cwd=tmp_path)
     assert "compiling [" not in quiet
     assert "compiling [" not in wfc("compile", "--check", "--no-cache", cwd=tmp_path).err
+
+
+HOSTILE = r"\e[2J\e]0;owned\a \u202e \u009b31m end"
+SAYS = f"""
+name: says
+version: "1 {HOSTILE}"
+steps:
+  - {{id: a, type: shell, command: "echo {HOSTILE}", output_to: o}}
+  - {{id: b, type: return, needs_state: [o], value: "{{{{ state.o.stdout }}}}"}}
+"""
+EXPECTS = f"""
+tests:
+  - name: "{HOSTILE}"
+    answers: {{a: "{HOSTILE}"}}
+    expect: {{result: "other {HOSTILE}", actions: {{a: "{HOSTILE}"}}}}
+"""
+
+
+@pytest.mark.parametrize("form", [[], ["--json"]])
+@pytest.mark.parametrize("command", ["plan says", "test", "diff old/says.yaml workflows/says.yaml"])
+def test_what_a_workflow_says_never_controls_the_terminal(
+    tmp_path: Path, command: str, form: list[str]
+) -> None:
+    for folder in ("workflows", "old"):
+        (tmp_path / folder).mkdir()
+        (tmp_path / folder / "says.yaml").write_text(
+            SAYS if folder == "old" else SAYS.replace("echo", "printf")
+        )
+    (tmp_path / "workflows" / "says.test.yaml").write_text(EXPECTS)
+    done = wfc(*command.split(), *form, cwd=tmp_path)
+    assert "end" in done.out, done.err
+    assert [char for char in done.out + done.err if not (char.isprintable() or char == "\n")] == []

@@ -74,6 +74,7 @@ def test_what_agents_send_never_controls_the_terminal(project: Path, run: str) -
         ["state", run],
         ["state", run, "answer"],
         ["list", "--status", "all"],
+        ["export", run],
     ):
         for form in ([], ["--json"]):
             done = wfc("runs", *command, *form, cwd=project)

@@ -87,6 +87,31 @@ def test_what_another_server_has_claimed_meanwhile_is_not_the_agents(box: Box, r
     assert box.service.status(run)["status"] == "running"
 
 
+def test_what_is_claimed_between_reading_and_writing_is_not_the_agents(
+    box: Box, run: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    other, store = box.another(), box.service.store
+    row = other.store.queries.require(run)
+
+    def claim(visit: str) -> None:
+        found = ClaimRow(row.root, row.key, visit, box.clock(), other.owners.me())
+        other.store.commit(Changes(claims=[(found, row.version)]))
+
+    # The first attempt finds that something else is being done for the run, the second knows it.
+    claim("elsewhere")
+    commit, attempts = store.commit, iter(range(1, 9))
+
+    def overtaken(changes: Changes) -> None:
+        if next(attempts) == 2:
+            claim("c")
+        commit(changes)
+
+    monkeypatch.setattr(store, "commit", overtaken)
+    with pytest.raises(RefusedError, match="being done by the server"):
+        box.service.submit(run, "c", OK)
+    assert next(attempts) > 2
+
+
 def test_a_result_that_does_not_fit_is_refused_once_and_counted_once(box: Box, run: str) -> None:
     with pytest.raises(RefusedError, match="does not fit"):
         box.service.submit(run, "c", {"stdout": 1})

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from dataclasses import replace
 
@@ -10,6 +9,7 @@ import click
 
 from wfc.check import check_unit
 from wfc.cli.files import stored_runs
+from wfc.cli.output import to_json
 from wfc.cli.versions import Versions, find_versions
 from wfc.cli.workflow import compile_in_memory
 from wfc.diagnostics import Severity
@@ -52,7 +52,7 @@ def command(versions: tuple[str, ...], form: str, exit_code: bool) -> int:
 def print_differences(found: list[WorkflowDiff], form: str) -> None:
     if form == "json":
         data = {"workflows": [one.to_data() for one in found], "safe": all(one.safe for one in found)}
-        click.echo(json.dumps(data, indent=2, ensure_ascii=False, default=str))
+        click.echo(to_json(data))
     elif form == "markdown":
         from wfc.render.diff_markdown import render_markdown
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 from pathlib import Path
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wfc.cli.output import to_json
 from wfc.cli.progress import no_progress_option, progress
 from wfc.cli.workflow import compile_in_memory, find_workflow, missing_calls, print_errors, with_called
 
@@ -93,7 +93,7 @@ def command(
 
 def _print(report: Report, out: Path | None, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(report.to_data(), indent=2, ensure_ascii=False))
+        click.echo(to_json(report.to_data()))
         return
     from wfc.render.explore import render_report
     from wfc.render.style import style_for

@@ -9,6 +9,8 @@ from collections.abc import Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from wfc.render.style import printable
+
 if TYPE_CHECKING:
     from wfc.diagnostics import Diagnostic
 
@@ -46,11 +48,6 @@ def write_out(text: str) -> None:
         sys.stdout.write(text)
 
 
-def printable(text: str) -> str:
-    """Text from workflows and agents as text: whatever would control a terminal is a mark in its place."""
-    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
-
-
 def data(text: str) -> str:
     """A value for standard output: as it is for a file or a program, as text for a terminal."""
     return printable(text) if sys.stdout.isatty() else text
@@ -58,7 +55,7 @@ def data(text: str) -> str:
 
 def to_json(value: Any) -> str:
     """JSON to be read by a program or a person: what would control a terminal is escaped, the value is the same."""
-    text = json.dumps(value, indent=2, ensure_ascii=False)
+    text = json.dumps(value, indent=2, ensure_ascii=False, default=str)
     return _FOREIGN.sub(lambda found: _escaped(found[0]), text)
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import sys
 
 import click
 
 from wfc.cli.names import WORKFLOWS
+from wfc.cli.output import to_json
 from wfc.cli.workflow import compile_in_memory, find_workflow, print_errors, with_called
 
 
@@ -34,7 +34,7 @@ def command(workflow: str, as_json: bool) -> int:
     modules = {name: module.workflow for name, module in compile_in_memory(units).items()}
     plan = {**explain_plan(modules[unit.name], modules.get), "source": unit.source.path}
     if as_json:
-        click.echo(json.dumps(plan, indent=2, ensure_ascii=False))
+        click.echo(to_json(plan))
     else:
         click.echo(render_plan(plan, style_for(sys.stdout)), nl=False)
     return 0

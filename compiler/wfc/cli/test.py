@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
@@ -13,6 +12,7 @@ from pathlib import Path
 import click
 
 from wfc.cli.files import load_project, select
+from wfc.cli.output import to_json
 from wfc.cli.progress import no_progress_option, progress
 from wfc.cli.testing import report
 from wfc.cli.testing.files import find_test_files
@@ -66,7 +66,7 @@ def command(
     low = [one for one in covered if min_coverage is not None and one.percent < min_coverage]
     failed = any(one.problems or not all(case.passed for case in one.cases) for one in reports)
     if as_json:
-        click.echo(json.dumps(report.to_data(reports, covered), indent=2, ensure_ascii=False))
+        click.echo(to_json(report.to_data(reports, covered)))
     else:
         _print(reports, covered, quiet, time.perf_counter() - begin)
         for one in low:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wfc.diff import Change, Detail, WorkflowDiff
-from wfc.render.style import Style
+from wfc.render.style import Style, printable
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">", "renamed": "="}
 _COLORS = {"+": "green", "-": "red", "~": "yellow", ">": "blue", "=": "blue"}
@@ -104,12 +104,11 @@ def changed_lines(detail: Detail) -> list[str]:
 
 
 def _lines(value: Any) -> list[str]:
-    if isinstance(value, str):
-        return value.splitlines()
-    return json.dumps(value, indent=2, ensure_ascii=False, default=str).splitlines()
+    text = value if isinstance(value, str) else json.dumps(value, indent=2, ensure_ascii=False, default=str)
+    return [printable(line) for line in text.splitlines()]
 
 
 def as_text(value: Any) -> str:
     if value is None:
         return "none"
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+    return printable(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str))

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from wfc.ir import FINISHED
-from wfc.render.style import Style
+from wfc.render.style import Style, printable
 
 _SHOWN = 100
 """Characters of a command or a condition that fit beside the names."""
@@ -15,7 +15,7 @@ Plan = dict[str, Any]
 
 
 def render_plan(plan: Plan, style: Style) -> str:
-    title = style.paint(f"{plan['workflow']} {plan['version']}", "bold")
+    title = style.paint(f"{plan['workflow']} {_line(plan['version'])}", "bold")
     lines = [f"{title}  {plan['source']}", "", *_rows(_summary(plan), style), ""]
     for name, scope in {"steps": plan, **plan.get("tasks", {})}.items():
         lines += list(
@@ -149,7 +149,7 @@ def _place(place: Plan) -> str:
 
 
 def _line(text: Any) -> str:
-    line = " ".join(str(text).split())
+    line = printable(" ".join(str(text).split()))
     return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
 
 

@@ -18,6 +18,11 @@ class Style(NamedTuple):
         return f"\x1b[{codes}m{text}\x1b[0m"
 
 
+def printable(text: str) -> str:
+    """Text from workflows and agents as text: whatever would control a terminal is a mark in its place."""
+    return "".join(char if char.isprintable() or char in "\n\t" else "\ufffd" for char in text)
+
+
 def style_for(stream: TextIO) -> Style:
     if os.environ.get("NO_COLOR"):
         return Style(False)

@@ -10,8 +10,7 @@ import sys
 import tempfile
 from pathlib import Path
 
-from wfc.cli.output import printable
-from wfc.render.style import style_for
+from wfc.render.style import printable, style_for
 
 
 class LeftError(Exception):

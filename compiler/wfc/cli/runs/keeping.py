@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from wfc.cli.output import counted
+from wfc.cli.output import counted, to_json
 from wfc.cli.runs.store import json_option, print_reply, service_of, whole_id
 from wfc.suggest import did_you_mean
 
@@ -93,7 +93,7 @@ def export(state: Path | None, run: str, output: Path | None, with_secrets: bool
     """
     with service_of(state) as service:
         run = whole_id(service, run)
-        text = json.dumps(service.export(run, secrets=with_secrets), ensure_ascii=False, indent=1)
+        text = to_json(service.export(run, secrets=with_secrets))
     if output is None:
         click.echo(text)
         return

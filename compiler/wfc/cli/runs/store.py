@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from wfc.cli.engine import ENGINE, engine_of
-from wfc.cli.output import printable, to_json
+from wfc.cli.output import to_json
 from wfc.cli.running.options import Manner
 from wfc.cli.service import NO_DEADLINE, opened, store_path
 from wfc.config import load_config
+from wfc.render.style import printable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -29,7 +29,9 @@ def render_failures(reports: Sequence[FileReport], style: Style) -> Iterator[str
 
 def _mismatch(report: FileReport, case: CaseReport, found: Mismatch, style: Style) -> str:
     place = style.paint(f"{report.path}:{found.span.line}:{found.span.column}:", "bold")
-    lines = [f"{place} {style.paint('failed', 'red', 'bold')}: {case.name}: {_one_line(found.message)}"]
+    lines = [
+        f"{place} {style.paint('failed', 'red', 'bold')}: {_one_line(case.name)}: {_one_line(found.message)}"
+    ]
     diff = found.diff()
     for line in diff[:_DIFF]:
         color = {"-": "red", "+": "green"}.get(line[:1])
