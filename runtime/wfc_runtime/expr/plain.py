@@ -1,4 +1,4 @@
-"""Templates of text and plain holes, read by one pattern: `{{ state.build.stdout | trim }}`, `{{ state.n > 3 }}`.
+"""Templates of text and plain holes, each read by one pattern: `{{ state.log[-500:] | trim }}`, `{{ state.n > 3 }}`.
 
 Most templates are such. What comes of one is what the scanner and Jinja's parser make of it, down to the number of
 each token, and a test holds the two against each other.
@@ -18,9 +18,11 @@ N = TypeVar("N", bound=nodes.Node)
 CONSTANTS = frozenset({"true", "false", "True", "False", "none", "None"})
 _NAME = "[A-Za-z][A-Za-z0-9_]*+"
 _PATH = rf"{_NAME}(?:\.{_NAME})*+"
-_VALUE = rf"0|[1-9][0-9]{{0,14}}+|'[^'\\]*+'|\"[^\"\\]*+\"|{_PATH}"
+_NUMBER = "(?:0|[1-9][0-9]{0,14}+)"
+_VALUE = rf"{_NUMBER}|'[^'\\]*+'|\"[^\"\\]*+\"|{_PATH}"
 _HOLE = re.compile(
-    rf"\{{\{{\s*+(?P<path>{_PATH})(?P<filters>(?:\s*+\|\s*+{_NAME})*+)"
+    rf"\{{\{{\s*+(?P<path>{_PATH})(?P<slice>\[(?P<low>-?{_NUMBER})?:(?P<high>-?{_NUMBER})?\])?+"
+    rf"(?P<filters>(?:\s*+\|\s*+{_NAME})*+)"
     rf"(?:\s*+(?P<sign>[=!<>]=|[<>+-])\s*+(?P<value>{_VALUE}))?+\s*+(?P<end>\}}\}})"
     r"|\{[{%#]"  # a tag of another kind
 )
@@ -36,6 +38,8 @@ class PlainTemplate(NamedTuple):
     starts: list[int]
     """Where each token begins, by its number, and where it ends."""
     ends: list[int]
+    closers: dict[int, int]
+    """The bracket that closes each opening one."""
     lone: bool
     """Is it one hole and nothing else?"""
 
@@ -68,7 +72,8 @@ def read_plain(text: str, limits: ExprLimits) -> PlainTemplate | None:
         return None
     output = new_node(nodes.Output, reading.parts[0].lineno, nodes=reading.parts)
     tree = new_node(nodes.Template, 0, body=[output])
-    return PlainTemplate(tree, reading.starts, reading.ends, holes == 1 and not has_text)
+    lone = holes == 1 and not has_text
+    return PlainTemplate(tree, reading.starts, reading.ends, reading.closers, lone)
 
 
 class _Reading:
@@ -77,6 +82,7 @@ class _Reading:
     def __init__(self) -> None:
         self.starts: list[int] = []
         self.ends: list[int] = []
+        self.closers: dict[int, int] = {}
         self.parts: list[nodes.Expr] = []
 
     def add_token(self, start: int, end: int) -> int:
@@ -97,6 +103,8 @@ class _Reading:
         start = hole.start()
         first = self.add_token(start, start + 2) + 1
         part = self._path(hole["path"], hole.start("path"))
+        if hole["slice"]:
+            part = self._sliced(part, hole)
         if hole["filters"]:
             part = self._filtered(part, hole.string, *hole.span("filters"))
         sign = hole["sign"]
@@ -124,6 +132,26 @@ class _Reading:
             self.add_token(start, end)
             part = new_node(nodes.Getattr, dot, node=part, attr=name, ctx="load")
         return part
+
+    def _sliced(self, part: nodes.Expr, hole: re.Match[str]) -> nodes.Expr:
+        start, end = hole.span("slice")
+        opener = self.add_token(start, start + 1)
+        low = self._bound(*hole.span("low"), hole.string)
+        colon = hole.end("low") if low else start + 1
+        self.add_token(colon, colon + 1)
+        high = self._bound(*hole.span("high"), hole.string)
+        self.closers[opener] = self.add_token(end - 1, end)
+        bounds = new_node(nodes.Slice, opener + 1, start=low, stop=high, step=None)
+        return new_node(nodes.Getitem, opener, node=part, arg=bounds, ctx="load")
+
+    def _bound(self, start: int, end: int, text: str) -> nodes.Expr | None:
+        """A whole number, from the end where it is negative; None where nothing is written."""
+        if start < 0:
+            return None
+        if text[start] != "-":
+            return self._value(text[start:end], start)
+        sign = self.add_token(start, start + 1)
+        return new_node(nodes.Neg, sign, node=self._value(text[start + 1 : end], start + 1))
 
     def _filtered(self, part: nodes.Expr, text: str, start: int, end: int) -> nodes.Expr:
         for word in _WORD.finditer(text, start, end):

@@ -137,7 +137,7 @@ def parse(text: str, limits: ExprLimits = DEFAULT_LIMITS) -> Syntax:
     plain = read_plain(text, limits)
     if plain is not None:
         syntax = Syntax(text)
-        syntax.ast, syntax._starts, syntax._ends, syntax.lone = plain
+        syntax.ast, syntax._starts, syntax._ends, syntax._closers, syntax.lone = plain
         return syntax
     scanner = Scanner(text, limits)
     syntax = Syntax(text, scanner)

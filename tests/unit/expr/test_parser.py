@@ -31,10 +31,14 @@ PLAIN = [
     "{{ state.build.exit_code != 0 }}",
     "{{ a.b | length>=c.d }}{{ a == 'it ]]' }} {{ a <\"x\" }}",
     "{{ state.n + 1 }} and {{ a.n -b }}",
+    "{{ state.out[-2000:] }}{{ a.b[:5] | trim }}{{ a[1:-1] == b }}{{ a[:] }}",
 ]
 NOT_PLAIN = [
     "{{ a }} {{ b }",
     "{{ a }} {{ b[0] }}",
+    "{{ a[1:2:3] }}",
+    "{{ a[b:] }}",
+    "{{ a[1:2].c }}",
     "{{ a }}{# b #}",
     "{{- a }}",
     "{{ a -}}",
@@ -71,6 +75,16 @@ PIECES = [
     "text",
     "{",
     "}",
+    "[",
+    "-5",
+    ":",
+    "]",
+    "==",
+    ">",
+    "+ ",
+    "7",
+    "'x'",
+    '"',
     "-",
     "%}",
 ]
@@ -122,7 +136,7 @@ def _read(text: str) -> object:
     if found.ast is None:
         return str(found.error)
     places = [found.number_span(number) for number in range(len(found._starts))]
-    return _shown(found.ast.body), places, found.lone
+    return _shown(found.ast.body), places, found._closers, found.lone
 
 
 def _read_by_tokens(text: str) -> object:
@@ -132,7 +146,8 @@ def _read_by_tokens(text: str) -> object:
         body = TreeParser(scanner).subparse()
     except TemplateError as error:
         return str(error)
-    return _shown(body), list(zip(scanner.starts, scanner.ends, strict=True)), scanner.lone
+    places = list(zip(scanner.starts, scanner.ends, strict=True))
+    return _shown(body), places, scanner.closers, scanner.lone
 
 
 def _tree(parser: type[TreeParser], text: str) -> object:
