@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
+import shutil
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -50,3 +53,35 @@ def test_an_unknown_shell_is_said_so(tmp_path: Path) -> None:
     result = wfc("completion", "csh", cwd=tmp_path)
     assert result.status == 2
     assert "'bash', 'zsh', 'fish'" in result.err
+
+
+COMPLETE = """\
+compopt() { :; }  # Only a shell at a terminal has it.
+eval "$(wfc completion bash)"
+for typed in "graph sh" "explain WF30" "check --form" "runs sho" "check wo"; do
+    COMP_WORDS=(wfc $typed) COMP_CWORD=2 COMPREPLY=()
+    _wfc_completion wfc
+    echo "$typed: ${COMPREPLY[*]}"
+done
+"""
+
+
+@pytest.mark.skipif(shutil.which("bash") is None, reason="needs bash")
+def test_bash_itself_completes_by_its_script(tmp_path: Path) -> None:
+    write(tmp_path / "workflows", ship="", build="")
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    done = subprocess.run(
+        ["bash", "-c", COMPLETE],
+        cwd=tmp_path,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.splitlines() == [
+        "graph sh: ship",
+        "explain WF30: WF301 WF302 WF303 WF304 WF305 WF306 WF307 WF309",
+        "check --form: --format",
+        "runs sho: show",
+        "check wo: ",  # Files are bash's own business.
+    ]

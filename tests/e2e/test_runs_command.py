@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from contextlib import chdir
 from pathlib import Path
 
 import pytest
+from click.shell_completion import get_completion_class
 
 from tests.e2e.command import inside as wfc
 from tests.e2e.command import write
+from wfc.cli.main import cli
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
@@ -275,3 +278,12 @@ def test_a_beginning_that_several_runs_have_or_that_is_too_short_is_refused(proj
     service.start("asks", {})
     service.close()
     assert wfc("runs", "show", "abcd", cwd=project).out.startswith("asks abcd: "), "a whole id is that run's"
+
+
+def test_shells_complete_the_ids_of_runs(project: Path, ended: str) -> None:
+    command = get_completion_class("bash")
+    assert command is not None
+    found = command(cli, {}, "wfc", "_WFC_COMPLETE")
+    with chdir(project):
+        assert [item.value for item in found.get_completions(["runs", "show"], ended[:3])] == [ended]
+        assert found.get_completions(["runs", "show"], "nosuch") == []

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wfc.cli.names import RUNS
 from wfc.cli.running.options import Manner, manner_options
 from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, service_of, whole_id
 
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=RUNS)
 @manner_options
 @click.pass_obj
 def resume(state: Path | None, run: str, manner: Manner) -> int:
@@ -60,7 +61,7 @@ def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=RUNS)
 @click.option("--reason", default="", help="Why; it is kept in the history.")
 @json_option
 @click.pass_obj
@@ -72,7 +73,7 @@ def cancel(state: Path | None, run: str, reason: str, as_json: bool) -> None:
 
 
 @click.command()
-@click.argument("run", required=False)
+@click.argument("run", required=False, shell_complete=RUNS)
 @click.option(
     "--to",
     "target",

@@ -12,6 +12,7 @@ from typing import Any
 
 import click
 
+from wfc.cli.names import RUNS
 from wfc.cli.output import counted, to_json
 from wfc.cli.runs.store import json_option, print_reply, service_of, whole_id
 from wfc.suggest import did_you_mean
@@ -78,7 +79,7 @@ def _pruned(reply: dict[str, Any], count: int) -> str:
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=RUNS)
 @click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
 @click.option(
     "--with-secrets", is_flag=True, help="Also where the run holds values marked as secrets, in clear."

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from wfc.cli.names import RUNS
 from wfc.cli.output import data, to_json
 from wfc.cli.runs.store import any_service_of, json_option, nothing_started, print_reply, whole_id
 from wfc.driver import actions_of
@@ -20,7 +21,9 @@ _SHOWN = 160
     "--status", help="open (default), pending_action, running, completed, failed, cancelled or all."
 )
 @click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="At most so many.")
-@click.option("--before", metavar="RUN", help="Go on after this one, where there were more.")
+@click.option(
+    "--before", metavar="RUN", shell_complete=RUNS, help="Go on after this one, where there were more."
+)
 @json_option
 @click.pass_obj
 def list_(state: Path | None, status: str | None, limit: int, before: str | None, as_json: bool) -> None:
@@ -45,7 +48,7 @@ def _listed(reply: dict[str, Any]) -> str:
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=RUNS)
 @json_option
 @click.pass_obj
 def show(state: Path | None, run: str, as_json: bool) -> None:
@@ -76,7 +79,7 @@ def _shown(reply: dict[str, Any]) -> str:
 
 
 @click.command()
-@click.argument("run")
+@click.argument("run", shell_complete=RUNS)
 @click.option("--children", is_flag=True, help="Also what happened in the runs that worked for it.")
 @json_option
 @click.pass_obj
@@ -103,7 +106,7 @@ def history(state: Path | None, run: str, children: bool, as_json: bool) -> None
 
 
 @click.command("state")
-@click.argument("run")
+@click.argument("run", shell_complete=RUNS)
 @click.argument("fields", nargs=-1)
 @json_option
 @click.pass_obj
