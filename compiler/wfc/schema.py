@@ -61,7 +61,7 @@ def _field(field: Field[Any]) -> Schema:
 def _step(kind: type[Step]) -> Schema:
     schema = shape_schema(kind)
     schema["properties"]["type"] = {"const": kind.kind, "description": _first_paragraph(kind)}
-    return schema
+    return {**schema, **kind.shape_rules}
 
 
 def _any_step(kinds: Mapping[str, type[Step]]) -> Schema:

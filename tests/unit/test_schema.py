@@ -56,6 +56,14 @@ def test_the_schema_is_a_draft_07_schema() -> None:
     assert SCHEMA["$schema"].startswith("http://json-schema.org/draft-07/")
 
 
+def test_a_choice_without_options_is_wrong_by_the_schema() -> None:
+    step = {"id": "ask", "type": "prompt", "prompt_type": "choice", "message": "Where to?"}
+    file = {"name": "w", "version": "1.0.0", "steps": [step]}
+    assert [error.message for error in VALIDATOR.iter_errors(file)] == ["'options' is a required property"]
+    assert VALIDATOR.is_valid({**file, "steps": [{**step, "options": ["a", "b"]}]})
+    assert VALIDATOR.is_valid({**file, "steps": [{**step, "prompt_type": "confirm"}]})
+
+
 @pytest.mark.parametrize("path", sorted(RIGHT), ids=name_of)
 def test_right_workflows_are_right_by_the_schema(path: Path) -> None:
     assert [error.message for error in validator_of(data_of(path)).iter_errors(data_of(path))] == []

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 Complete = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
 
 
-def _completing(names: Callable[[], Iterable[str]], *, with_files: bool = True) -> Complete:
+def completing(names: Callable[[], Iterable[str]], *, with_files: bool = True) -> Complete:
     def complete(ctx: click.Context, parameter: click.Parameter, typed: str) -> list[CompletionItem]:
         from click.shell_completion import CompletionItem
 
@@ -47,27 +47,6 @@ def _topics() -> Iterator[str]:
     return topics()
 
 
-def _runs() -> Iterator[str]:
-    """Those of the project's file, the newest first."""
-    import os
-    from pathlib import Path
-
-    from wfc.cli.service import store_path
-    from wfc.config import load_config
-
-    config = load_config(Path("."))
-    path = store_path(Path(os.environ["WFC_STATE"]) if os.environ.get("WFC_STATE") else None, config)
-    if path.is_file():
-        from wfc_runtime.service.sqlite import SqliteService
-
-        service = SqliteService.open(path, config.generated_dir)
-        try:
-            yield from (run["workflow_id"] for run in service.runs("all", limit=500)["runs"])
-        finally:
-            service.close()
-
-
-FILES = _completing(tuple)
-WORKFLOWS = _completing(_workflows)
-TOPICS = _completing(_topics, with_files=False)
-RUNS = _completing(_runs, with_files=False)
+FILES = completing(tuple)
+WORKFLOWS = completing(_workflows)
+TOPICS = completing(_topics, with_files=False)

@@ -75,6 +75,8 @@ class Step(Shape):
     kind: ClassVar[str] = ""
     color: ClassVar[str] = "control"
     """How pictures show it: control, state, agent, person, time or child."""
+    shape_rules: ClassVar[dict[str, Any]] = {}
+    """What else its JSON Schema says, beside its fields."""
 
     id = Field(ID, "The step's name, unique in the workflow.", required=True, example="run-tests")
     type = Field(WORD, "The kind of step.", required=True)

@@ -1,6 +1,6 @@
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from wfc.core.fields import OPTIONS, TEXT, Nested, OneOf
 from wfc.core.inputs import Validation
@@ -36,6 +36,10 @@ class Prompt(Answered):
     kind = "prompt"
     label = "a prompt step"
     color = "person"
+    shape_rules: ClassVar[dict[str, Any]] = {
+        "if": {"properties": {"prompt_type": {"const": "choice"}}, "required": ["prompt_type"]},
+        "then": {"required": ["options"]},
+    }
 
     prompt_type = Field(
         OneOf(tuple(PROMPT_KINDS)), "What kind of answer is wanted.", required=True, example="confirm"

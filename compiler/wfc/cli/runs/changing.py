@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.cli.names import RUNS
 from wfc.cli.running.options import Manner, manner_options
+from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, service_of, whole_id
 
 if TYPE_CHECKING:

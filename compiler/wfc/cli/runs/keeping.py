@@ -12,8 +12,8 @@ from typing import Any
 
 import click
 
-from wfc.cli.names import RUNS
 from wfc.cli.output import counted, to_json
+from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import json_option, print_reply, service_of, whole_id
 from wfc.suggest import did_you_mean
 

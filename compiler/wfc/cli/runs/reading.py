@@ -8,8 +8,8 @@ from typing import Any
 
 import click
 
-from wfc.cli.names import RUNS
 from wfc.cli.output import data, to_json
+from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import any_service_of, json_option, nothing_started, print_reply, whole_id
 from wfc.driver import actions_of
 

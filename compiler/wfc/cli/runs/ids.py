@@ -1,0 +1,28 @@
+"""Ids of runs, for a shell to complete."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+from wfc.cli.names import completing
+from wfc.cli.service import store_path
+from wfc.config import load_config
+
+
+def _runs() -> Iterator[str]:
+    """Those of the project's file, the newest first."""
+    config = load_config(Path("."))
+    path = store_path(Path(os.environ["WFC_STATE"]) if os.environ.get("WFC_STATE") else None, config)
+    if path.is_file():
+        from wfc_runtime.service.sqlite import SqliteService
+
+        service = SqliteService.open(path, config.generated_dir)
+        try:
+            yield from (run["workflow_id"] for run in service.runs("all", limit=500)["runs"])
+        finally:
+            service.close()
+
+
+RUNS = completing(_runs, with_files=False)
