@@ -90,3 +90,47 @@ def test_what_is_explained(needle: str, inside: int, said: str) -> None:
     found = hover_at(Analysis(HERE, FLOW), FLOW.index(needle) + inside)
     assert found is not None
     assert found[0].startswith(said)
+
+
+BLOCKS = """\
+name: ci
+description: Build and ship.
+inputs:
+  env: {type: str, description: Where to., default: dev}
+blocks:
+  - {id: build, type: Shell, inputs: {command: "make ${inputs.env}"}}
+  - {id: ship, type: Shell, inputs: {command: make ship}, depends_on: [build]}
+outputs:
+  ok: {value: "${blocks.ship.succeeded}", type: bool}
+"""
+
+
+@pytest.mark.parametrize(
+    ("needle", "inside", "said"),
+    [
+        ("[build]", 2, "`blocks.build`"),
+        ("inputs.env", 8, "`inputs.env`: text"),
+        ("blocks.ship", 8, "`blocks.ship`"),
+    ],
+)
+def test_in_blocks_nothing_is_explained_by_names_that_only_steps_have(
+    needle: str, inside: int, said: str
+) -> None:
+    found = hover_at(Analysis(HERE, BLOCKS), BLOCKS.index(needle) + inside)
+    assert found is not None
+    assert found[0].startswith(said)
+
+
+@pytest.mark.parametrize(
+    ("typed", "offered"),
+    [
+        ("  - {id: next, type: ", {"Shell", "Workflow"}),
+        ("  - {id: next, type: Shell, depends_on: [", {"build", "ship"}),
+        ("  - {id: next, type: Shell, depends_on: [build, sh", {"build", "ship"}),
+        ("  - {id: next, type: Shell, ", {"inputs", "depends_on", "condition"}),
+    ],
+)
+def test_what_is_offered_in_blocks_in_flow_style(typed: str, offered: set[str]) -> None:
+    text = BLOCKS.replace("outputs:", f"{typed}\noutputs:", 1)
+    found = {one.text for one in suggestions_at(Analysis(HERE, BLOCKS), text, text.index(typed) + len(typed))}
+    assert offered <= found

@@ -18,13 +18,13 @@ from wfc.dialects.blocks.model import (
     WorkflowOutput,
 )
 from wfc.dialects.blocks.resolving import OF_WORKFLOW
-from wfc.lsp.suggestion import Suggestion, column_of, fields_of, parents, siblings
+from wfc.lsp.suggestion import Suggestion, column_of, fields_of, flow_keys, parents, siblings
 from wfc.steps.base import Retry
 
 _REFERENCE = re.compile(r"\$\{\s*((?:[\w-]+\.)*)[\w-]*$")
-_WAITED_FOR = re.compile(r"^\s*(?:- )?depends_on:\s*\[(?:[^\]]*,)?\s*[\w-]*$|\bblock:\s*[\w-]*$")
+_WAITED_FOR = re.compile(r"\bdepends_on:\s*\[(?:[^\]]*,)?\s*[\w-]*$|\bblock:\s*[\w-]*$")
 _LISTED = re.compile(r"^\s*-\s*[\w-]*$")
-_TYPE = re.compile(r"^\s*(?:- )?type:\s*\w*$")
+_TYPE = re.compile(r"(?:^\s*(?:- )?|[{,]\s*)type:\s*\w*$")
 _WORKFLOW = re.compile(r"^\s*workflow:\s*[\w-]*$")
 _KEY = re.compile(r"^\s*(?:- )?[a-z_]*$")
 
@@ -41,8 +41,10 @@ def suggestions_in_blocks(
         yield from _blocks(file)
     elif _WORKFLOW.match(line):
         yield from (Suggestion(name, "workflow") for name in workflows())
-    elif _TYPE.match(line):
+    elif _TYPE.search(line):
         yield from _types(above)
+    elif (there := flow_keys(line)) is not None and _parent(above)[0] == "blocks":
+        yield from fields_of(Block, there)
     elif _KEY.match(line):
         yield from _keys(above)
 

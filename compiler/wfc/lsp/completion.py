@@ -14,7 +14,7 @@ from wfc.lsp.analysis import Analysis
 from wfc.lsp.blocks import suggestions_in_blocks
 from wfc.lsp.mappings import given_at, mapping_at
 from wfc.lsp.members import names_given, properties, type_of_path
-from wfc.lsp.suggestion import ROOTS, Suggestion, column_of, fields_of, siblings
+from wfc.lsp.suggestion import ROOTS, Suggestion, column_of, fields_of, flow_keys, siblings
 from wfc.reference import step_page
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step
@@ -31,8 +31,6 @@ _WORD = re.compile(r"(\w*)$")
 _INDEX = re.compile(r"([A-Za-z_]\w*(?:\.\w+|\[\d+\]|\['[^']*'\])*)\[['\"](\w*)$")
 _VALUE = re.compile(r"(?:^\s*(?:- )?|[{,]\s*)([a-z_]+):\s+(['\"]?)([^'\"\[\]{},#]*)$")
 _LISTED = re.compile(r"\bneeds_state:\s*\[(?:[^\]]*,)?\s*['\"]?(\w*)$")
-_FLOW_STEP = re.compile(r"^\s*- \{([^{}]*,)?\s*[a-z_]*$")
-_FLOW_KEY = re.compile(r"(?:^|,)\s*([a-z_]+):\s*['\"]?(\w*)")
 _ENTRY = re.compile(r"^\s+['\"]?([^'\"\s:]+)['\"]?:\s*(?:#.*)?$")
 _WITH = re.compile(r"^\s*with:|[{,]\s*with:")
 _KEY = re.compile(r"^\s*(?:- )?[a-z_]*$")
@@ -57,9 +55,8 @@ def suggestions_at(analysis: Analysis, text: str, offset: int) -> list[Suggestio
     value = _VALUE.search(line)
     if value:
         return list(_values(analysis, scope, step, value[1], above))
-    flow = _FLOW_STEP.match(line)
-    if flow:
-        there = dict(_FLOW_KEY.findall(flow[1] or ""))
+    there = flow_keys(line)
+    if there is not None:
         return list(fields_of(STEP_TYPES.get(there.get("type", ""), Step), there))
     return [*given_at(analysis, step, above), *_keys(above)] if _KEY.match(line) else []
 

@@ -45,7 +45,7 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
     template = site.text.template
     for read in template.reads:
         root = site.text.at(read.start, read.start + len(read.root))
-        if root.start <= offset <= root.end and (said := _root(analysis, site, read.root, offset)):
+        if root.start <= offset <= root.end and (said := _root(analysis, site, read.root)):
             return said, (root.start, root.end)
         for count, part in enumerate(read.path, 1):
             span = site.text.at(part.start, part.end)
@@ -63,8 +63,10 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
     return None
 
 
-def _root(analysis: Analysis, site: Site, name: str, offset: int) -> str:
-    """The name that a path begins with, unless it is one of the file's own."""
+def _root(analysis: Analysis, site: Site, name: str) -> str:
+    """The name that a path begins with, unless the file's own language has another word for it."""
+    if analysis.unit.workflow is None or analysis.unit.workflow.surface is not None:
+        return ""
     if name in ROOTS:
         return f"`{name}`: {ROOTS[name]}"
     kind = names_given(analysis, site.scope, _starting(site)).get(name)

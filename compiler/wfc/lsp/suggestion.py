@@ -9,6 +9,8 @@ from dataclasses import dataclass
 from wfc.core.shape import Shape
 
 _TYPE = re.compile(r"^\s*(?:- )?type:\s*['\"]?(\w+)")
+_FLOW = re.compile(r"^\s*- \{([^{}]*,)?\s*[a-z_]*$")
+_FLOW_KEY = re.compile(r"(?:^|,)\s*([a-z_]+):\s*['\"]?(\w*)")
 ROOTS = {"state": "the state fields that `needs_state` lists", "inputs": "what the run was started with"}
 """Names that every template of the steps language has."""
 
@@ -50,6 +52,12 @@ def parents(above: list[str]) -> Iterator[tuple[str, str]]:
             key = line.strip().removeprefix("- ").partition(":")[0]
             yield key, siblings(above[:number], column_of(line))[1]
             column = column_of(line)
+
+
+def flow_keys(line: str) -> dict[str, str] | None:
+    """The keys before the cursor, with their values, where a list has a mapping in one line (`- {id: go, `)."""
+    found = _FLOW.match(line)
+    return dict(_FLOW_KEY.findall(found[1] or "")) if found else None
 
 
 def fields_of(shape: type[Shape], there: Container[str]) -> Iterator[Suggestion]:
