@@ -325,6 +325,11 @@ def test_a_secret_is_found_in_the_forms_in_which_it_is_passed_on(secret: str) ->
         assert hidden.endswith(" after")
 
 
+def test_what_is_shorter_than_six_characters_is_looked_for_in_no_other_text() -> None:
+    assert Mask(["12345"]).text("call 12345") == "call 12345"
+    assert Mask(["123456"]).text("call 123456") == f"call {HIDDEN}"
+
+
 UNBORN = """
 name: w
 version: 1.0.0

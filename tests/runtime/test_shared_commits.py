@@ -66,7 +66,7 @@ def test_a_call_that_fails_in_a_shared_commit_hurts_no_other(held: HeldStore) ->
 
     def lose() -> None:
         try:
-            held.commit(Changes(updated={1: (stale, 8)}))
+            held.commit(Changes(updated={1: (stale, 8)}, modules={"lost": ("w", "text", 0.0)}))
         except Exception as error:
             errors.append(error)
 
@@ -79,6 +79,8 @@ def test_a_call_that_fails_in_a_shared_commit_hurts_no_other(held: HeldStore) ->
         thread.join(10)
     assert [type(error) for error in errors] == [ConflictError]
     assert held.queries.run("r1") is not None
+    # What it had written before it failed is not there either.
+    assert held.queries.module("lost") is None
 
 
 @pytest.fixture

@@ -234,6 +234,38 @@ def test_a_value_that_has_become_another_kind_is_said_to_be_damage(box: Box, dam
     assert caught.value.code == "store_damaged"
 
 
+def test_fields_that_have_changed_places_are_noticed(box: Box) -> None:
+    service = box.compile(
+        steps("{id: a, type: set_state, updates: {x: one, y: two}}", "{id: b, type: shell, command: y}")
+    ).service
+    run = service.start("w")["workflow_id"]
+    box.close()
+    with sqlite3.connect(box.state) as connection:
+        kept = dict(connection.execute("SELECT name, value FROM fields"))
+        sums = dict(connection.execute("SELECT name, checksum FROM fields"))
+        for name, other in (("x", "y"), ("y", "x")):
+            sql = "UPDATE fields SET value = ?, checksum = ? WHERE name = ?"
+            assert connection.execute(sql, (kept[other], sums[other], name)).rowcount == 1
+    connection.close()
+    with pytest.raises(StoreError) as caught:
+        box.restart().state(run, ["x", "y"])
+    assert caught.value.code == "store_damaged"
+
+
+def test_a_last_event_that_nothing_else_tells_of_is_missed(box: Box) -> None:
+    service = box.compile(
+        steps("{id: a, type: shell, command: x}", "{id: b, type: shell, command: y}")
+    ).service
+    run = service.start("w")["workflow_id"]
+    service.submit(run, "a", OK)
+    box.close()
+    with sqlite3.connect(box.state) as connection:
+        assert connection.execute("DELETE FROM history WHERE seq = 2").rowcount == 1
+    connection.close()
+    with pytest.raises(StoreError, match=f"event 2 of run {run} is missing"):
+        box.restart().history(run)
+
+
 @pytest.mark.parametrize(
     "damage",
     [
@@ -241,6 +273,8 @@ def test_a_value_that_has_become_another_kind_is_said_to_be_damage(box: Box, dam
         "UPDATE history SET kind = 'clock' WHERE seq = 2",
         "UPDATE history SET actor = 'me' WHERE seq = 1",
         "UPDATE history SET at = at + 1",
+        "UPDATE history SET told = x'00ff' WHERE seq = 2",
+        "UPDATE history SET told = NULL WHERE seq = 2",
         "UPDATE history SET seq = 7 WHERE seq = 3",
         "DELETE FROM history WHERE seq = 3",
         "DELETE FROM history WHERE seq = 1",

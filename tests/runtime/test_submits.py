@@ -20,6 +20,12 @@ def seen(service: SqliteService, run: str) -> Any:
     return service.history(run), service.next_step(run)
 
 
+def started(box: Box, *lines: str) -> tuple[SqliteService, str]:
+    """A run of these steps."""
+    service = box.compile(steps(*lines)).service
+    return service, service.start("w")["workflow_id"]
+
+
 def test_the_same_answer_again_gets_the_same_reply_and_changes_nothing(service: SqliteService) -> None:
     run = service.start("w")["workflow_id"]
     first = service.submit(run, "build", OK)
@@ -40,13 +46,12 @@ def test_it_gets_the_same_reply_even_when_the_run_has_gone_on(box: Box, service:
 
 
 def test_it_gets_the_same_reply_when_that_asked_for_what_another_server_might_do(box: Box) -> None:
-    text = steps(
+    service, run = started(
+        box,
         "{id: a, type: shell, command: x}",
         "{id: b, type: shell, command: y, runner: server}",
         "{id: c, type: shell, command: z}",
     )
-    service = box.compile(text).service
-    run = service.start("w")["workflow_id"]
     first = service.submit(run, "a", OK)
     assert first["action"]["step_id"] == "b"
     service.submit(run, "b", OK)
@@ -105,13 +110,12 @@ def test_a_step_that_is_not_pending_is_refused_with_what_is(service: SqliteServi
 
 
 def test_a_late_duplicate_cannot_answer_a_later_visit(box: Box) -> None:
-    text = steps(
+    service, run = started(
+        box,
         "{id: improve, type: shell, command: fix}",
         "{id: again, type: goto, target: improve, max_iterations: 2, else: stop}",
         "{id: stop, type: return, value: 1}",
     )
-    service = box.compile(text).service
-    run = service.start("w")["workflow_id"]
     first = service.submit(run, "improve", OK)
     assert step_ids(first) == ["improve@2"]
     assert service.submit(run, "improve", OK) == first

@@ -65,6 +65,7 @@ class Search:
         try:
             self._start()
             self._aim()
+            self._fail_where_asked()
             self._edges(int(self.runs * (1 - _LEFT_TO_CHANCE)))
             self._chance()
         except _OutOfRunsError:
@@ -184,6 +185,24 @@ class Search:
             found += self.world.aims(scope, {("item",): [shape]})
         return found
 
+    def _pursue(self, attempt: Attempt) -> None:
+        """A trial, and where it has come to something new, what can fail there."""
+        known = len(self.covered)
+        self._try(attempt)
+        if len(self.covered) > known:
+            self._fail_where_asked()
+
+    def _fail_where_asked(self) -> None:
+        """Each way out of a failure that nothing has led to yet, in the trials that have come to its step."""
+        for branch in self.branches:
+            failing = self._failing(branch.scope, branch.edge) if branch.kind == "on error" else {}
+            for trace in list({id(one): one for one in self.covered.values()}.values()):
+                if self.is_reached(branch):
+                    break
+                if not failing.keys().isdisjoint(trace.answers):
+                    answers = {key: known for key, known in trace.answers.items() if key not in failing}
+                    self._try(Attempt(trace.inputs, answers, failing))
+
     # -- edges -------------------------------------------------------------------
 
     def _edges(self, most: int) -> None:
@@ -205,7 +224,7 @@ class Search:
             for attempt in self._mutations(trace):
                 if self.done >= most:
                     return
-                self._try(attempt)
+                self._pursue(attempt)
 
     def _mutations(self, trace: Trace) -> Iterator[Attempt]:
         asked = {question.key: question for question, _ in reversed(trace.asked)}
@@ -232,7 +251,7 @@ class Search:
             for question, result in base.asked[:cut]:
                 answers.setdefault(question.key, []).append(result)
             inputs = self.inputs.random(self._random) if self._random.random() < 0.3 else base.inputs
-            self._try(Attempt(inputs, answers, chance=self._random.choice((0.3, 0.6, 1.0))))
+            self._pursue(Attempt(inputs, answers, chance=self._random.choice((0.3, 0.6, 1.0))))
 
 
 def _text(attempt: Attempt) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.unit.explore.support import HEAD, explored, told
+from tests.unit.explore.support import HEAD, explored, search_of, told
 
 COUNT = """\
   - id: count
@@ -241,3 +241,30 @@ def test_a_task_that_a_named_agent_gets_as_a_whole_is_answered_as_a_whole() -> N
     case = report.problems[0].case
     assert case is not None
     assert list(case.by_key()) == ["rate/do-task"]
+
+
+def test_what_can_fail_behind_a_long_way_is_tried_as_soon_as_a_run_has_come_there() -> None:
+    wide = "a: {type: integer}, b: {type: string}, c: {type: array}, d: {enum: [p, q, r]}"
+    result = f"{{type: object, properties: {{{wide}}}, required: [a, b, c, d]}}"
+    text = f"{HEAD}steps:\n" + "".join(
+        f"  - {{id: s{number}, type: mcp_call, tool: t, output_to: o{number}, result_schema: {result}}}\n"
+        for number in range(12)
+    )
+    text += """
+  - id: gate
+    type: mcp_call
+    tool: t
+    output_to: gate
+    result_schema: {type: object, properties: {size: {type: integer, minimum: 0, maximum: 9}}, required: [size]}
+  - id: closed
+    type: condition
+    needs_state: [gate]
+    if: "{{ (state.gate.size * 7 + 3) % 5 != 1 }}"
+    then: [{id: out, type: return, value: 0}]
+  - {id: last, type: delegate, instructions: go, on_error: {goto: mend}}
+  - {id: fine, type: return, value: 1}
+  - {id: mend, type: return, value: 2}
+"""
+    search = search_of(text, runs=100)
+    search.go()
+    assert all(map(search.is_reached, search.branches))

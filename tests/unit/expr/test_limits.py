@@ -14,6 +14,12 @@ from .support import ev, failure
     [
         ({"fuel": 200}, "{{ range(50) }}", "{{ range(300) }}", "takes too much work: the limit is 200"),
         (
+            {"fuel": 200},
+            "{% set x = range(50) %}",
+            "{% set x = range(300) %}",
+            "takes too much work: the limit is 200",
+        ),
+        (
             {"room": 1000},
             "{{ 'a' * 500 }}",
             "{{ 'a' * 1500 }}",
