@@ -13,8 +13,8 @@ from typing import Any
 from tests.model.flow import Wait
 from tests.model.interpreter import Family, Run
 from tests.model.likeness import HIDDEN, Likeness
+from tests.model.reading import moment
 from tests.model.secrets import TOKEN
-from tests.model.steps import moment
 from tests.runtime.support import Clock
 from wfc_runtime.service.history import unpack_told
 from wfc_runtime.service.sqlite import SqliteService

@@ -25,8 +25,9 @@ from tests.model.flow import (
     Wait,
     WayError,
 )
+from tests.model.reading import all_steps, with_defaults
 from tests.model.secrets import secret_fields, secrets_in, texts_in
-from tests.model.steps import Steps, all_steps, with_defaults
+from tests.model.steps import Steps
 
 
 @dataclass(eq=False)

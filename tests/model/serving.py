@@ -10,7 +10,7 @@ from typing import Any
 
 from tests.model.flow import Tree, Wait
 from tests.model.likeness import HIDDEN
-from tests.model.steps import all_steps
+from tests.model.reading import all_steps
 from tests.model.world import Submitted, World
 from wfc_runtime.execute import Grant, can_execute
 from wfc_runtime.registry import Registry

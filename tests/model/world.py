@@ -15,8 +15,8 @@ import yaml
 from tests.model.comparing import Comparing, Reply
 from tests.model.flow import Tree, UnclearError, Wait
 from tests.model.interpreter import Family, Run
+from tests.model.reading import with_defaults
 from tests.model.secrets import with_tokens
-from tests.model.steps import with_defaults
 from tests.property.answers import answer
 from tests.property.grammar import HELPER, to_yaml
 from tests.property.inputs import sample

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from tests.model.steps import all_steps
+from tests.model.reading import all_steps
 from tests.property.driver import Agent
 from tests.property.grammar import HELPER, Tree, to_yaml, workflows
 from tests.property.inputs import sample
