@@ -31,9 +31,11 @@ class Editor:
 
         @self._client.feature(lsp.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS)
         def published(found: lsp.PublishDiagnosticsParams) -> None:
-            with self._news:
-                self._published[found.uri] = list(found.diagnostics)
-                self._news.notify_all()
+            # What is told of an earlier text may come after the next one has been sent.
+            if found.version in (None, self._versions.get(found.uri)):
+                with self._news:
+                    self._published[found.uri] = list(found.diagnostics)
+                    self._news.notify_all()
 
         self._wait(self._client.start_io(*command("lsp"), cwd=str(folder)))
         capabilities = lsp.ClientCapabilities()
@@ -58,8 +60,8 @@ class Editor:
     def open(self, name: str, text: str) -> list[lsp.Diagnostic]:
         """Open a text, or change all of it, and wait for what is found in it."""
         uri = self.uri(name)
-        self._published.pop(uri, None)
         version = self._versions[uri] = self._versions.get(uri, 0) + 1
+        self._published.pop(uri, None)
         if version == 1:
             item = lsp.TextDocumentItem(uri, "yaml", version, text)
             opened = lsp.DidOpenTextDocumentParams(item)
