@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.blocks import name_of
 from wfc.core.state_use import state_use
 from wfc.core.type_text import shown
 from wfc.infer.terms import UNDEFINED
@@ -21,7 +20,7 @@ def render_types(unit: Unit) -> str:
         return f"{unit.source.path}: nothing is known of its types; see `wfc check`\n"
     lines: list[str] = []
     for scope in types.scopes:
-        title = name_of(scope.scope) if scope is not types.main else f"the workflow `{unit.name or '?'}`"
+        title = scope.scope.known_as if scope is not types.main else f"the workflow `{unit.name or '?'}`"
         lines += [f"{unit.source.path}: {title}", *_scope(scope), ""]
     return "\n".join(lines)
 

@@ -10,7 +10,6 @@ from wfc.core.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, 
 from wfc.core.inputs import InputDecl
 from wfc.core.reported import Reported
 from wfc.core.shape import Field, Shape
-from wfc.core.values import Word
 from wfc.lazy import lazy
 from wfc.source import Mapping as MappingNode
 from wfc.steps.base import Step
@@ -32,7 +31,10 @@ class Scope(Shape):
     )
     steps = Field(STEPS, "What to do, from top to bottom.", required=True)
 
-    name_in_messages: str = "the workflow"
+    @property
+    def known_as(self) -> str:
+        """What messages call it."""
+        return "the workflow"
 
     @property
     def declared_inputs(self) -> dict[str, InputDecl]:
@@ -72,6 +74,10 @@ class Task(Scope):
     def __init__(self, node: MappingNode, values: dict[str, Any]) -> None:
         super().__init__(node, values)
         self.task_name = ""
+
+    @property
+    def known_as(self) -> str:
+        return f"the task `{self.task_name}`"
 
 
 class Workflow(Scope):
@@ -121,7 +127,3 @@ class Workflow(Scope):
     @property
     def scopes(self) -> list[Scope]:
         return [self, *self.declared_tasks.values()]
-
-    @property
-    def title(self) -> Word | None:
-        return self.name

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from wfc.core.ast import Scope, Workflow
-from wfc.core.blocks import Block
+from wfc.core.nesting import Block
 from wfc.core.type_text import shown
 from wfc.diff.matching import Matching, match_steps
 from wfc.diff.model import Change, Detail

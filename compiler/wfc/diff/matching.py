@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wfc.core.ast import Scope, walk
-from wfc.core.blocks import Block, blocks_of
+from wfc.core.nesting import Block, blocks_of
 from wfc.diff.plain import step_data
 from wfc.steps.base import Step
 

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from wfc.core.ast import Scope
-from wfc.core.blocks import jumps
 from wfc.core.names_in_scope import Site, template_sites
+from wfc.core.nesting import jumps
 from wfc.dialects.blocks.model import BlocksFile
 from wfc.lsp.block_references import read_blocks, waited_for
 from wfc.source import Entry, Mapping, Span

@@ -6,7 +6,7 @@ from collections import Counter
 from functools import cached_property
 
 from wfc.core.ast import Scope, walk
-from wfc.core.blocks import blocks_of
+from wfc.core.nesting import blocks_of
 from wfc.steps.base import Step
 from wfc.steps.parallel import Parallel
 

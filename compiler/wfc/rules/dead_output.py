@@ -26,7 +26,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.blocks import name_of
 from wfc.core.values import Tree
 from wfc.diagnostics import Fix, Severity
 from wfc.rules.base import Finding, rule
@@ -68,7 +67,7 @@ def _finding(use: ScopeUse, step: Step, written: Scalar, read: Nearest) -> Findi
     meant = _meant(step, name, read.to(name))
     return Finding(
         written.span,
-        f"nothing reads `{name}`, and {name_of(use.scope)} returns something else",
+        f"nothing reads `{name}`, and {use.scope.known_as} returns something else",
         help=f"did you mean `{meant}`?"
         if meant
         else f"use `state.{name}` in a later step, or take {key} away",

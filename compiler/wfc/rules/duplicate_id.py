@@ -25,7 +25,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core.ast import Scope
-from wfc.core.blocks import name_of
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
 from wfc.steps.base import Step
@@ -44,7 +43,7 @@ def check(unit: Unit) -> Iterator[Finding]:
 def _finding(scope: Scope, step: Step, first: Step) -> Finding:
     return Finding(
         step.span,
-        f"{name_of(scope)} has two steps with the id `{step.name}`",
+        f"{scope.known_as} has two steps with the id `{step.name}`",
         help="give one of them another id",
         notes=(Note(f"`{step.name}` is first defined here", first.span),),
         step=step.name,

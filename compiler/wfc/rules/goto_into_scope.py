@@ -41,7 +41,7 @@ from collections.abc import Iterator
 from itertools import islice
 
 from wfc.core.ast import Scope
-from wfc.core.blocks import Block, Targets, jumps, name_of
+from wfc.core.nesting import Block, Targets, jumps
 from wfc.core.values import Word
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
@@ -95,7 +95,7 @@ def _into_a_scope(
 ) -> Finding:
     return Finding(
         word.span,
-        f"`{step.name}` can't go to `{word.text}`: it is a step of {name_of(home)}, not of {name_of(scope)}",
+        f"`{step.name}` can't go to `{word.text}`: it is a step of {home.known_as}, not of {scope.known_as}",
         help=reach_hint(places, step, []),
         notes=(Note(f"`{word.text}` is here", target.span),),
         step=step.name,

@@ -33,7 +33,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core.ast import walk
-from wfc.core.blocks import jumps
+from wfc.core.nesting import jumps
 from wfc.diagnostics import Fix, Note, Severity
 from wfc.rules.base import Finding, rule
 from wfc.rules.scope_use import scope_uses

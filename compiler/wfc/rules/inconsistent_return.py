@@ -38,7 +38,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.blocks import name_of
 from wfc.diagnostics import Note, Severity
 from wfc.flow import Flow, FlowEdge
 from wfc.rules.base import Finding, rule
@@ -72,7 +71,7 @@ def _findings(use: ScopeUse) -> Iterator[Finding]:
         }:
             yield Finding(
                 step.span,
-                f"{call(step)} returns nothing, but on another path {name_of(use.scope)} returns a value",
+                f"{call(step)} returns nothing, but on another path {use.scope.known_as} returns a value",
                 help="give it a `value` as well",
                 notes=(note,),
                 step=step.name,
@@ -88,8 +87,8 @@ def _at_the_end(use: ScopeUse, ends: list[FlowEdge], note: Note) -> Finding:
     step = _last(use.flow, edge)
     return Finding(
         step.span if step else use.scope.span,
-        f"{_how(step, edge)} {name_of(use.scope)} ends without a value, but on another path it returns one",
-        help=f"end with a `return` that has a value; without one, the state of {name_of(use.scope)} is the result",
+        f"{_how(step, edge)} {use.scope.known_as} ends without a value, but on another path it returns one",
+        help=f"end with a `return` that has a value; without one, the state of {use.scope.known_as} is the result",
         notes=(note,),
         step=step.name if step else None,
     )

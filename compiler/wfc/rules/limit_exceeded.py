@@ -76,7 +76,7 @@ def _too_many_fields(scope: Scope, limit: int) -> Iterator[Finding]:
     if count > limit:
         yield Finding(
             scope.key_span("steps"),
-            f"{scope.name_in_messages} has {count:,} inputs and state fields, and at most {limit:,} are allowed",
+            f"{scope.known_as} has {count:,} inputs and state fields, and at most {limit:,} are allowed",
             help=f"keep what belongs together as one object or list, or {_raise('fields')}",
         )
 

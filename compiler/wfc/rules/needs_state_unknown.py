@@ -29,7 +29,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.blocks import name_of
 from wfc.diagnostics import Edit, Fix
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import rename
@@ -52,7 +51,7 @@ def check(unit: Unit) -> Iterator[Finding]:
 
 def _finding(access: StepAccess, stranger: Stranger) -> Finding:
     does = "lists" if stranger.listed else "reads"
-    scope = name_of(access.fields.scope)
+    scope = access.fields.scope.known_as
     return Finding(
         stranger.span,
         f"{call(access.step)} {does} `{stranger.name[:60]}`, but {scope} has no such state field",

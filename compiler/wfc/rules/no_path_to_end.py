@@ -30,7 +30,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.blocks import jumps
+from wfc.core.nesting import jumps
 from wfc.core.values import Word
 from wfc.cycles import endless_circles
 from wfc.diagnostics import Note

@@ -45,7 +45,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core.ast import Scope, Task
-from wfc.core.blocks import name_of
 from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
@@ -73,11 +72,11 @@ def _finding(
 ) -> Finding:
     scope = access.fields.scope
     does = "lists" if stranger.listed else "reads"
-    note = Note(f"`{stranger.name}` is set here, in {name_of(owner.scope)}", owner.places[stranger.name])
+    note = Note(f"`{stranger.name}` is set here, in {owner.scope.known_as}", owner.places[stranger.name])
     return Finding(
         stranger.span,
-        f"{call(access.step)} {does} `{stranger.name}`, a state field of {name_of(owner.scope)}, "
-        f"which {name_of(scope)} does not see",
+        f"{call(access.step)} {does} `{stranger.name}`, a state field of {owner.scope.known_as}, "
+        f"which {scope.known_as} does not see",
         help=_help_in_task(scope, stranger.name) if isinstance(scope, Task) else _help_in_main(owner.scope),
         notes=(note, *_runner(scope, run_by)),
         step=access.step.name,
@@ -92,7 +91,7 @@ def _help_in_task(task: Task, name: str) -> str:
 
 def _help_in_main(owner: Scope) -> str:
     return (
-        f"let {name_of(owner)} return it: the foreach's `output_to` gets the list of what its runs returned"
+        f"let {owner.known_as} return it: the foreach's `output_to` gets the list of what its runs returned"
     )
 
 

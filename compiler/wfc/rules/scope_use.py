@@ -7,8 +7,8 @@ from functools import cached_property
 from typing import NamedTuple
 
 from wfc.core.ast import Scope, walk
-from wfc.core.blocks import Targets, jumps
 from wfc.core.names_in_scope import CHILD_IN_TURN
+from wfc.core.nesting import Targets, jumps
 from wfc.core.state_use import state_use
 from wfc.core.values import Text, Tree
 from wfc.flow import Flow, FlowEdge, flows_of

@@ -27,7 +27,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core.ast import Scope, Task, Workflow
-from wfc.core.blocks import name_of
 from wfc.core.names_in_scope import Site, template_sites
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
@@ -72,7 +71,7 @@ def _finding(workflow: Workflow, site: Site, name: str, parts: list[Part], known
     places = [(part.start, part.end) for part in parts]
     return Finding(
         site.text.at(*places[0]),
-        f"{name_of(site.scope)} declares no input `{name[:60]}`",
+        f"{site.scope.known_as} declares no input `{name[:60]}`",
         help=_help(workflow, site.scope, name, known),
         notes=_notes(workflow, site.scope, name),
         fix=replace_in_text(site.text, places, name, near) if near else None,
@@ -85,7 +84,7 @@ def _help(workflow: Workflow, scope: Scope, name: str, known: Nearest) -> str:
         return (
             f"declare `{name}` in the task's `inputs` and hand it on in the foreach: `with: {{{name}: ...}}`"
         )
-    return known.hint(name) or f"declare it under `inputs:` of {name_of(scope)}"
+    return known.hint(name) or f"declare it under `inputs:` of {scope.known_as}"
 
 
 def _notes(workflow: Workflow, scope: Scope, name: str) -> tuple[Note, ...]:

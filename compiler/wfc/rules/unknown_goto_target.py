@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core.ast import Scope
-from wfc.core.blocks import Targets, jumps, name_of
+from wfc.core.nesting import Targets, jumps
 from wfc.core.values import Word
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import rename
@@ -55,7 +55,7 @@ def _finding(scope: Scope, step: Step, word: Word, targets: Targets, names: Near
         near = None
     return Finding(
         word.span,
-        f"{name_of(scope)} has no step `{word.text}` to go to",
+        f"{scope.known_as} has no step `{word.text}` to go to",
         help=f"did you mean `{near}`?" if near else reach_hint(targets, step, []),
         fix=rename(word.node, near, f"go to {near}") if near else None,
         step=step.name,

@@ -27,7 +27,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from wfc.core.ast import Scope
-from wfc.core.blocks import jumps
+from wfc.core.nesting import jumps
 from wfc.diagnostics import Fix, Note, Severity
 from wfc.rules.base import Finding, rule
 from wfc.rules.edits import remove_run

@@ -27,7 +27,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.blocks import name_of
 from wfc.diagnostics import Note, Severity
 from wfc.rules.base import Finding, rule
 from wfc.rules.removal import remove_entries
@@ -57,7 +56,7 @@ def _findings(use: ScopeUse, node: Mapping) -> Iterator[Finding]:
         written = writers.get(name)
         yield Finding(
             entry.key.span,
-            f"nothing reads the field `{name}`, and {name_of(use.scope)} returns something else",
+            f"nothing reads the field `{name}`, and {use.scope.known_as} returns something else",
             help=f"use `state.{name}` in a step, or take the field out of `initial_state`",
             notes=(Note("it is written here, but never read", written),) if written else (),
             fix=fixes.get(name),

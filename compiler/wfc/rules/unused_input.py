@@ -32,7 +32,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core.ast import Scope, Task, Workflow
-from wfc.core.blocks import name_of
 from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Severity
 from wfc.lazy import remembered
@@ -62,7 +61,7 @@ def check(unit: Unit) -> Iterator[Finding]:
             name = entry.key.text
             yield Finding(
                 entry.key.span,
-                f"no template of {name_of(scope)} reads the input `{name}`",
+                f"no template of {scope.known_as} reads the input `{name}`",
                 help=f"use `inputs.{name}`, or take the declaration away",
                 fix=fixes.get(name),
             )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wfc.core.ast import Scope, Task
+from wfc.core.ast import Scope
 from wfc.core.values import Word
 from wfc.steps.base import Recovery, Step
 from wfc.steps.goto import Goto
@@ -32,12 +32,8 @@ class Block:
 def blocks_of(scope: Scope) -> dict[Step, Block]:
     """The list that each step of a scope stands in, in source order."""
     found: dict[Step, Block] = {}
-    _collect(Block(scope.block, f"the steps of {name_of(scope)}"), found)
+    _collect(Block(scope.block, f"the steps of {scope.known_as}"), found)
     return found
-
-
-def name_of(scope: Scope) -> str:
-    return f"the task `{scope.task_name}`" if isinstance(scope, Task) else "the workflow"
 
 
 def _collect(block: Block, found: dict[Step, Block]) -> None:
