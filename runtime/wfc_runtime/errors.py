@@ -13,7 +13,6 @@ StepError stays inside a machine: a step could not do its work, and retry, on_er
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 
@@ -63,10 +62,6 @@ class StepError(Exception):
         self.code = code
         self.message = message
         self.hint = hint
-
-    @classmethod
-    def from_record(cls, record: Mapping[str, Any]) -> StepError:
-        return cls(str(record["code"]), str(record["message"]), str(record.get("hint", "")))
 
     def record(self, step_id: str) -> dict[str, Any]:
         """As JSON, the way replies, results and history show it."""

@@ -174,15 +174,6 @@ def test_children_move_with_their_parent(box: Box) -> None:
     assert step_ids(service.submit(child, "s", OK)) == ["more"]
 
 
-def test_runs_that_a_change_would_strand_are_named_with_the_steps_in_the_way(box: Box) -> None:
-    service = box.compile(TWO).service
-    stuck, free = service.start("w")["workflow_id"], service.start("w")["workflow_id"]
-    service.submit(stuck, "build", OK)
-    box.compile(CHANGED)
-    assert service.stranded("w") == {stuck: ["test"]}
-    assert free not in service.stranded("w")
-
-
 def test_a_visit_is_not_named_twice_after_a_move_into_a_loop(box: Box) -> None:
     service = box.compile(TWO).service
     run = service.start("w")["workflow_id"]

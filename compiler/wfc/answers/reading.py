@@ -22,9 +22,9 @@ class AnswersFile:
     """Where there are any, the rest is not to be used."""
 
 
-def read_answers(path: str, data: bytes, limits: CompileLimits | None = None) -> AnswersFile:
+def read_answers(path: str, data: bytes) -> AnswersFile:
     """What a file holds. Whether its steps exist and its results fit is for whoever knows the workflow to say."""
-    reader = Reader(path, data, limits or CompileLimits())
+    reader = Reader(path, data, CompileLimits())
     if reader.root is None and not reader.found:
         reader.wrong(reader.start, "the file is empty; it needs the key `answers`")
     found = reader.mapping(reader.root, "an answers file", _KEYS, required=("answers",))

@@ -149,12 +149,6 @@ def covers_empty(kind: Type, start: Type) -> bool:
     return False
 
 
-def without_null(kind: Type) -> Type:
-    if isinstance(kind, Union):
-        return union(*(option for option in kind.options if option != NULL))
-    return kind
-
-
 def of_value(value: Any) -> Type:
     """The type of a literal. An empty list or object says nothing of what it will hold."""
     match value:

@@ -15,7 +15,7 @@ _COLON = re.compile(r"\s*:")
 _ANCHOR = re.compile(r"(?<![^\s\[{,:-])&([\w-]+)")
 
 
-def rename(scalar: Scalar, name: str, description: str, *, safe: bool = False) -> Fix | None:
+def rename(scalar: Scalar, name: str, description: str) -> Fix | None:
     """Put another name in the place of one, in the quotes that it has."""
     if scalar.style not in ("", "'", '"'):
         return None
@@ -23,7 +23,7 @@ def rename(scalar: Scalar, name: str, description: str, *, safe: bool = False) -
     if not plain and not _QUOTABLE.fullmatch(name):
         return None
     quote = scalar.style or ("" if plain else '"')
-    return Fix(description, (Edit(scalar.span, f"{quote}{name}{quote}"),), safe)
+    return Fix(description, (Edit(scalar.span, f"{quote}{name}{quote}"),), safe=False)
 
 
 def remove_entry(mapping: Mapping, entry: Entry, description: str, *, safe: bool = False) -> Fix | None:
@@ -38,20 +38,18 @@ def remove_entry(mapping: Mapping, entry: Entry, description: str, *, safe: bool
     return None if span is None or _holds_anchor(span) else Fix(description, (Edit(span, ""),), safe)
 
 
-def remove_items(
-    sequence: Sequence, unwanted: list[int], description: str, *, safe: bool = True
-) -> Fix | None:
+def remove_items(sequence: Sequence, unwanted: list[int], description: str) -> Fix | None:
     """Take items, by their index, out of a list that may become empty."""
     items = sequence.items
     gone = frozenset(unwanted)
     if sequence.span.text.startswith("["):
         text = _without_items(sequence, gone)
-        return Fix(description, (Edit(sequence.span, text),), safe) if text is not None else None
+        return Fix(description, (Edit(sequence.span, text),), safe=True) if text is not None else None
     if len(gone) == len(items):
         return None
     lines = [_item_lines(items[number].span) for number in unwanted]
     edits = tuple(Edit(span, "") for span in lines if span is not None and not _holds_anchor(span))
-    return Fix(description, edits, safe) if len(edits) == len(unwanted) else None
+    return Fix(description, edits, safe=True) if len(edits) == len(unwanted) else None
 
 
 def _without_items(sequence: Sequence, gone: frozenset[int]) -> str | None:
@@ -69,14 +67,14 @@ def _without_items(sequence: Sequence, gone: frozenset[int]) -> str | None:
     return "".join([*parts, items[kept[-1]].text, gaps[-1]])
 
 
-def remove_run(first: Span, last: Span, description: str, *, safe: bool = False) -> Fix | None:
+def remove_run(first: Span, last: Span, description: str) -> Fix | None:
     """Take neighbouring items out of a block list that has others, with the lines between them."""
     source = first.source
     dash = _skip_back(source.text, first.start, " \t") - 1
     if source.text[dash : dash + 1] != "-":
         return None
     span = whole_lines(source.span(dash, first.end), last)
-    return None if span is None or _holds_anchor(span) else Fix(description, (Edit(span, ""),), safe)
+    return None if span is None or _holds_anchor(span) else Fix(description, (Edit(span, ""),), safe=False)
 
 
 def add_entry(mapping: Mapping, after: Entry, text: str) -> Edit | None:

@@ -22,11 +22,6 @@ def call(step: Step) -> str:
     return f"`{step.name}`" if step.name else "the step"
 
 
-def snippet(key: str, value: Any) -> str:
-    """A line of YAML to copy."""
-    return f"{key}: {flow(value)}"
-
-
 def flow(value: Any) -> str:
     """A value in one line of YAML, quoted only where it must be."""
     match value:

@@ -22,9 +22,9 @@ def is_harmless(kind: Type) -> bool:
     return kind in _PLAIN_TYPES or isinstance(kind, Choice | Exact)
 
 
-def of_type(kind: Type, flow: Flow, depth: int = _DEEPEST) -> Taint:
+def of_type(kind: Type, flow: Flow) -> Taint:
     """A value of this type that comes from outside."""
-    return within(only(flow), kind, depth)
+    return within(only(flow), kind)
 
 
 def within(taint: Taint, kind: Type, depth: int = _DEEPEST) -> Taint:

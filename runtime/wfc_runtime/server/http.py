@@ -25,7 +25,6 @@ from wfc_runtime.server.patience import HastyProtocol
 from wfc_runtime.server.secret_files import load_secret
 
 HOST = "127.0.0.1"
-DEFAULT_PORT = 8722
 TOKEN_VARIABLE = "WFC_TOKEN"
 _MOST_BYTES = 1024 * 1024
 """Larger than every result that a run takes."""

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from wfc_runtime.service.temporal.worker import WorkerThread
 
 SQLITE, TEMPORAL = "sqlite", "temporal"
-ENGINES = (SQLITE, TEMPORAL)
 
 
 @dataclass(frozen=True)

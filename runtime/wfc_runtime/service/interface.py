@@ -57,9 +57,6 @@ class Service(Protocol):
     def definition(self, run: str) -> tuple[Module, type[Machine[Any, Any]], Snapshot]:
         """The version that a run goes by, the machine in it that the run is, and where it stands."""
 
-    def stranded(self, workflow: str) -> dict[str, list[str]]:
-        """Runs under way that could not move to the current version, and the steps in the way."""
-
     def close(self) -> None:
         """Let go of the store. No call may follow."""
 

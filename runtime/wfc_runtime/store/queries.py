@@ -125,12 +125,6 @@ class Queries:
         sql = f"SELECT {_RUN} FROM runs WHERE parent IS NULL AND status IN ({marks}) AND updated < ? ORDER BY key"
         return self._rows(sql, *statuses, moment)
 
-    def open_runs_of(self, workflow: str) -> list[RunRow]:
-        """Runs under way of a workflow, children included."""
-        return self._rows(
-            f"SELECT {_RUN} FROM runs WHERE workflow = ? AND status = 'running' ORDER BY key", workflow
-        )
-
     def children(self, key: int) -> list[RunRow]:
         return self._rows(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY key", key)
 

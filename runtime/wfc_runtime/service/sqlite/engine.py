@@ -22,7 +22,7 @@ from wfc_runtime.service.sqlite.archive import export_run, import_run
 from wfc_runtime.service.sqlite.cache import SnapshotCache
 from wfc_runtime.service.sqlite.definitions import AnyMachine, pinned_machine, pinned_module
 from wfc_runtime.service.sqlite.ledger import Active, Ledger
-from wfc_runtime.service.sqlite.migration import migrate_run, stranded_runs
+from wfc_runtime.service.sqlite.migration import migrate_run
 from wfc_runtime.service.sqlite.submitting import reply_to, submit
 from wfc_runtime.service.sqlite.work import Work, nothing_served
 from wfc_runtime.store import Changes, ConflictError, Queries, RunRow, Store
@@ -166,9 +166,6 @@ class SqliteService(Service, Archive):
         row, snapshot = self._cache.load(self.store.queries, self.store.queries.require(check_run_id(run)))
         module = pinned_module(self.registry, self.store.queries, self._cache, row)
         return module, pinned_machine(module, row), snapshot
-
-    def stranded(self, workflow: str) -> dict[str, list[str]]:
-        return stranded_runs(self.registry, self.store.queries, self._cache, check_name(workflow))
 
     # -- whole runs: kept, moved, forgotten ------------------------------------
 

@@ -57,16 +57,3 @@ def _move(changes: Changes, current: Module, row: RunRow, at: float, actor: str 
     row.digest, row.migrated = current.digest, True
     row.updated = at
     changes.history.append((row, HistoryRow(row.version, at, "migrated", data, None, actor)))
-
-
-def stranded_runs(
-    registry: Registry, queries: Queries, cache: SnapshotCache, workflow: str
-) -> dict[str, list[str]]:
-    """Runs under way that could not move to the current version: their ids, and the steps in the way."""
-    current = registry.find(workflow)
-    rows = [row for row in queries.open_runs_of(workflow) if row.digest != current.digest]
-    found = {
-        row.id: steps_gone(current, row, cache.load(queries, row)[1], _was(registry, queries, cache, row))
-        for row in rows
-    }
-    return {run: steps for run, steps in found.items() if steps}

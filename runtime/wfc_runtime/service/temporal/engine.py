@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from dataclasses import fields
@@ -23,7 +22,7 @@ from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of
 from wfc_runtime.service.ids import check_actor, check_name, check_run_id, check_step_id, new_id
 from wfc_runtime.service.interface import Reply, Service
-from wfc_runtime.service.reading import OPEN, statuses_of
+from wfc_runtime.service.reading import statuses_of
 from wfc_runtime.service.temporal import attributes
 from wfc_runtime.service.temporal.calls import Calls
 from wfc_runtime.service.temporal.connection import connect, translated
@@ -248,15 +247,6 @@ class TemporalService(Service):
         module = self.modules.of_digest(seed.digest, seed.workflow)
         assert seed.snapshot is not None
         return module, machine_of(module, seed.task, seed.agent), Snapshot.from_json(seed.snapshot)
-
-    def stranded(self, workflow: str) -> dict[str, list[str]]:
-        return self._run(self._stranded(self.modules.find(check_name(workflow))))
-
-    async def _stranded(self, current: Module) -> dict[str, list[str]]:
-        query = listing_query(self.settings.task_queue, OPEN, current.workflow.name)
-        runs = [execution.id async for execution in self.client.list_workflows(query)]
-        found = await asyncio.gather(*(self._versions.in_the_way(run, current, self.modules) for run in runs))
-        return {run: steps for run, steps in zip(runs, found, strict=True) if steps}
 
 
 def _place(rows: list[dict[str, Any]], run: str) -> int:

@@ -33,16 +33,13 @@ _ENDED = {
 }
 
 
-def listing_query(task_queue: str, statuses: tuple[str, ...], workflow: str | None = None) -> str:
-    """Of the project's own runs, those with one of these statuses. Without a name: those nobody started."""
-    parts = [f"WorkflowType = '{NAME}'", f"TaskQueue = '{task_queue}'"]
-    parts.append("(" + " OR ".join(_STATUSES[status] for status in statuses) + ")")
-    parts.append(
-        f"{attributes.CHILD.name} = false"
-        if workflow is None
-        else f"{attributes.WORKFLOW.name} = '{workflow}'"
+def listing_query(task_queue: str, statuses: tuple[str, ...]) -> str:
+    """Of the project's own runs, those with one of these statuses that no other run started."""
+    wanted = " OR ".join(_STATUSES[status] for status in statuses)
+    return (
+        f"WorkflowType = '{NAME}' AND TaskQueue = '{task_queue}' AND ({wanted}) "
+        f"AND {attributes.CHILD.name} = false"
     )
-    return " AND ".join(parts)
 
 
 def beginning_query(task_queue: str, beginning: str) -> str:

@@ -46,11 +46,6 @@ class Versions:
                 waiting += children
         return found
 
-    async def in_the_way(self, run: str, current: Module, modules: Modules) -> list[str]:
-        """The steps that keep a run from moving to a version."""
-        seed, _ = await self._calls.whole(run)
-        return _gone(current, seed, modules)
-
 
 def _gone(current: Module, seed: Seed, modules: Modules) -> list[str]:
     if seed.digest == current.digest or seed.snapshot is None:
