@@ -11,9 +11,10 @@ from typing import Any
 
 from wfc_runtime.errors import WfcError
 from wfc_runtime.machine import Workflow
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Start, Submit
 from wfc_runtime.machine.snapshot import Snapshot
-from wfc_runtime.machine.step import AnyMachine, step
+from wfc_runtime.machine.step import step
 from wfc_runtime.registry import Module
 from wfc_runtime.service.children import machine_of
 

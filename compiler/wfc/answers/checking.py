@@ -12,12 +12,13 @@ from wfc.answers.nodes import mistake
 from wfc.diagnostics import Diagnostic
 from wfc.suggest import did_you_mean
 from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.schema import of
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.validation import UnusableSchemaError, problems
 from wfc_runtime.machine.workflow import Workflow
 from wfc_runtime.service.brief import brief_machine
-from wfc_runtime.service.children import AnyMachine, is_briefed
+from wfc_runtime.service.children import is_briefed
 
 
 @dataclass

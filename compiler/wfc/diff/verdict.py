@@ -18,10 +18,10 @@ from wfc.flow import flows_of
 from wfc.infer.unit_types import types_of
 from wfc.unit import Unit
 from wfc_runtime.machine import Ask, Delay, Spawn
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.moving import steps_in_the_way
 from wfc_runtime.machine.schema import narrowed, of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
-from wfc_runtime.machine.step import AnyMachine
 from wfc_runtime.machine.structure import Node, structure_of
 from wfc_runtime.machine.workflow import Workflow
 

@@ -13,10 +13,10 @@ from wfc.explore.goals import Goal, Known, solve
 from wfc.explore.shapes import Shapes, all_shapes
 from wfc.explore.terms import Path, Term, expressions, lone, nest, term_of, terms_in, undo
 from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Assign, Return
 from wfc_runtime.machine.guards import Condition
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.step import AnyMachine
 from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Module
 from wfc_runtime.service.children import is_briefed

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import ClassVar, Generic, TypeVar, cast
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 from statemachine import State, StateChart
@@ -81,3 +81,6 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     def view(cls, state: Mapping[str, Json]) -> FieldsT:
         """A snapshot's state as typed fields; what no step has written yet is None."""
         return cast(FieldsT, cls.fields.model_validate(state))
+
+
+AnyMachine = type[Machine[Any, Any]]

@@ -13,14 +13,14 @@ from pydantic_core import ErrorDetails
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError, StepError
 from wfc_runtime.machine.broken import every_broken_rule
-from wfc_runtime.machine.chart import Machine, WorkflowInputs
+from wfc_runtime.machine.chart import AnyMachine, WorkflowInputs
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.masking import is_secret_place
 from wfc_runtime.machine.plain import NotPlainError, check_plain
 from wfc_runtime.machine.schema import describe
 
 
-def check_inputs(machine: type[Machine[Any, Any]], given: Json, limits: Limits) -> dict[str, Json]:
+def check_inputs(machine: AnyMachine, given: Json, limits: Limits) -> dict[str, Json]:
     """The inputs as a Start event takes them, defaults filled in. Every problem is in the one message."""
     try:
         check_plain(given, limits.input_bytes, limits.nesting)
@@ -39,7 +39,7 @@ def check_inputs(machine: type[Machine[Any, Any]], given: Json, limits: Limits) 
     return machine.start_values(checked)
 
 
-def bind_item(machine: type[Machine[Any, Any]], item: Json) -> dict[str, Json]:
+def bind_item(machine: AnyMachine, item: Json) -> dict[str, Json]:
     """A foreach item as a task's inputs, where the step does not say `with`.
 
     One input gets the item itself, unless that is an object with a key of that name. An object fills several
@@ -62,7 +62,7 @@ def bind_item(machine: type[Machine[Any, Any]], item: Json) -> dict[str, Json]:
     )
 
 
-def only_declared(machine: type[Machine[Any, Any]], given: dict[str, Json]) -> dict[str, Json]:
+def only_declared(machine: AnyMachine, given: dict[str, Json]) -> dict[str, Json]:
     """What a machine has inputs for, of what it is given."""
     declared = _declared(machine.inputs)
     return {name: value for name, value in given.items() if name in declared}
@@ -82,7 +82,7 @@ def _takes_objects(annotation: Any) -> bool:
     return isinstance(kind, type) and issubclass(kind, (dict, BaseModel))
 
 
-def _expected(machine: type[Machine[Any, Any]]) -> str:
+def _expected(machine: AnyMachine) -> str:
     fields = {field.alias or name: field for name, field in machine.inputs.model_fields.items()}
     if not fields:
         return "This workflow takes no inputs."

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from wfc_runtime.errors import SnapshotError
 from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Effect
 from wfc_runtime.machine.legality import Legality
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.step import AnyMachine
 from wfc_runtime.machine.structure import structure_of
 
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 from functools import lru_cache
-from typing import Any
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
 from wfc_runtime.machine.legality import Legality
 from wfc_runtime.machine.limits import Limits
@@ -20,7 +19,6 @@ from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.spawn import FACTS, Spawn
 from wfc_runtime.machine.structure import structure_of
 
-AnyMachine = type[Machine[Any, Any]]
 ENDINGS = ("completed", "failed", "cancelled")
 NO_REASON = "no reason given"
 _DEFAULTS = Limits()

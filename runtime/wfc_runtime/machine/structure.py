@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from wfc_runtime.machine.guards import Guarding
 
 if TYPE_CHECKING:
     from statemachine.transition import Transition
 
-    from wfc_runtime.machine.chart import Machine
+    from wfc_runtime.machine.chart import AnyMachine
     from wfc_runtime.machine.effects import Effect
 
 
@@ -68,7 +68,7 @@ class Edge:
 class Structure:
     """What drives a machine: its states in document order, their edges, and what they do."""
 
-    def __init__(self, machine: type[Machine[Any, Any]]) -> None:
+    def __init__(self, machine: AnyMachine) -> None:
         self.steps: Mapping[str, Effect] = machine.steps
         self.initial_values = machine.initial
         self.inputs = machine.inputs
@@ -148,5 +148,5 @@ def in_order(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
 
 
 @lru_cache(maxsize=256)
-def structure_of(machine: type[Machine[Any, Any]]) -> Structure:
+def structure_of(machine: AnyMachine) -> Structure:
     return Structure(machine)

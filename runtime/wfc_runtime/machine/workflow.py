@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
-from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.chart import AnyMachine
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -15,8 +14,8 @@ class Workflow:
 
     name: str
     version: str
-    machine: type[Machine[Any, Any]]
-    tasks: Mapping[str, type[Machine[Any, Any]]]
+    machine: AnyMachine
+    tasks: Mapping[str, AnyMachine]
     lines: Mapping[str, Mapping[str, int]]
     tags: tuple[str, ...] = ()
     """Words to find it by."""

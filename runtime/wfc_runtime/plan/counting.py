@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from math import inf
 
 from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.step import AnyMachine
 from wfc_runtime.machine.structure import Node, structure_of
 from wfc_runtime.machine.workflow import Workflow
 from wfc_runtime.plan.longest import Longest

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine import Ask, Effect, Machine, Spawn
+from wfc_runtime.machine import Ask, Effect, Spawn
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.plan.kinds import steps_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.server.tool import Reply
-
-AnyMachine = type[Machine[Any, Any]]
 
 
 def listed(registry: Registry, query: str) -> Reply:

@@ -8,10 +8,10 @@ from typing import Any
 
 from statemachine import State
 
-from wfc_runtime.machine import Delay, Machine
+from wfc_runtime.machine import Delay
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.guards import Condition
 
-AnyMachine = type[Machine[Any, Any]]
 _LONGEST = 60
 _ENDINGS = ("fail", "cancel")
 

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from difflib import get_close_matches
-from typing import Any
 
 from jinja2 import nodes
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError
 from wfc_runtime.expr.syntax import parse
-from wfc_runtime.machine import Assign, Effect, Machine
+from wfc_runtime.machine import Assign, Effect
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.server.tool import Reply
-
-AnyMachine = type[Machine[Any, Any]]
 
 
 def dependencies(machine: AnyMachine, field: str) -> Reply:

@@ -5,12 +5,12 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.ask import Ask
-from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Delay
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.structure import structure_of
@@ -31,7 +31,7 @@ class AtHand(Protocol):
     @property
     def module(self) -> Module: ...
     @property
-    def machine(self) -> type[Machine[Any, Any]]: ...
+    def machine(self) -> AnyMachine: ...
     @property
     def now(self) -> Snapshot: ...
 

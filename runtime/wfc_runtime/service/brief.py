@@ -11,11 +11,11 @@ from statemachine import State as ChartState
 
 from wfc_runtime.contract import Json
 from wfc_runtime.machine import Ask, Assign, Machine, Return, Spawn, State, WorkflowInputs, WorkflowState, ok
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Begin, Delay, Effect
 from wfc_runtime.machine.guards import Condition
 from wfc_runtime.service.texts import as_data
 
-AnyMachine = type[Machine[Any, Any]]
 _SHORTEST = 300
 
 

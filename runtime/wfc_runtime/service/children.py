@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError, WfcError
-from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Child
 from wfc_runtime.machine.inputs import bind_item, check_inputs, only_declared
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.masking import Mask, secrets_in
 from wfc_runtime.registry import Module
 from wfc_runtime.service.brief import brief_machine, brief_text
-
-AnyMachine = type[Machine[Any, Any]]
 
 
 @dataclass(frozen=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from wfc_runtime.contract import Json
-from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Outcome, Start, Submit
 from wfc_runtime.machine.masking import HIDDEN, hide_inputs, mask_of
 from wfc_runtime.machine.snapshot import Snapshot
-
-AnyMachine = type[Machine[Any, Any]]
 
 
 class Cover:

@@ -9,7 +9,7 @@ from wfc_runtime.contract import Json
 
 if TYPE_CHECKING:
     # A server imports this on the way to its first answer: it must stay cheap.
-    from wfc_runtime.machine.chart import Machine
+    from wfc_runtime.machine.chart import AnyMachine
     from wfc_runtime.machine.snapshot import Snapshot
     from wfc_runtime.registry import Module
 
@@ -54,7 +54,7 @@ class Service(Protocol):
     def migrate(self, run: str, *, actor: str | None = None) -> Reply:
         """Go on with the current version of the workflow, if the run's steps are still in it."""
 
-    def definition(self, run: str) -> tuple[Module, type[Machine[Any, Any]], Snapshot]:
+    def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
         """The version that a run goes by, the machine in it that the run is, and where it stands."""
 
     def close(self) -> None:

@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from math import ceil
 from types import MappingProxyType
-from typing import Any
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Action
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.step import NO_REASON
 from wfc_runtime.service import texts
 from wfc_runtime.service.interface import Reply
 
-AnyMachine = type[Machine[Any, Any]]
 _NOTHING: Mapping[str, float] = MappingProxyType({})
 
 

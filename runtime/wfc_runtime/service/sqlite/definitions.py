@@ -2,18 +2,14 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from wfc_runtime.errors import DefinitionError, WfcError
-from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of
 from wfc_runtime.service.moving import steps_gone
 from wfc_runtime.service.sqlite.cache import SnapshotCache
 from wfc_runtime.store import Queries, RunRow
-
-AnyMachine = type[Machine[Any, Any]]
 
 
 def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow) -> Module:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, RequestError, StoreError, WfcError
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Outcome
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
@@ -20,7 +21,7 @@ from wfc_runtime.service.reading import history_reply, listed_run, state_reply, 
 from wfc_runtime.service.replies import Subject, cancelled_reply
 from wfc_runtime.service.sqlite.archive import export_run, import_run
 from wfc_runtime.service.sqlite.cache import SnapshotCache
-from wfc_runtime.service.sqlite.definitions import AnyMachine, pinned_machine, pinned_module
+from wfc_runtime.service.sqlite.definitions import pinned_machine, pinned_module
 from wfc_runtime.service.sqlite.ledger import Active, Ledger
 from wfc_runtime.service.sqlite.migration import migrate_run
 from wfc_runtime.service.sqlite.submitting import reply_to, submit

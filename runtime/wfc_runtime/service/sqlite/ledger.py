@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Clock, Event, Interrupted, Outcome
 from wfc_runtime.machine.plain import to_text
 from wfc_runtime.machine.snapshot import Snapshot
@@ -31,7 +30,7 @@ class Active:
 
     row: RunRow
     module: Module
-    machine: type[Machine[Any, Any]]
+    machine: AnyMachine
     snapshot: Snapshot | None
     read_version: int
     parent: Active | None = None

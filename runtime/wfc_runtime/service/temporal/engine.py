@@ -13,7 +13,7 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCError
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.plain import NotPlainError, check_plain
@@ -242,7 +242,7 @@ class TemporalService(Service):
         count = min(max(int(limit), 1), _MOST_LISTED)
         return self._run(self._calls.history(check_run_id(run), int(after), count))
 
-    def definition(self, run: str) -> tuple[Module, type[Machine[Any, Any]], Snapshot]:
+    def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
         seed, _ = self._run(self._calls.whole(check_run_id(run)))
         module = self.modules.of_digest(seed.digest, seed.workflow)
         assert seed.snapshot is not None

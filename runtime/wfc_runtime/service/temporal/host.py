@@ -12,7 +12,7 @@ from typing import Any
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.ask import unfit
-from wfc_runtime.machine.chart import Machine
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.plain import size_of, to_text
@@ -70,7 +70,7 @@ class Host:
             created=seed.created or at,
             updated=seed.updated or at,
         )
-        self.machine: type[Machine[Any, Any]] = machine_of(module, seed.task, seed.agent)
+        self.machine: AnyMachine = machine_of(module, seed.task, seed.agent)
         self.snapshot = None if seed.snapshot is None else Snapshot.from_json(seed.snapshot)
         self.secrets: tuple[str, ...] = tuple(self.snapshot.secrets) if self.snapshot else ()
         """What the run knew to be secrets when it last moved; one that has ended forgets them."""
