@@ -7,12 +7,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from wfc_runtime.contract import ENDED
 from wfc_runtime.errors import RefusedError
+from wfc_runtime.service import actions_of
 
 if TYPE_CHECKING:
     from wfc_runtime.service import Reply, Service
 
-ENDED = ("completed", "failed", "cancelled")
 _LOOK_AGAIN = 1.0
 """Seconds, where somebody else has the only thing in hand that can be done."""
 
@@ -75,12 +76,6 @@ class Worker(Protocol):
 
     def busy(self, doing: list[dict[str, Any]]) -> None:
         """The service is doing something by itself; it has been waited for a while."""
-
-
-def actions_of(reply: Reply) -> list[dict[str, Any]]:
-    """What a run waits for, one or several."""
-    found: list[dict[str, Any]] = reply.get("actions") or ([reply["action"]] if "action" in reply else [])
-    return found
 
 
 def drive(service: Service, run: str, worker: Worker) -> Reply:

@@ -1,4 +1,4 @@
-"""What crosses the line between a machine and whoever drives it: result shapes, and the bases of Inputs and Fields.
+"""What crosses the line between a machine and whoever drives it: the shapes of results, and how a run can end.
 
 Results are plain JSON, so they are TypedDicts: what an agent sends is what an expression reads. Annotations are not
 postponed here: TypedDict has to see which keys are NotRequired.
@@ -35,6 +35,9 @@ Json = Any
 """A value whose shape nobody declared: anything JSON can say."""
 
 Number = int | float
+
+ENDED = ("completed", "failed", "cancelled")
+"""What a run that is over can be."""
 
 
 class Timed(TypedDict):

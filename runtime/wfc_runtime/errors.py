@@ -13,7 +13,16 @@ StepError stays inside a machine: a step could not do its work, and retry, on_er
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
+
+
+def guess(name: object, known: Iterable[str]) -> str:
+    """The beginning of a hint: which name may have been meant. Empty where none is near."""
+    from difflib import get_close_matches  # only ever needed for a message
+
+    near = get_close_matches(str(name), list(known), 1)
+    return f"Did you mean `{near[0]}`? " if near else ""
 
 
 class WfcError(Exception):

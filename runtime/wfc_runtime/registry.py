@@ -7,11 +7,10 @@ import sys
 import types
 from collections import OrderedDict
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from threading import RLock
 
-from wfc_runtime.errors import DefinitionError, NotFoundError
+from wfc_runtime.errors import DefinitionError, NotFoundError, guess
 from wfc_runtime.header import FORMAT, read_header
 from wfc_runtime.machine.workflow import Workflow
 
@@ -105,10 +104,8 @@ class Registry:
             return NotFoundError(
                 "unknown_workflow", f"{self.folder} has no compiled workflows", "Run `wfc compile` first."
             )
-        near = get_close_matches(name, names, 1)
-        guess = f"Did you mean `{near[0]}`? " if near else ""
         skipped = f" Not usable: {'; '.join(map(str, broken))}" if broken else ""
-        hint = f"{guess}Workflows: {', '.join(names)}.{skipped}"
+        hint = f"{guess(name, names)}Workflows: {', '.join(names)}.{skipped}"
         return NotFoundError("unknown_workflow", f"there is no workflow `{name}`", hint)
 
     # -- files -----------------------------------------------------------------

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from functools import lru_cache
 
-from wfc_runtime.contract import Json
+from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
@@ -19,7 +19,6 @@ from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.spawn import FACTS, Spawn
 from wfc_runtime.machine.structure import structure_of
 
-ENDINGS = ("completed", "failed", "cancelled")
 NO_REASON = "no reason given"
 _DEFAULTS = Limits()
 
@@ -59,7 +58,7 @@ def _legality(machine: AnyMachine) -> Legality:
 def _check_open(snapshot: Snapshot, event: Event) -> None:
     if isinstance(event, Start):
         raise RefusedError("started", "the run has been started already")
-    if snapshot.status in ENDINGS:
+    if snapshot.status in ENDED:
         raise RefusedError("finished", f"the run is {snapshot.status}: nothing is pending")
 
 
@@ -128,7 +127,7 @@ def _clock(run: Run, now: float) -> None:
 def _outcome(run: Run, configuration: list[str]) -> Outcome:
     snapshot = run.snapshot
     snapshot.configuration = configuration
-    snapshot.status = next((name for name in configuration if name in ENDINGS), "running")
+    snapshot.status = next((name for name in configuration if name in ENDED), "running")
     run.outcome.secrets = tuple(snapshot.secrets)
     if snapshot.status == "running":
         return run.outcome

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 
 from wfc_runtime.contract import Json
 from wfc_runtime.machine.ask import Ask
@@ -23,14 +23,14 @@ def needs_of(placed: Placed) -> dict[str, list[Json]]:
         spawn.agent for spawn in spawns if spawn.agent != "@task"
     ]
     return {
-        "tools": _distinct([ask.parameters.get("tool") for _, ask in asks]),
-        "agents": _distinct(agents),
-        "workflows": _distinct([spawn.workflow for spawn in spawns]),
+        "tools": distinct([ask.parameters.get("tool") for _, ask in asks]),
+        "agents": distinct(agents),
+        "workflows": distinct([spawn.workflow for spawn in spawns]),
         "commands": commands,
     }
 
 
-def _distinct(names: list[Json]) -> list[Json]:
+def distinct(names: Iterable[Json]) -> list[Json]:
     return list(dict.fromkeys(name for name in names if isinstance(name, str)))
 
 

@@ -9,8 +9,9 @@ from wfc_runtime.machine import Ask, Effect, Spawn
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.plan.kinds import steps_of
+from wfc_runtime.plan.needs import distinct
 from wfc_runtime.registry import Module, Registry
-from wfc_runtime.server.tool import Reply
+from wfc_runtime.service import Reply
 
 
 def listed(registry: Registry, query: str) -> Reply:
@@ -117,19 +118,15 @@ def _steps(module: Module, chart: str, machine: AnyMachine) -> Iterator[dict[str
         yield {"id": step.id, "type": step.type, "line": step.line}
 
 
-def _tools(effects: Iterable[Effect]) -> list[str]:
-    return _distinct(effect.parameters.get("tool") for effect in effects if isinstance(effect, Ask))
+def _tools(effects: Iterable[Effect]) -> list[Json]:
+    return distinct(effect.parameters.get("tool") for effect in effects if isinstance(effect, Ask))
 
 
-def _agents(effects: Sequence[Effect]) -> list[str]:
+def _agents(effects: Sequence[Effect]) -> list[Json]:
     asked = (effect.parameters.get("agent") if isinstance(effect, Ask) else None for effect in effects)
     spawned = (effect.agent if isinstance(effect, Spawn) else None for effect in effects)
-    return _distinct(agent for pair in zip(asked, spawned, strict=True) for agent in pair)
+    return distinct(agent for pair in zip(asked, spawned, strict=True) for agent in pair)
 
 
-def _called(effects: Iterable[Effect]) -> list[str]:
-    return _distinct(effect.workflow for effect in effects if isinstance(effect, Spawn))
-
-
-def _distinct(names: Iterable[Json]) -> list[str]:
-    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+def _called(effects: Iterable[Effect]) -> list[Json]:
+    return distinct(effect.workflow for effect in effects if isinstance(effect, Spawn))

@@ -7,12 +7,13 @@ from typing import Any
 
 from mcp.server.context import ServerRequestContext
 
+Context = ServerRequestContext[Any, Any]
 _TOOL_USE = "claudecode/toolUseId"
 _PROCESS = secrets.token_hex(4)
 """On stdio a process is a session."""
 
 
-def actor_of(ctx: ServerRequestContext[Any, Any]) -> str:
+def actor_of(ctx: Context) -> str:
     """The tool use where the client names it, else the session, else the client and this process."""
     meta: dict[str, Any] = {**(ctx.meta or {})}
     tool_use = meta.get(_TOOL_USE)

@@ -12,9 +12,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     CallToolRequestParams,
@@ -28,12 +26,12 @@ from pydantic import ValidationError
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
+from wfc_runtime.server.actor import Context
 from wfc_runtime.server.questions import Question, question_in
-from wfc_runtime.server.submitting import actions_of
 from wfc_runtime.server.threads import in_thread
-from wfc_runtime.server.tool import Call, Reply
+from wfc_runtime.server.tool import Call
+from wfc_runtime.service import Reply, actions_of
 
-Context = ServerRequestContext[Any, Any]
 Outcome = Reply | InputRequiredResult
 
 _KEY = "answer"

@@ -9,11 +9,9 @@ import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from wfc_runtime.contract import Json
+from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
-from wfc_runtime.server.submitting import actions_of
-from wfc_runtime.server.tool import Reply
-from wfc_runtime.service import Archive, Service
+from wfc_runtime.service import Archive, Reply, Service, actions_of
 from wfc_runtime.service.ids import check_run_id
 
 _ID = re.compile(r"(.+):([0-9]{1,12})")
@@ -181,7 +179,7 @@ def delete(service: Service, checkpoint_id: str, actor: str | None) -> int:
     """Without its checkpoint a run can't go on: it is cancelled, and everything of it is erased."""
     run, _ = read_id(checkpoint_id)
     keep = keeper(service)
-    if service.status(run, masked=True)["status"] in ("pending_action", "running"):
+    if service.status(run, masked=True)["status"] not in ENDED:
         service.cancel(run, "its checkpoint was deleted", actor=actor)
     return keep.erase(run)
 
@@ -189,5 +187,5 @@ def delete(service: Service, checkpoint_id: str, actor: str | None) -> int:
 def clean_up(service: Service, days: int) -> int:
     """Erase runs that ended so many days ago."""
     keep = keeper(service)
-    old = keep.ended_before(time.time() - days * 86_400, ("completed", "failed", "cancelled"))["runs"]
+    old = keep.ended_before(time.time() - days * 86_400)["runs"]
     return sum(keep.erase(run["workflow_id"]) for run in old)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from wfc_runtime.errors import RequestError
-from wfc_runtime.server.tool import Reply
-from wfc_runtime.service import Service
+from wfc_runtime.service import Reply, Service
 
 _FORMATS = ("minimal", "detailed")
 _EVENTS = 200

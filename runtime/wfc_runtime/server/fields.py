@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from difflib import get_close_matches
 
 from jinja2 import nodes
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import NotFoundError
+from wfc_runtime.errors import NotFoundError, guess
 from wfc_runtime.expr.syntax import parse
 from wfc_runtime.machine import Assign, Effect
 from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.server.tool import Reply
+from wfc_runtime.service import Reply
 
 
 def dependencies(machine: AnyMachine, field: str) -> Reply:
@@ -53,12 +52,8 @@ def _check_known(field: str, there: Iterable[str]) -> None:
     names = list(there)
     if field not in names:
         field = "".join(char if char.isprintable() else "?" for char in field[:100])
-        near = get_close_matches(field, names, 1)
-        guess = f"Did you mean `{near[0]}`? " if near else ""
-        listed = ", ".join(names) or "none"
-        raise NotFoundError(
-            "unknown_field", f"the workflow has no field `{field}`", f"{guess}There are: {listed}."
-        )
+        hint = f"{guess(field, names)}There are: {', '.join(names) or 'none'}."
+        raise NotFoundError("unknown_field", f"the workflow has no field `{field}`", hint)
 
 
 def _writers(machine: AnyMachine, field: str) -> Iterator[tuple[str, Effect]]:

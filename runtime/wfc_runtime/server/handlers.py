@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from mcp.server.context import ServerRequestContext
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
@@ -17,17 +16,17 @@ from mcp_types import (
 from mcp_types import Tool as ToolEntry
 
 from wfc_runtime.errors import NotFoundError, WfcError
-from wfc_runtime.server.actor import actor_of
+from wfc_runtime.server.actor import Context, actor_of
 from wfc_runtime.server.asking import Asking, can_ask
 from wfc_runtime.server.desk import Desk
 from wfc_runtime.server.options import Options
 from wfc_runtime.server.results import to_error, to_failure, to_result
 from wfc_runtime.server.sizes import by_reference
 from wfc_runtime.server.threads import in_thread
-from wfc_runtime.server.tool import AnyTool, Call, Reply
+from wfc_runtime.server.tool import AnyTool, Call
 from wfc_runtime.server.toolsets import load_tools
+from wfc_runtime.service import Reply
 
-Context = ServerRequestContext[Any, Any]
 _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 
 

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
-from mcp.server.context import ServerRequestContext
 
+from wfc_runtime.server.actor import Context
 from wfc_runtime.server.threads import in_thread
 
 T = TypeVar("T")
-Context = ServerRequestContext[Any, Any]
 _EVERY = 2.0
 
 

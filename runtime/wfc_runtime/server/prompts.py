@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from typing import Any
 
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -22,12 +20,12 @@ from mcp_types import (
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError, WfcError
+from wfc_runtime.server.actor import Context
 from wfc_runtime.server.desk import Desk
 from wfc_runtime.server.threads import in_thread
 from wfc_runtime.server.words import driving, rules
 from wfc_runtime.service.ids import check_name, check_run_id
 
-Context = ServerRequestContext[Any, Any]
 RULES = "workflow_rules"
 _RULES = Prompt(
     name=RULES,

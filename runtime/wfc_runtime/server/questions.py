@@ -7,8 +7,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 
 from wfc_runtime.contract import Json
-from wfc_runtime.server.submitting import actions_of
-from wfc_runtime.server.tool import Reply
+from wfc_runtime.service import Reply, actions_of
 
 _TITLES = {"acknowledged": "Seen", "confirmed": "Yes", "input": "Answer", "selected": "Choice"}
 _SIMPLE = ("string", "number", "integer", "boolean")

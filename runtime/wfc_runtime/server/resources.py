@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from typing import Any
 from urllib.parse import unquote
 
-from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
     INVALID_PARAMS,
@@ -22,11 +20,12 @@ from mcp_types import (
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, WfcError
+from wfc_runtime.server.actor import Context
 from wfc_runtime.server.desk import Desk
-from wfc_runtime.server.submitting import actions_of
+from wfc_runtime.server.sizes import as_text
 from wfc_runtime.server.threads import in_thread
+from wfc_runtime.service import actions_of
 
-Context = ServerRequestContext[Any, Any]
 _JSON, _MERMAID = "application/json", "text/vnd.mermaid"
 _MOST_EVENTS = 5_000
 _LISTED = 20
@@ -98,7 +97,7 @@ class ResourceHandlers:
         run, what, name = unquote(found["run"]), found["what"], unquote(found["name"] or "")
         if what == "chart":
             return self._chart(run), _MERMAID
-        return _to_text(self._value(run, what, name)), _JSON
+        return as_text(self._value(run, what, name)), _JSON
 
     def _value(self, run: str, what: str, name: str) -> Json:
         service = self._desk.service
@@ -134,9 +133,3 @@ class ResourceHandlers:
 
         _, machine, snapshot = self._desk.service.definition(run)
         return render_chart(machine, snapshot.configuration)
-
-
-def _to_text(value: Json) -> str:
-    from wfc_runtime.machine.plain import to_text
-
-    return to_text(value)

@@ -9,7 +9,7 @@ import traceback
 from mcp_types import CallToolResult, TextContent
 
 from wfc_runtime.errors import WfcError
-from wfc_runtime.server.tool import Reply
+from wfc_runtime.service import Reply
 
 _STRUCTURED_SINCE = "2025-06-18"
 _log = logging.getLogger(__name__)

@@ -7,9 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from wfc_runtime.contract import Json
-from wfc_runtime.server.submitting import actions_of
-from wfc_runtime.server.tool import Reply
 from wfc_runtime.server.words import short_prompt
+from wfc_runtime.service import Reply, actions_of
 
 _LONGEST_REPLY = 40_000
 _LONGEST_VALUE = 2_000
@@ -28,7 +27,7 @@ def by_reference(reply: Reply) -> Reply:
         length = _length(holder[key])
         if size <= _LONGEST_REPLY or length <= _LONGEST_VALUE:
             break
-        begins = holder[key] if isinstance(holder[key], str) else _text(holder[key])
+        begins = holder[key] if isinstance(holder[key], str) else as_text(holder[key])
         holder[key] = {"resource": uri, "characters": length, "begins": begins[:_BEGINNING]}
         size -= length - _BEGINNING
     return reply
@@ -39,7 +38,10 @@ def beginning(value: Json) -> Json:
     length = _length(value)
     if length <= _LONGEST_REPLY:
         return value
-    return {"characters": length, "begins": (value if isinstance(value, str) else _text(value))[:_BEGINNING]}
+    return {
+        "characters": length,
+        "begins": (value if isinstance(value, str) else as_text(value))[:_BEGINNING],
+    }
 
 
 def _shorten_children(parameters: dict[str, Any]) -> None:
@@ -48,7 +50,7 @@ def _shorten_children(parameters: dict[str, Any]) -> None:
         if "prompt" in child:
             child["prompt"] = short_prompt(child["workflow_id"], parameters["task"])
         if "item" in child and _length(child["item"]) > _LONGEST_ITEM:
-            child["item"] = f"{_text(child['item'])[:_LONGEST_ITEM]}..."
+            child["item"] = f"{as_text(child['item'])[:_LONGEST_ITEM]}..."
 
 
 def _holders(reply: Reply) -> Iterator[tuple[dict[str, Any], str, str]]:
@@ -69,10 +71,11 @@ def _holders(reply: Reply) -> Iterator[tuple[dict[str, Any], str, str]]:
 
 
 def _length(value: Json) -> int:
-    return len(_text(value))
+    return len(as_text(value))
 
 
-def _text(value: Json) -> str:
+def as_text(value: Json) -> str:
+    """As JSON. What writes it is imported with the first reply, and not before."""
     from wfc_runtime.machine.plain import to_text
 
     return to_text(value)

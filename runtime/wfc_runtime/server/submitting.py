@@ -6,7 +6,8 @@ import json
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.server.tool import Call, Reply
+from wfc_runtime.server.tool import Call
+from wfc_runtime.service import Reply, actions_of
 
 
 def submit(call: Call, run: str, step_id: str, result: Json) -> Reply:
@@ -23,12 +24,6 @@ def submit(call: Call, run: str, step_id: str, result: Json) -> Reply:
         if refused.code != "answered" or meant is read:
             raise
         return service.submit(run, step_id, read, actor=call.actor)
-
-
-def actions_of(reply: Reply) -> list[dict[str, Json]]:
-    """What a run waits for, one or several."""
-    actions: list[dict[str, Json]] = reply.get("actions") or ([reply["action"]] if "action" in reply else [])
-    return actions
 
 
 def _read(result: Json) -> Json:

@@ -12,8 +12,7 @@ from typing import Any, Protocol, get_type_hints
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError
 from wfc_runtime.server.desk import Desk
-
-Reply = dict[str, Any]
+from wfc_runtime.service import Reply
 
 ARGUMENTS = {
     "workflow": "The workflow's name, from list_workflows.",
@@ -71,6 +70,9 @@ class Hints:
     """Shown to the model from the start; clients may load the others when they are asked for."""
     moves: bool = False
     """May leave a run waiting for the person."""
+
+
+READS = Hints(reads=True, idempotent=True)
 
 
 class AnyTool(Protocol):

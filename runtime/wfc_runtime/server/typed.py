@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from wfc_runtime.contract import Json
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.server.about import description_of, input_schema
-from wfc_runtime.server.tool import Call, Hints, Reply
+from wfc_runtime.server.tool import Call, Hints
+from wfc_runtime.service import Reply
 
 _LONGEST = 100
 """Clients put a prefix before the name and drop what gets too long."""

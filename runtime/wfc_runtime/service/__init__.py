@@ -1,5 +1,5 @@
 """Runs, as whoever drives them sees them: one interface, several engines."""
 
-from wfc_runtime.service.interface import Archive, Reply, Service
+from wfc_runtime.service.interface import Archive, Reply, Service, actions_of
 
-__all__ = ["Archive", "Reply", "Service"]
+__all__ = ["Archive", "Reply", "Service", "actions_of"]

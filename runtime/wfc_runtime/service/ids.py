@@ -12,6 +12,7 @@ _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,127}")
 # Step ids may begin with an underscore.
 _STEP_ID = re.compile(r"[A-Za-z0-9_][A-Za-z0-9._@:-]{0,127}")
 _MOST_ACTOR = 200
+_MOST_REASON = 500
 
 
 def new_id() -> str:
@@ -35,6 +36,11 @@ def check_actor(value: str | None) -> str | None:
     if not value:
         return None
     return "".join(char if char.isprintable() else "?" for char in value)[:_MOST_ACTOR]
+
+
+def check_reason(value: object) -> str:
+    """Why something is done, as it is kept: a short line, never refused."""
+    return "".join(char if char.isprintable() else " " for char in str(value))[:_MOST_REASON]
 
 
 def _checked(value: object, pattern: re.Pattern[str], what: str, hint: str) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
-from wfc_runtime.contract import Json
+from wfc_runtime.contract import ENDED, Json
 
 if TYPE_CHECKING:
     # A server imports this on the way to its first answer: it must stay cheap.
@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 
 Reply = dict[str, Any]
 """{"workflow_id", "status", then "action", "actions", "result", "error" or "reason", and "next" last}."""
+
+
+def actions_of(reply: Reply) -> list[dict[str, Json]]:
+    """What a run waits for, one or several."""
+    found: list[dict[str, Json]] = reply.get("actions") or ([reply["action"]] if "action" in reply else [])
+    return found
 
 
 class Service(Protocol):
@@ -65,7 +71,7 @@ class Service(Protocol):
 class Archive(Protocol):
     """What an engine with a store of its own offers beside: runs taken out, brought in and forgotten as a whole."""
 
-    def ended_before(self, moment: float, statuses: Sequence[str]) -> Reply:
+    def ended_before(self, moment: float, statuses: Sequence[str] = ENDED) -> Reply:
         """Runs that ended before a moment, the oldest first. Children are not listed."""
 
     def erase(self, run: str) -> int:

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from difflib import get_close_matches
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import NotFoundError, RequestError
+from wfc_runtime.errors import NotFoundError, RequestError, guess
 from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.service.history import shown_event, timestamp
@@ -69,11 +68,10 @@ def state_reply(row: RunRow, snapshot: Snapshot, fields: Sequence[str] | None) -
         raise RequestError("invalid_fields", "`fields` must be a list of field names")
     missing = [name for name in fields if name not in snapshot.state]
     if missing:
-        near = get_close_matches(str(missing[0]), list(snapshot.state), 1)
-        guess = f"Did you mean `{near[0]}`? " if near else ""
         names = ", ".join(f"`{str(name)[:100]}`" for name in missing[:10])
         there = ", ".join(snapshot.state) or "none"
-        raise NotFoundError("unknown_field", f"the state has no {names}", f"{guess}Written so far: {there}.")
+        hint = f"{guess(missing[0], snapshot.state)}Written so far: {there}."
+        raise NotFoundError("unknown_field", f"the state has no {names}", hint)
     shown = snapshot.shown_state
     return {**reply, "state": {name: shown[name] for name in fields}}
 

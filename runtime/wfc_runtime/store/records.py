@@ -7,8 +7,9 @@ from operator import attrgetter
 from struct import Struct
 from zlib import crc32
 
+from wfc_runtime.contract import ENDED
+
 _TIME, _NEVER = Struct("<d"), b"never"
-ENDED = ("completed", "failed", "cancelled")
 
 
 @dataclass(slots=True)

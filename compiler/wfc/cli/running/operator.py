@@ -15,8 +15,9 @@ from wfc.cli.running.console import Console
 from wfc.cli.running.executing import Executor
 from wfc.cli.running.person import Person
 from wfc.cli.running.trail import Trail
-from wfc.driver import Asked, Worker, actions_of
+from wfc.driver import Asked, Worker
 from wfc_runtime.errors import RefusedError
+from wfc_runtime.service import actions_of
 
 if TYPE_CHECKING:
     from wfc_runtime.service import Service

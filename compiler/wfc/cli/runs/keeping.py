@@ -16,9 +16,9 @@ from wfc.cli.output import counted, to_json
 from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import json_option, print_reply, service_of, whole_id
 from wfc.suggest import did_you_mean
+from wfc_runtime.contract import ENDED
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
-_ENDED = ("completed", "failed", "cancelled")
 _LISTED = 20
 
 
@@ -31,12 +31,12 @@ def _age(ctx: click.Context, parameter: click.Parameter, value: str) -> float:
 
 def _statuses(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
     for value in values:
-        if value not in _ENDED:
-            hint = did_you_mean(value, _ENDED)
+        if value not in ENDED:
+            hint = did_you_mean(value, ENDED)
             raise click.BadParameter(
                 f"only runs that have ended can be pruned, and `{value}` is no such status; {hint}"
             )
-    return values or _ENDED
+    return values or ENDED
 
 
 @click.command()

@@ -11,7 +11,7 @@ import click
 from wfc.cli.output import data, to_json
 from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import any_service_of, json_option, nothing_started, print_reply, whole_id
-from wfc.driver import actions_of
+from wfc_runtime.service import actions_of
 
 _SHOWN = 160
 

@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError, WfcError
 from wfc_runtime.server.details import check_format, with_format
-from wfc_runtime.server.tool import Call, Hints, Reply, Tool
+from wfc_runtime.server.tool import READS, Call, Hints, Tool
+from wfc_runtime.service import Reply
 
 if TYPE_CHECKING:
     from wfc.pipeline import Compilation
@@ -105,7 +106,7 @@ def _is_compiled(call: Call, name: str) -> bool:
 
 
 TOOLS = (
-    Tool(validate_workflow_yaml, Hints(reads=True, idempotent=True)),
-    Tool(get_workflow_schema, Hints(reads=True, idempotent=True)),
+    Tool(validate_workflow_yaml, READS),
+    Tool(get_workflow_schema, READS),
     Tool(execute_inline_workflow, Hints(moves=True)),
 )

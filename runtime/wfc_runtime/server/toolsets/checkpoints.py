@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wfc_runtime.server.tool import Call, Hints, Reply, Tool
+from wfc_runtime.server.tool import READS, Call, Hints, Tool
+from wfc_runtime.service import Reply
 
 
 def list_checkpoints(call: Call, workflow: str = "", workflow_id: str = "", limit: int = 20) -> Reply:
@@ -67,11 +68,9 @@ def cleanup_checkpoints(call: Call, days: int = 30) -> Reply:
     return {"deleted": clean_up(call.desk.service, max(days, 0)), "next": "nothing: that was all"}
 
 
-_READS = Hints(reads=True, idempotent=True)
-
 TOOLS = (
-    Tool(list_checkpoints, _READS),
-    Tool(get_checkpoint, _READS),
+    Tool(list_checkpoints, READS),
+    Tool(get_checkpoint, READS),
     Tool(checkpoint, Hints()),
     Tool(resume_workflow, Hints(moves=True)),
     Tool(delete_checkpoint, Hints(destroys=True, idempotent=True)),

@@ -5,7 +5,8 @@ from __future__ import annotations
 from wfc_runtime.contract import Json
 from wfc_runtime.server.details import check_format, with_format
 from wfc_runtime.server.submitting import submit
-from wfc_runtime.server.tool import Call, Hints, Reply, Tool
+from wfc_runtime.server.tool import READS, Call, Hints, Tool
+from wfc_runtime.service import Reply
 from wfc_runtime.service.ids import check_name
 
 
@@ -75,8 +76,6 @@ def cancel_workflow(call: Call, workflow_id: str, reason: str = "") -> Reply:
     """End a run for good, with everything that works for it. Its history stays."""
     return call.desk.service.cancel(workflow_id, reason, actor=call.actor)
 
-
-READS = Hints(reads=True, idempotent=True)
 
 TOOLS = (
     Tool(start_workflow, Hints(first=True, moves=True)),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from wfc_runtime.contract import Json
-from wfc_runtime.server.tool import Call, Hints, Reply, Tool
+from wfc_runtime.server.tool import READS, Call, Tool
 from wfc_runtime.server.toolsets.checkpoints import TOOLS as CHECKPOINTS
+from wfc_runtime.service import Reply
 from wfc_runtime.service.ids import check_name
 
 
@@ -93,7 +94,7 @@ def explain_plan(call: Call, workflow: str) -> Reply:
 
 
 TOOLS = CHECKPOINTS + tuple(
-    Tool(work, Hints(reads=True, idempotent=True))
+    Tool(work, READS)
     for work in (
         get_workflow_state,
         get_workflow_history,

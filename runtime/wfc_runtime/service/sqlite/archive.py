@@ -7,7 +7,7 @@ from base64 import b64decode, b64encode
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from wfc_runtime.contract import Json
+from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import RefusedError, RequestError, WfcError
 from wfc_runtime.machine.legality import Legality
 from wfc_runtime.machine.plain import size_of, to_text
@@ -17,7 +17,6 @@ from wfc_runtime.registry import Registry
 from wfc_runtime.service.ids import check_run_id
 from wfc_runtime.service.sqlite.definitions import pinned_machine
 from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
-from wfc_runtime.store.records import ENDED
 from wfc_runtime.version import __version__
 
 FORMAT = 1

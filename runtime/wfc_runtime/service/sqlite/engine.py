@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from wfc_runtime.contract import Json
+from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import RefusedError, RequestError, StoreError, WfcError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Outcome
@@ -14,7 +14,7 @@ from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
-from wfc_runtime.service.ids import check_actor, check_name, check_run_id, check_step_id, new_id
+from wfc_runtime.service.ids import check_actor, check_name, check_reason, check_run_id, check_step_id, new_id
 from wfc_runtime.service.interface import Archive, Reply, Service
 from wfc_runtime.service.owners import Owners
 from wfc_runtime.service.reading import history_reply, listed_run, state_reply, statuses_of, with_progress
@@ -28,7 +28,6 @@ from wfc_runtime.service.sqlite.submitting import reply_to, submit
 from wfc_runtime.service.sqlite.work import Work, nothing_served
 from wfc_runtime.store import Changes, ConflictError, Queries, RunRow, Store
 from wfc_runtime.store.database import damaged
-from wfc_runtime.store.records import ENDED
 
 Job = Callable[[Work], Reply | WfcError]
 _TRIES = 8
@@ -101,7 +100,7 @@ class SqliteService(Service, Archive):
 
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
         run = check_run_id(run)
-        said = "".join(char if char.isprintable() else " " for char in str(reason))[:500]
+        said = check_reason(reason)
 
         def job(work: Work) -> Reply:
             row = work.queries.require(run)
@@ -125,7 +124,7 @@ class SqliteService(Service, Archive):
 
     def mark(self, run: str, reason: str, *, actor: str | None = None) -> int:
         run = check_run_id(run)
-        said = "".join(char if char.isprintable() else " " for char in str(reason))[:500]
+        said = check_reason(reason)
 
         def job(work: Work) -> Reply:
             active = work.ledger.find(run)

@@ -18,7 +18,7 @@ from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import new_id
-from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.sqlite.crew import Crew, Lead
 from wfc_runtime.service.sqlite.engine import SqliteService
 from wfc_runtime.service.sqlite.ledger import Active
@@ -199,7 +199,7 @@ def _within(grant: Grant, limits: Limits) -> Grant:
 
 def _shown(reply: Reply, lead: Lead) -> Reply:
     """Children that the server works are nothing for the agent to do."""
-    actions = reply.get("actions") or [action for action in (reply.get("action"),) if action]
+    actions = actions_of(reply)
     if lead.over or lead.needs_agent or not all("children" in action["parameters"] for action in actions):
         return reply
     kept = {key: value for key, value in reply.items() if key not in ("action", "actions", "next")}

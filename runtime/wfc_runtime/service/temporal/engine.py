@@ -20,7 +20,7 @@ from wfc_runtime.machine.plain import NotPlainError, check_plain
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of
-from wfc_runtime.service.ids import check_actor, check_name, check_run_id, check_step_id, new_id
+from wfc_runtime.service.ids import check_actor, check_name, check_reason, check_run_id, check_step_id, new_id
 from wfc_runtime.service.interface import Reply, Service
 from wfc_runtime.service.reading import statuses_of
 from wfc_runtime.service.temporal import attributes
@@ -178,9 +178,8 @@ class TemporalService(Service):
         return reply
 
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
-        run = check_run_id(run)
-        said = "".join(char if char.isprintable() else " " for char in str(reason))[:500]
-        reply = self._run(self._ending.cancel(run, said, check_actor(actor)))
+        ending = self._ending.cancel(check_run_id(run), check_reason(reason), check_actor(actor))
+        reply = self._run(ending)
         self._note(reply)
         return reply
 

@@ -11,7 +11,7 @@ from typing import Any
 from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 
 from wfc_runtime.service.history import timestamp
-from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.temporal import attributes
 from wfc_runtime.service.temporal.family import NAME
 
@@ -85,8 +85,7 @@ class Recent:
             row.update(status=reply["status"], updated=timestamp(at))
             row.setdefault("started", timestamp(at))
             row.pop("pending", None)
-            actions = reply.get("actions") or ([reply["action"]] if "action" in reply else [])
-            if actions:
+            if actions := actions_of(reply):
                 row["pending"] = [action["step_id"] for action in actions]
             order = ("workflow_id", "workflow", "status", "started", "updated", "pending")
             self._rows[run] = (time.monotonic(), {key: row[key] for key in order if key in row})
