@@ -5,7 +5,7 @@ from __future__ import annotations
 from wfc.check import check_unit
 from wfc.core.values import plain
 from wfc.diagnostics import Severity
-from wfc.rules.nodes import nodes_of
+from wfc.rules.shared.nodes import nodes_of
 from wfc.source.writing import write_yaml
 from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit, load_unit

@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 
 from wfc.rules.bad_agent import near_agent
-from wfc.rules.nearest import Nearest
+from wfc.rules.shared.nearest import Nearest
 
 
 def test_the_nearest_name_is_suggested() -> None:

@@ -33,8 +33,8 @@ from jinja2 import nodes
 from wfc.diagnostics import Edit, Fix
 from wfc.infer.syntax import mentions
 from wfc.rules.base import Finding, rule
-from wfc.rules.builtins import builtin_names
-from wfc.rules.condition_fields import ConditionField, condition_fields
+from wfc.rules.shared.builtins import builtin_names
+from wfc.rules.shared.condition_fields import ConditionField, condition_fields
 from wfc.template import Template, parse_template
 from wfc.unit import Unit
 

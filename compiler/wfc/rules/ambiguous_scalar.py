@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from wfc.diagnostics import Edit, Fix, Severity
 from wfc.lazy import remembered
 from wfc.rules.base import Finding, rule
-from wfc.rules.nodes import nodes_of
+from wfc.rules.shared.nodes import nodes_of
 from wfc.rules.wrong_type import wrong_places
 from wfc.source import Scalar
 from wfc.unit import Unit

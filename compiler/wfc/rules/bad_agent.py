@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 from wfc.core.values import Word
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import rename
+from wfc.rules.shared.edits import rename
 from wfc.steps.base import Step
 from wfc.unit import Unit
 from wfc_runtime.expr.syntax import is_template

@@ -35,9 +35,9 @@ from jinja2 import nodes
 from wfc.diagnostics import Fix, Severity
 from wfc.infer.problems import Kind
 from wfc.rules.base import Finding, rule
-from wfc.rules.condition_fields import ConditionField, condition_fields
-from wfc.rules.edits import remove_entry
-from wfc.rules.typed import finding, problems
+from wfc.rules.shared.condition_fields import ConditionField, condition_fields
+from wfc.rules.shared.edits import remove_entry
+from wfc.rules.shared.typed import finding, problems
 from wfc.steps.while_ import While
 from wfc.unit import Unit
 

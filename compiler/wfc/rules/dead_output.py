@@ -29,9 +29,9 @@ from collections.abc import Iterator
 from wfc.core.values import Tree
 from wfc.diagnostics import Fix, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import remove_entry, rename
-from wfc.rules.nearest import Nearest
-from wfc.rules.scope_use import ScopeUse, scope_uses
+from wfc.rules.shared.edits import remove_entry, rename
+from wfc.rules.shared.nearest import Nearest
+from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.source import Entry, Mapping, Scalar
 from wfc.steps.base import Step
 from wfc.steps.set_state import SetState

@@ -38,7 +38,7 @@ from itertools import pairwise
 
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
-from wfc.rules.wording import call
+from wfc.rules.shared.wording import call
 from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
 from wfc_runtime.digraph import components, has_circle, shortest_way

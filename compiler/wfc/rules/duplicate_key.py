@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from wfc.diagnostics import Edit, Fix, Note, Severity
 from wfc.dialects.steps.prompt_pair import prompt_pair
 from wfc.rules.base import Finding, rule
-from wfc.rules.nodes import nodes_of
+from wfc.rules.shared.nodes import nodes_of
 from wfc.source import Entry, Mapping, Scalar
 from wfc.source.wording import excerpt
 from wfc.steps.base import Step

@@ -31,7 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.rules.base import Finding, rule
-from wfc.rules.wording import call
+from wfc.rules.shared.wording import call
 from wfc.source import Scalar
 from wfc.unit import Unit
 from wfc_runtime.expr.syntax import is_template

@@ -26,7 +26,7 @@ from collections.abc import Iterator
 
 from wfc.core.shape import Shape
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import remove_entry
+from wfc.rules.shared.edits import remove_entry
 from wfc.source import Entry
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step, UnknownStep

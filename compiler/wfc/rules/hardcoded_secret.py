@@ -29,8 +29,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.rules.base import Finding, rule
-from wfc.rules.nodes import nodes_of
-from wfc.rules.secrets import Secret, may_hold_secrets, named_secret, secrets_in
+from wfc.rules.shared.nodes import nodes_of
+from wfc.rules.shared.secrets import Secret, may_hold_secrets, named_secret, secrets_in
 from wfc.source import Mapping, Node, Scalar
 from wfc.unit import Unit
 

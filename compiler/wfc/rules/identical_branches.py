@@ -36,9 +36,9 @@ from wfc.core.ast import walk
 from wfc.core.nesting import jumps
 from wfc.diagnostics import Fix, Note, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.scope_use import scope_uses
-from wfc.rules.unwrapping import unwrap
-from wfc.rules.wording import call
+from wfc.rules.shared.scope_use import scope_uses
+from wfc.rules.shared.unwrapping import unwrap
+from wfc.rules.shared.wording import call
 from wfc.source import Mapping, Node, Scalar, Sequence
 from wfc.steps.base import Step
 from wfc.steps.condition import Condition

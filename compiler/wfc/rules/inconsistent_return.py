@@ -41,8 +41,8 @@ from collections.abc import Iterator
 from wfc.diagnostics import Note, Severity
 from wfc.flow import Flow, FlowEdge
 from wfc.rules.base import Finding, rule
-from wfc.rules.scope_use import ScopeUse, scope_uses
-from wfc.rules.wording import call
+from wfc.rules.shared.scope_use import ScopeUse, scope_uses
+from wfc.rules.shared.wording import call
 from wfc.steps.base import Step
 from wfc.steps.condition import Condition
 from wfc.steps.return_ import Return

@@ -34,9 +34,9 @@ from collections.abc import Iterator
 from wfc.core.inputs import RULES_FOR, InputDecl, Validation
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
-from wfc.rules.input_rules import Misfit, misfits, with_article
-from wfc.rules.patterns import pattern_error
-from wfc.rules.rule_set import RuleSet
+from wfc.rules.shared.input_rules import Misfit, misfits, with_article
+from wfc.rules.shared.patterns import pattern_error
+from wfc.rules.shared.rule_set import RuleSet
 from wfc.source import Node, Scalar, Sequence
 from wfc.source.core_schema import resolve
 from wfc.steps.prompt import Prompt

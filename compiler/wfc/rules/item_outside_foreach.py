@@ -39,7 +39,7 @@ from wfc.core.ast import Task, Workflow
 from wfc.core.names_in_scope import CHILD_IN_TURN, PREVIOUS, Site, is_in_turn, runners, template_sites
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
-from wfc.rules.scope_names import names_of
+from wfc.rules.shared.scope_names import names_of
 from wfc.source import Span
 from wfc.steps.foreach import Foreach
 from wfc.template import Read

@@ -30,8 +30,8 @@ from typing import Any
 from wfc.core.ast import Task, Workflow
 from wfc.core.shape import Field, Shape
 from wfc.rules.base import Finding, rule
+from wfc.rules.shared.wording import flow, label_of
 from wfc.rules.unknown_field import meant_fields
-from wfc.rules.wording import flow, label_of
 from wfc.source import Mapping, Node, Scalar, Sequence
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step

@@ -31,10 +31,10 @@ from collections.abc import Iterator
 
 from wfc.diagnostics import Edit, Fix
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import rename
-from wfc.rules.needs_state_list import own_list, unlist
-from wfc.rules.state_access import FieldRead, StepAccess, Stranger, state_access
-from wfc.rules.wording import call
+from wfc.rules.shared.edits import rename
+from wfc.rules.shared.needs_state_list import own_list, unlist
+from wfc.rules.shared.state_access import FieldRead, StepAccess, Stranger, state_access
+from wfc.rules.shared.wording import call
 from wfc.unit import Unit
 
 _MOST_FIXED = 100

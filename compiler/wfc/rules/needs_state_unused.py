@@ -29,9 +29,9 @@ from collections.abc import Iterator
 
 from wfc.diagnostics import Note, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.needs_state_list import unlist
-from wfc.rules.state_access import StepAccess, state_access
-from wfc.rules.wording import call
+from wfc.rules.shared.needs_state_list import unlist
+from wfc.rules.shared.state_access import StepAccess, state_access
+from wfc.rules.shared.wording import call
 from wfc.unit import Unit
 
 

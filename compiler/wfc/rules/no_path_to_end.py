@@ -36,7 +36,7 @@ from wfc.cycles import endless_circles
 from wfc.diagnostics import Note
 from wfc.flow import Flow, flows_of
 from wfc.rules.base import Finding, rule
-from wfc.rules.wording import call
+from wfc.rules.shared.wording import call
 from wfc.steps.base import Step
 from wfc.unit import Unit
 from wfc_runtime.digraph import components

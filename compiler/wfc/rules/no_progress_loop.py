@@ -40,9 +40,9 @@ from wfc.core.names_in_scope import CHILD_IN_TURN, EVERYWHERE
 from wfc.core.values import Text
 from wfc.diagnostics import Note, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.loops import Loop, Loops
-from wfc.rules.scope_use import scope_uses
-from wfc.rules.wording import call
+from wfc.rules.shared.loops import Loop, Loops
+from wfc.rules.shared.scope_use import scope_uses
+from wfc.rules.shared.wording import call
 from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.goto import Goto

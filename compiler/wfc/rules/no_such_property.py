@@ -35,8 +35,8 @@ from collections.abc import Iterator
 from wfc.diagnostics import Severity
 from wfc.infer.problems import Kind
 from wfc.rules.base import Finding, rule
-from wfc.rules.escapes import escapes_in
-from wfc.rules.typed import finding, problems
+from wfc.rules.shared.escapes import escapes_in
+from wfc.rules.shared.typed import finding, problems
 from wfc.unit import Unit
 
 

@@ -46,7 +46,7 @@ from wfc.infer.problems import Kind
 from wfc.infer.terms import options
 from wfc.infer.workflow import Located, ScopeTypes
 from wfc.rules.base import Finding, rule
-from wfc.rules.typed import finding, misfit_finding, misfits, problems
+from wfc.rules.shared.typed import finding, misfit_finding, misfits, problems
 from wfc.unit import Unit
 
 

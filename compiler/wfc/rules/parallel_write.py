@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from wfc.core.ast import walk
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
-from wfc.rules.wording import call
+from wfc.rules.shared.wording import call
 from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.files import Written, may_clash, written_by

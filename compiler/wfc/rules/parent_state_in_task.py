@@ -48,9 +48,9 @@ from wfc.core.ast import Scope, Task
 from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
-from wfc.rules.scope_fields import ScopeFields
-from wfc.rules.state_access import StepAccess, Stranger, state_access
-from wfc.rules.wording import call
+from wfc.rules.shared.scope_fields import ScopeFields
+from wfc.rules.shared.state_access import StepAccess, Stranger, state_access
+from wfc.rules.shared.wording import call
 from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
 

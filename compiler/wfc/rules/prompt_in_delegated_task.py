@@ -36,7 +36,7 @@ from typing import NamedTuple
 from wfc.core.ast import Scope, Workflow
 from wfc.diagnostics import Note, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.wording import call
+from wfc.rules.shared.wording import call
 from wfc.steps.foreach import Foreach
 from wfc.steps.prompt import Prompt
 from wfc.unit import Unit

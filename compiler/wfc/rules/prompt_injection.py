@@ -39,8 +39,8 @@ from wfc.core.values import Text
 from wfc.diagnostics import Fix, Severity
 from wfc.infer.problems import Change
 from wfc.rules.base import Finding, rule
-from wfc.rules.delimiters import Delimiters
-from wfc.rules.typed import edit_in
+from wfc.rules.shared.delimiters import Delimiters
+from wfc.rules.shared.typed import edit_in
 from wfc.steps.base import Step
 from wfc.steps.delegate import Delegate
 from wfc.taint.analysis import FileTaint, taint_of

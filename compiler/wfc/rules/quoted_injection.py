@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from wfc.diagnostics import Fix
 from wfc.infer.problems import Change
 from wfc.rules.base import Finding, rule
-from wfc.rules.commands import CommandHole, command_holes
+from wfc.rules.shared.commands import CommandHole, command_holes
 from wfc.unit import Unit
 
 _PLACES = {

@@ -34,7 +34,7 @@ from wfc.diagnostics import Note
 from wfc.infer.problems import Kind
 from wfc.infer.workflow import Located, ScopeTypes
 from wfc.rules.base import Finding, rule
-from wfc.rules.typed import finding, problems
+from wfc.rules.shared.typed import finding, problems
 from wfc.steps.base import Step
 from wfc.unit import Unit
 

@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from wfc.diagnostics import Severity
 from wfc.infer.problems import Kind
 from wfc.rules.base import Finding, rule
-from wfc.rules.typed import finding, problems
+from wfc.rules.shared.typed import finding, problems
 from wfc.unit import Unit
 
 

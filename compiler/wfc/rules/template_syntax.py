@@ -29,7 +29,7 @@ from collections.abc import Iterator
 
 from wfc.core.names_in_scope import template_sites
 from wfc.rules.base import Finding, rule
-from wfc.rules.escapes import escapes_in
+from wfc.rules.shared.escapes import escapes_in
 from wfc.unit import Unit
 
 

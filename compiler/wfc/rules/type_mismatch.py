@@ -35,7 +35,7 @@ from collections.abc import Iterator
 
 from wfc.infer.problems import Kind
 from wfc.rules.base import Finding, rule
-from wfc.rules.typed import finding, misfit_finding, misfits, problems
+from wfc.rules.shared.typed import finding, misfit_finding, misfits, problems
 from wfc.unit import Unit
 
 

@@ -54,9 +54,9 @@ from wfc.infer.terms import kinds_of
 from wfc.infer.unit_types import types_of
 from wfc.infer.views import plain
 from wfc.rules.base import Finding, rule
-from wfc.rules.bindings import Binding, bindings
-from wfc.rules.edits import add_entry, line_break, rename
-from wfc.rules.nearest import Nearest
+from wfc.rules.shared.bindings import Binding, bindings
+from wfc.rules.shared.edits import add_entry, line_break, rename
+from wfc.rules.shared.nearest import Nearest
 from wfc.source import Entry, Mapping, Span
 from wfc.steps.foreach import Foreach
 from wfc.suggest import did_you_mean

@@ -35,7 +35,7 @@ from collections.abc import Iterator
 from wfc.core.values import Text
 from wfc.diagnostics import Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.wording import call
+from wfc.rules.shared.wording import call
 from wfc.source import Scalar, Span
 from wfc.steps.foreach import Foreach
 from wfc.taint.analysis import taint_of

@@ -32,7 +32,7 @@ from wfc.cycles import Circle, endless_circles, is_waiting
 from wfc.diagnostics import Note
 from wfc.flow import Flow, FlowEdge, flows_of
 from wfc.rules.base import Finding, rule
-from wfc.rules.wording import call
+from wfc.rules.shared.wording import call
 from wfc.steps.base import Step
 from wfc.unit import Unit
 from wfc_runtime.digraph import shortest_way

@@ -38,8 +38,8 @@ from jinja2 import nodes
 from wfc.core.ast import Scope
 from wfc.diagnostics import Note, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.scope_use import ScopeUse, StateRead, scope_uses
-from wfc.rules.wording import call
+from wfc.rules.shared.scope_use import ScopeUse, StateRead, scope_uses
+from wfc.rules.shared.wording import call
 from wfc.steps.base import Step
 from wfc.steps.shell import Shell
 from wfc.unit import Unit

@@ -30,9 +30,9 @@ from wfc.core.ast import Scope, Task, Workflow
 from wfc.core.names_in_scope import Site, template_sites
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
-from wfc.rules.nearest import Nearest
-from wfc.rules.scope_names import keys_of
-from wfc.rules.template_edits import replace_in_text
+from wfc.rules.shared.nearest import Nearest
+from wfc.rules.shared.scope_names import keys_of
+from wfc.rules.shared.template_edits import replace_in_text
 from wfc.template import Part
 from wfc.unit import Unit
 

@@ -29,8 +29,8 @@ from collections.abc import Iterator
 
 from wfc.core.names_in_scope import CHILD_IN_TURN, Site, template_sites
 from wfc.rules.base import Finding, rule
-from wfc.rules.scope_names import ScopeNames, names_of
-from wfc.rules.template_edits import replace_in_text
+from wfc.rules.shared.scope_names import ScopeNames, names_of
+from wfc.rules.shared.template_edits import replace_in_text
 from wfc.template import Read
 from wfc.unit import Unit
 from wfc_runtime.expr import FUNCTIONS

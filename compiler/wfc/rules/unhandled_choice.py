@@ -30,10 +30,10 @@ from collections.abc import Iterator
 from wfc.core.values import Text
 from wfc.diagnostics import Note, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.choices import Comparison, Comparisons
-from wfc.rules.nearest import Nearest
-from wfc.rules.scope_use import ScopeUse, scope_uses
-from wfc.rules.wording import call
+from wfc.rules.shared.choices import Comparison, Comparisons
+from wfc.rules.shared.nearest import Nearest
+from wfc.rules.shared.scope_use import ScopeUse, scope_uses
+from wfc.rules.shared.wording import call
 from wfc.steps.prompt import Prompt
 from wfc.unit import Unit
 

@@ -26,9 +26,9 @@ from collections.abc import Iterator
 
 from wfc.core.shape import Shape
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import rename
 from wfc.rules.field_not_allowed import belongs_elsewhere
-from wfc.rules.wording import label_of
+from wfc.rules.shared.edits import rename
+from wfc.rules.shared.wording import label_of
 from wfc.source import Entry
 from wfc.source.wording import excerpt
 from wfc.steps.base import Step, UnknownStep

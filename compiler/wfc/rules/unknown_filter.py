@@ -30,9 +30,9 @@ from collections.abc import Iterator
 
 from wfc.core.names_in_scope import Site, template_sites
 from wfc.rules.base import Finding, rule
-from wfc.rules.builtins import BuiltinNames, builtin_names
-from wfc.rules.escapes import escapes_in
-from wfc.rules.template_edits import replace_in_text
+from wfc.rules.shared.builtins import BuiltinNames, builtin_names
+from wfc.rules.shared.escapes import escapes_in
+from wfc.rules.shared.template_edits import replace_in_text
 from wfc.template import Use
 from wfc.unit import Unit
 

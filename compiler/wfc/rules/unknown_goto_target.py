@@ -30,9 +30,9 @@ from wfc.core.ast import Scope
 from wfc.core.nesting import Targets, jumps
 from wfc.core.values import Word
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import rename
 from wfc.rules.goto_into_scope import reach_hint
-from wfc.rules.nearest import Nearest
+from wfc.rules.shared.edits import rename
+from wfc.rules.shared.nearest import Nearest
 from wfc.steps.base import Step
 from wfc.unit import Unit
 

@@ -23,8 +23,8 @@ from collections.abc import Iterator
 
 from wfc.diagnostics import Edit, Fix
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import add_entry, rename
-from wfc.rules.nearest import Nearest
+from wfc.rules.shared.edits import add_entry, rename
+from wfc.rules.shared.nearest import Nearest
 from wfc.source import Scalar
 from wfc.source.wording import excerpt
 from wfc.steps import STEP_TYPES

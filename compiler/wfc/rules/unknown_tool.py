@@ -28,7 +28,7 @@ from fnmatch import fnmatchcase
 from wfc.core.values import Text
 from wfc.diagnostics import Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.nearest import Nearest
+from wfc.rules.shared.nearest import Nearest
 from wfc.unit import Unit
 
 

@@ -27,8 +27,8 @@ from collections.abc import Iterator
 
 from wfc.lazy import remembered
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import rename
-from wfc.rules.nearest import Nearest
+from wfc.rules.shared.edits import rename
+from wfc.rules.shared.nearest import Nearest
 from wfc.steps.call import Call
 from wfc.unit import Project, Unit
 from wfc_runtime.expr.syntax import is_template

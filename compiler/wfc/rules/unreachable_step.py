@@ -30,9 +30,9 @@ from wfc.core.ast import Scope
 from wfc.core.nesting import jumps
 from wfc.diagnostics import Fix, Note, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import remove_run
-from wfc.rules.scope_use import ScopeUse, scope_uses
-from wfc.rules.wording import call
+from wfc.rules.shared.edits import remove_run
+from wfc.rules.shared.scope_use import ScopeUse, scope_uses
+from wfc.rules.shared.wording import call
 from wfc.steps.base import Step
 from wfc.unit import Unit
 

@@ -29,8 +29,8 @@ from collections.abc import Iterator
 
 from wfc.diagnostics import Note, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.removal import remove_entries
-from wfc.rules.scope_use import ScopeUse, scope_uses
+from wfc.rules.shared.removal import remove_entries
+from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.source import Mapping, Span
 from wfc.unit import Unit
 

@@ -36,9 +36,9 @@ from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Severity
 from wfc.lazy import remembered
 from wfc.rules.base import Finding, rule
-from wfc.rules.nearest import Nearest
-from wfc.rules.removal import remove_entries
-from wfc.rules.scope_use import scope_uses
+from wfc.rules.shared.nearest import Nearest
+from wfc.rules.shared.removal import remove_entries
+from wfc.rules.shared.scope_use import scope_uses
 from wfc.source import Entry, Mapping
 from wfc.steps.base import Step
 from wfc.steps.call import Call

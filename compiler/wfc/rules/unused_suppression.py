@@ -42,7 +42,7 @@ from wfc.rules import (
     wrong_type,
 )
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import whole_lines
+from wfc.rules.shared.edits import whole_lines
 from wfc.source import Span
 from wfc.source.wording import excerpt
 from wfc.suppress import Comment, Suppression, can_be_hidden

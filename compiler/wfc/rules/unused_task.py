@@ -37,9 +37,9 @@ from wfc.core.ast import Scope, Workflow
 from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Fix, Note, Severity
 from wfc.rules.base import Finding, rule
-from wfc.rules.edits import remove_entry
-from wfc.rules.nearest import Nearest
-from wfc.rules.removal import with_comment
+from wfc.rules.shared.edits import remove_entry
+from wfc.rules.shared.nearest import Nearest
+from wfc.rules.shared.removal import with_comment
 from wfc.source import Entry, Mapping
 from wfc.steps.foreach import Foreach
 from wfc.unit import Unit

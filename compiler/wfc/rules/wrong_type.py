@@ -30,7 +30,7 @@ from wfc.core.fields import Mismatch
 from wfc.core.shape import Shape
 from wfc.core.values import Literal, Text, Word
 from wfc.rules.base import Finding, rule
-from wfc.rules.type_hints import Hints
+from wfc.rules.shared.type_hints import Hints
 from wfc.source import Entry
 from wfc.steps.base import Step
 from wfc.unit import Unit

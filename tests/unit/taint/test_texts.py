@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wfc.rules.delimiters import Delimiters
-from wfc.rules.escapes import escapes_in
-from wfc.rules.secrets import looks_random, named_secret, secrets_in
+from wfc.rules.shared.delimiters import Delimiters
+from wfc.rules.shared.escapes import escapes_in
+from wfc.rules.shared.secrets import looks_random, named_secret, secrets_in
 from wfc.template import parse_template
 
 

@@ -13,7 +13,7 @@ from wfc.core.state_use import state_use
 from wfc.core.values import Text, Tree
 from wfc.flow import Flow, FlowEdge, flows_of
 from wfc.lazy import remembered
-from wfc.rules.state_access import state_access
+from wfc.rules.shared.state_access import state_access
 from wfc.source import Node, Span
 from wfc.steps.base import Step, UnknownStep
 from wfc.steps.return_ import Return

@@ -23,7 +23,7 @@ from wfc.core.fields import (
     WORD,
     FieldType,
 )
-from wfc.rules.wording import quote
+from wfc.rules.shared.wording import quote
 from wfc.source import Node, Scalar
 
 Advice = Callable[[str, FieldType[Any], Node], str]

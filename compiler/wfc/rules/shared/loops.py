@@ -9,8 +9,8 @@ from typing import NamedTuple
 from wfc.core.ast import walk
 from wfc.core.values import Text
 from wfc.flow import FlowEdge
-from wfc.rules.beside import Beside
-from wfc.rules.scope_use import ScopeUse
+from wfc.rules.shared.beside import Beside
+from wfc.rules.shared.scope_use import ScopeUse
 from wfc.steps.base import Step
 from wfc.steps.goto import Goto
 from wfc.steps.while_ import While

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wfc.core.ast import Scope
 from wfc.core.inputs import InputDecl
-from wfc.rules.scope_names import keys_of, names_of
+from wfc.rules.shared.scope_names import keys_of, names_of
 from wfc.source import Entry, Mapping
 from wfc.steps.base import Step
 from wfc.steps.call import Call

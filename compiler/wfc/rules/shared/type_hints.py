@@ -7,8 +7,8 @@ from typing import Any
 
 from wfc.core.fields import BLOCK, STEPS, FieldType, ListOf, MapOf, Mismatch, Nested, StepType
 from wfc.core.inputs import INPUT_TYPE, INPUT_TYPES
-from wfc.rules.scalar_hints import SCALAR_ADVICE, Advice
-from wfc.rules.wording import flow
+from wfc.rules.shared.scalar_hints import SCALAR_ADVICE, Advice
+from wfc.rules.shared.wording import flow
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 from wfc.source.wording import excerpt
 from wfc.steps.base import OnErrorType

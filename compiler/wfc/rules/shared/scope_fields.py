@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from wfc.core.ast import Scope
-from wfc.rules.nearest import Nearest
+from wfc.rules.shared.nearest import Nearest
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.steps.base import Step, UnknownStep
 from wfc.suggest import did_you_mean

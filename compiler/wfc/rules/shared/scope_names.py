@@ -6,7 +6,7 @@ from wfc.core.ast import Scope
 from wfc.core.names_in_scope import CHILD_IN_TURN, EVERYWHERE, NamesInScope
 from wfc.core.shape import Shape
 from wfc.lazy import remembered
-from wfc.rules.nearest import Nearest
+from wfc.rules.shared.nearest import Nearest
 from wfc.source import Mapping
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 from wfc.core.state_use import state_use
 from wfc.core.values import Text, Word
 from wfc.lazy import remembered
-from wfc.rules.scope_fields import ScopeFields
+from wfc.rules.shared.scope_fields import ScopeFields
 from wfc.source import Sequence, Span
 from wfc.steps.base import Step, UnknownStep
 from wfc.template import Read

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from wfc.diagnostics import Edit, Fix
-from wfc.rules.edits import whole_lines
+from wfc.rules.shared.edits import whole_lines
 from wfc.source import Mapping, Sequence, Source, Span
 
 _ANCHOR = re.compile(r"(?<![^\s\[{,:-])&[\w-]")

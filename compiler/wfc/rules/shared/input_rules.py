@@ -8,9 +8,9 @@ from typing import Any, NamedTuple
 from wfc.core.fields import kind_of
 from wfc.core.inputs import NUMERIC, InputDecl
 from wfc.core.values import plain
-from wfc.rules.patterns import is_found, pattern_error
-from wfc.rules.rule_set import RuleSet
-from wfc.rules.wording import quote
+from wfc.rules.shared.patterns import is_found, pattern_error
+from wfc.rules.shared.rule_set import RuleSet
+from wfc.rules.shared.wording import quote
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.source.core_schema import resolve
 from wfc.source.wording import excerpt

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wfc.diagnostics import Edit, Fix
-from wfc.rules.edits import remove_entry
+from wfc.rules.shared.edits import remove_entry
 from wfc.source import Entry, Mapping
 
 

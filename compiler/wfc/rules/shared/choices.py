@@ -8,7 +8,7 @@ from typing import NamedTuple
 from jinja2 import nodes
 
 from wfc.core.values import Text
-from wfc.rules.scope_use import ScopeUse, StateRead
+from wfc.rules.shared.scope_use import ScopeUse, StateRead
 from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.break_ import Break

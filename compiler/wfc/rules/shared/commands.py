@@ -10,8 +10,8 @@ from wfc.core.values import Text
 from wfc.diagnostics import Edit, Fix, Severity
 from wfc.infer.problems import Change
 from wfc.lazy import remembered
-from wfc.rules.arguments import may_be_option
-from wfc.rules.typed import edit_in
+from wfc.rules.shared.arguments import may_be_option
+from wfc.rules.shared.typed import edit_in
 from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.shell import Shell

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cached_property
 
-from wfc.rules.nearest import Nearest
+from wfc.rules.shared.nearest import Nearest
 from wfc.template import Template, Use
 from wfc_runtime.expr import FILTERS, FUNCTIONS, REFUSED_FILTERS, TESTS, Builtin
 

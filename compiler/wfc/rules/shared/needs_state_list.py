@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from wfc.core.values import Word
 from wfc.diagnostics import Edit, Fix
-from wfc.rules.edits import add_entry, line_break, remove_entry, remove_items
-from wfc.rules.wording import flow, is_plain
+from wfc.rules.shared.edits import add_entry, line_break, remove_entry, remove_items
+from wfc.rules.shared.wording import flow, is_plain
 from wfc.source import Node, Scalar, Sequence, Span
 from wfc.steps.base import Step
 

@@ -1,0 +1,1 @@
+"""What several checks look at, say or mend in the same way."""
