@@ -61,6 +61,11 @@ class Diagnostic:
         return self.span.source.path
 
     @property
+    def is_fixed_in_place(self) -> bool:
+        """Whether the fix, where there is one, changes no other file than the one that the finding is in."""
+        return self.fix is None or all(edit.span.source is self.span.source for edit in self.fix.edits)
+
+    @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
         return (self.path, self.span.start, self.span.end, self.code, self.message)
 
@@ -73,9 +78,14 @@ def tidy(text: str) -> str:
     """One line of bounded length, whatever the names in it hold: they come from files that anyone may have written."""
     if text.isprintable() and len(text) <= _LONGEST_NAME:
         return text
-    line = "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
+    line = one_line(text)
     short = _QUOTED.sub(lambda name: f"`{_cut(name[1], _LONGEST_NAME)}`", line)
     return _cut(short, _LONGEST_LINE)
+
+
+def one_line(text: str) -> str:
+    """One character for one character, and none that would control a terminal."""
+    return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
 
 
 def _cut(text: str, most: int) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 
-from wfc.diagnostics import Diagnostic, Fix
+from wfc.diagnostics import Diagnostic
 
 _Change = tuple[int, int, str]
 """Where it begins and ends, and what comes there."""
@@ -21,7 +21,7 @@ def apply_fixes(text: str, found: Iterable[Diagnostic], *, unsafe: bool) -> tupl
     settled = 0
     for diagnostic in found:
         fix = diagnostic.fix
-        if fix is None or not (fix.safe or unsafe) or not _is_local(fix, diagnostic):
+        if fix is None or not (fix.safe or unsafe) or not diagnostic.is_fixed_in_place:
             continue
         changes = [(edit.span.start, edit.span.end, edit.text) for edit in fix.edits]
         if all(_is_chosen(change, chosen) for change in changes):
@@ -31,11 +31,6 @@ def apply_fixes(text: str, found: Iterable[Diagnostic], *, unsafe: bool) -> tupl
                 chosen.insert(bisect_left(chosen, change), change)
             settled += 1
     return _rewrite(text, chosen), settled
-
-
-def _is_local(fix: Fix, diagnostic: Diagnostic) -> bool:
-    """Whether all of it is in the file that the finding is in: only that one is being rewritten."""
-    return all(edit.span.source is diagnostic.span.source for edit in fix.edits)
 
 
 def _is_chosen(change: _Change, chosen: list[_Change]) -> bool:

@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 
 _ORDER = {"lt": "<", "lteq": "<=", "gt": ">", "gteq": ">="}
 _EQUALITY = {"eq": "==", "ne": "!="}
+EQUALITY_TESTS = {**_EQUALITY, "equalto": "==", "==": "==", "!=": "!="}
+"""Tests by name, and the operator that each stands for."""
 _ORDERED = frozenset({"number", "text", "list", "date"})
 _ALIKE = {"bool": "number"}
 """Python's true is 1, so these two can be equal."""

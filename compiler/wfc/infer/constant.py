@@ -11,12 +11,10 @@ from wfc.infer.environment import Path
 from wfc.infer.problems import Change, Kind
 from wfc.infer.terms import UNDEFINED, always_true, kind_of, options, without
 from wfc.infer.views import describe
+from wfc_runtime.expr.filters.data import FALSE_WORDS, TRUE_WORDS
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference
-
-FALSE_WORDS = frozenset({"false", "no", "off", "n", "f", "0"})
-_TRUE_WORDS = frozenset({"true", "yes", "on", "y", "t", "1"})
 
 
 def values_of(kind: Type) -> list[str] | None:
@@ -81,7 +79,7 @@ def field_of(node: nodes.Node) -> str | None:
 def is_switch(words: list[str]) -> bool:
     """Whether the texts are a yes and a no."""
     folded = {word.strip().lower() for word in words}
-    return bool(folded & FALSE_WORDS) and folded <= FALSE_WORDS | _TRUE_WORDS
+    return bool(folded & FALSE_WORDS) and folded <= FALSE_WORDS | TRUE_WORDS
 
 
 def report_stringified(

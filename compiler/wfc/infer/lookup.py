@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from wfc.core.types import ANY, INT, NULL, TEXT, Fixed, ListType, MapType, Property, Record, Type
 from wfc.infer.results import item_of
 from wfc.infer.terms import DATE, MOMENT, NOTHING, UNDEFINED, join, kind_of, options
+from wfc_runtime.expr.lookup import DATE_FIELDS, TIME_FIELDS
 
 FAILED_CHILD = Record("FailedChild", (Property("error", ANY),), open=False)
 """What stands in a foreach's list in the place of a child that failed."""
@@ -22,8 +23,7 @@ LOOP = Record(
 )
 """The variable `loop` inside a `for`."""
 
-_DATE_FIELDS = ("year", "month", "day")
-_MOMENT_FIELDS = (*_DATE_FIELDS, "hour", "minute", "second", "microsecond")
+_MOMENT_FIELDS = (*DATE_FIELDS, *TIME_FIELDS)
 
 
 @dataclass(slots=True)
@@ -83,7 +83,7 @@ def _part_of(option: Type, name: str) -> Type | None:
         case Fixed():
             return option.items[option.names.index(name)] if name in option.names else None
     if option in (DATE, MOMENT):
-        return INT if name in (_MOMENT_FIELDS if option == MOMENT else _DATE_FIELDS) else None
+        return INT if name in (_MOMENT_FIELDS if option == MOMENT else DATE_FIELDS) else None
     return option if kind_of(option) in ("any", "nothing") else None
 
 
@@ -138,4 +138,4 @@ def property_names(kinds: list[Type]) -> Iterator[str]:
         elif isinstance(option, Fixed):
             yield from option.names
         elif option in (DATE, MOMENT):
-            yield from _MOMENT_FIELDS if option == MOMENT else _DATE_FIELDS
+            yield from _MOMENT_FIELDS if option == MOMENT else DATE_FIELDS

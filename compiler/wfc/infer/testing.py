@@ -15,12 +15,11 @@ from wfc.infer.environment import Held, Path
 from wfc.infer.facts import NO_FACTS, Facts, Outcome
 from wfc.infer.lookup import may_have, with_part
 from wfc.infer.terms import UNDEFINED, falsy, join, kind_of, kinds_of, options, present, truthy, without
+from wfc.template.facts import DEFAULTS, PRESENCE_TESTS
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference
 
-_PRESENCE = frozenset({"defined", "undefined"})
-_DEFAULTS = frozenset({"default", "d"})
 _KIND_TESTS = {
     "string": {"text"}, "mapping": {"object"}, "number": {"number", "bool"}, "integer": {"number"},
     "float": {"number"}, "boolean": {"bool"}, "true": {"bool"}, "false": {"bool"}, "none": {"null"},
@@ -42,7 +41,7 @@ def outcome(walk: Inference, node: nodes.Node, asked: bool) -> Outcome:
         return _comparison(walk, node)
     if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
         return _path(walk, node, asked)
-    if isinstance(node, nodes.Filter) and node.name in _DEFAULTS and node.node is not None:
+    if isinstance(node, nodes.Filter) and node.name in DEFAULTS and node.node is not None:
         return _defaulted(walk, node, node.node)
     kind = walk.type_of(node)
     return Outcome(kind, *_held(node)) if isinstance(node, nodes.Expr) else Outcome(kind)
@@ -107,10 +106,10 @@ def _defaulted(walk: Inference, node: nodes.Filter, operand: nodes.Expr) -> Outc
 
 
 def _test(walk: Inference, node: nodes.Test) -> Outcome:
-    reached = follow(walk, node.node, guarded=node.name in _PRESENCE)
+    reached = follow(walk, node.node, guarded=node.name in PRESENCE_TESTS)
     uses.tested(walk, node, reached.type)
     yes, no = _held(node)
-    if node.name in _PRESENCE:
+    if node.name in PRESENCE_TESTS:
         there = _narrow(walk, reached, without(reached.type, UNDEFINED))
         gone = _narrow(walk, reached, UNDEFINED, there=False)
         if reached.path is not None and len(reached.path) > 1:

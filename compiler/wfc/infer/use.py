@@ -9,7 +9,7 @@ from jinja2 import nodes
 
 from wfc.core.types import ANY, INT, NULL, Type
 from wfc.infer import arithmetic
-from wfc.infer.comparison import check_equality
+from wfc.infer.comparison import EQUALITY_TESTS, check_equality
 from wfc.infer.lookup import FAILED_CHILD, Found, find_item, find_property, may_have, with_part
 from wfc.infer.missing import inside_quotes, no_such_part
 from wfc.infer.problems import Kind
@@ -23,7 +23,6 @@ if TYPE_CHECKING:
 
 _TRUTH = frozenset({"text", "bool", "null"})
 _ORDER = ("text", "number", "bool", "list", "object", "date")
-_EQUAL = {"eq": "==", "equalto": "==", "==": "==", "ne": "!=", "!=": "!="}
 _KINDS = {"string": {"text"}, "mapping": {"object"}, "number": {"number", "bool"}, "none": {"null"}}
 
 
@@ -180,8 +179,10 @@ class Use:
             return join(*left)
         part = self.part(item, "attribute")
         rest = self.positional[2:]
-        if name in _EQUAL and rest and "attribute" in self._by_name:
-            check_equality(self.walk, (self._by_name["attribute"][0], part), rest[0], _EQUAL[str(name)])
+        if name in EQUALITY_TESTS and rest and "attribute" in self._by_name:
+            check_equality(
+                self.walk, (self._by_name["attribute"][0], part), rest[0], EQUALITY_TESTS[str(name)]
+            )
         return item
 
     def _check_presence(self, item: Type, name: str) -> None:

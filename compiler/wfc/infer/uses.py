@@ -9,7 +9,7 @@ from jinja2 import nodes
 from wfc.core.types import ANY, NULL, Record, Type
 from wfc.infer import checks
 from wfc.infer.access import follow
-from wfc.infer.comparison import check_equality, check_membership, check_order, report_null
+from wfc.infer.comparison import EQUALITY_TESTS, check_equality, check_membership, check_order, report_null
 from wfc.infer.lookup import LOOP
 from wfc.infer.missing import place_of, subject
 from wfc.infer.problems import Change, Kind
@@ -19,21 +19,20 @@ from wfc.infer.terms import NOTHING, UNDEFINED, is_known, join, kind_of, kinds_o
 from wfc.infer.use import Use, result_of, works_on
 from wfc.infer.views import describe
 from wfc.suggest import did_you_mean, nearest
+from wfc.template.facts import DEFAULTS
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference
 
-_DEFAULTS = frozenset({"default", "d"})
 _ORDER = {"gt": ">", "greaterthan": ">", ">": ">", "ge": ">=", ">=": ">=", "lt": "<", "lessthan": "<",
           "<": "<", "le": "<=", "<=": "<="}  # fmt: skip
-_EQUAL = {"eq": "==", "equalto": "==", "==": "==", "ne": "!=", "!=": "!="}
 
 
 def filtered(walk: Inference, node: nodes.Filter, guarded: bool) -> Type:
     if node.node is None:
         return ANY
     note_consumer(walk, node)
-    operand = walk.type_of(node.node, guarded=node.name in _DEFAULTS)
+    operand = walk.type_of(node.node, guarded=node.name in DEFAULTS)
     kind = applied(walk, node, operand)
     if UNDEFINED not in options(kind) or guarded:
         return kind
@@ -51,7 +50,7 @@ def applied(walk: Inference, node: nodes.Filter, operand: Type) -> Type:
     use = Use(walk, node.name, signature, operand)
     use.read_arguments(node)
     use.check_arguments()
-    if node.name in _DEFAULTS:
+    if node.name in DEFAULTS:
         checks.check_default(walk, node, use)
         return result_of(use)
     if operand == NOTHING:
@@ -117,8 +116,8 @@ def tested(walk: Inference, node: nodes.Test, operand: Type) -> None:
     left = (node.node, operand)
     if node.name in _ORDER and use.positional:
         check_order(walk, left, use.positional[0], _ORDER[node.name], node)
-    elif node.name in _EQUAL and use.positional:
-        check_equality(walk, left, use.positional[0], _EQUAL[node.name], node)
+    elif node.name in EQUALITY_TESTS and use.positional:
+        check_equality(walk, left, use.positional[0], EQUALITY_TESTS[node.name], node)
     elif node.name == "in" and use.positional:
         check_membership(walk, left, use.positional[0])
     else:

@@ -48,7 +48,7 @@ def actions_of(analysis: Analysis, uri: str, asked: lsp.CodeActionParams) -> lis
     if _wants(only, lsp.CodeActionKind.QuickFix):
         for one in analysis.findings:
             place = to_range(one.span)
-            if one.fix and _is_local(one.fix, one) and _meet(place, asked.range):
+            if one.fix and one.is_fixed_in_place and _meet(place, asked.range):
                 found.append(_quick_fix(one, one.fix, uri))
     if _wants(only, FIX_ALL):
         text, settled = apply_fixes(analysis.unit.source.text, analysis.findings, unsafe=False)
@@ -79,10 +79,6 @@ def _quick_fix(found: Diagnostic, fix: Fix, uri: str) -> lsp.CodeAction:
         is_preferred=fix.safe,
         edit=lsp.WorkspaceEdit(changes={uri: edits}),
     )
-
-
-def _is_local(fix: Fix, found: Diagnostic) -> bool:
-    return all(edit.span.source is found.span.source for edit in fix.edits)
 
 
 def _meet(one: lsp.Range, other: lsp.Range) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import combining, east_asian_width
 
-from wfc.diagnostics import Diagnostic, Severity
+from wfc.diagnostics import Diagnostic, Severity, one_line
 from wfc.masking import Mask
 from wfc.render.style import Style
 from wfc.source import Span
@@ -21,17 +21,17 @@ def render_text(found: Sequence[Diagnostic], style: Style) -> str:
 
 def _finding(found: Diagnostic, style: Style, mask: Mask) -> str:
     color = _COLORS[found.severity]
-    place = f"{_one_line(found.path)}:{found.span.line}:{found.span.column}:"
+    place = f"{_escaped(found.path)}:{found.span.line}:{found.span.column}:"
     kind = style.paint(f"{found.severity}[{found.code}]" if found.code else found.severity, color, "bold")
-    message = _one_line(found.message)
+    message = _escaped(found.message)
     lines = [f"{style.paint(place, 'bold')} {kind}: {message}", *_excerpt(found.span, style, color, mask)]
     for note in (*found.flow, *found.notes):
         where = f" ({_place(note.span, found)})" if note.span else ""
-        lines.append(f"  note: {_one_line(note.message + where)}")
+        lines.append(f"  note: {_escaped(note.message + where)}")
         if note.span:
             lines += _excerpt(note.span, style, "blue", mask)
     if found.help:
-        lines.append(f"  {style.paint('help:', 'green')} {_one_line(found.help)}")
+        lines.append(f"  {style.paint('help:', 'green')} {_escaped(found.help)}")
     if found.fix:
         flag = "--fix" if found.fix.safe else "--fix --unsafe-fixes"
         lines.append(f"  fixable with `wfc check {flag}`")
@@ -51,15 +51,10 @@ def _excerpt(span: Span, style: Style, color: str, mask: Mask) -> list[str]:
     start = span.column - 1
     end = span.end_column - 1 if span.end_line == span.line else len(text.rstrip())
     cut = max(0, start - _WIDTH // 2) if len(text) > _WIDTH else 0
-    shown = _printable(text[cut : cut + _WIDTH])
+    shown = one_line(text[cut : cut + _WIDTH])
     before = _columns(shown[: start - cut])
     marks = "^" * max(1, _columns(shown[start - cut : min(end, cut + _WIDTH) - cut]))
     return [f"{span.line:>5} | {shown}", f"      | {' ' * before}{style.paint(marks, color)}"]
-
-
-def _printable(text: str) -> str:
-    """One character for one character, so that the marks below stay in place."""
-    return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
 
 
 def _columns(text: str) -> int:
@@ -69,7 +64,7 @@ def _columns(text: str) -> int:
     return sum(0 if combining(char) else 2 if east_asian_width(char) in "WF" else 1 for char in text)
 
 
-def _one_line(text: str) -> str:
+def _escaped(text: str) -> str:
     """Names come from the file: what they hold must not reach the terminal as anything but text."""
     if text.isprintable():
         return text

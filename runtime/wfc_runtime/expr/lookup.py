@@ -14,8 +14,8 @@ from .registry import FUNCTIONS
 from .run import Run
 from .values import Group, Namespace, Undefined, Value, defined, kind_of
 
-_DATE_FIELDS = ("year", "month", "day")
-_TIME_FIELDS = ("hour", "minute", "second", "microsecond")
+DATE_FIELDS = ("year", "month", "day")
+TIME_FIELDS = ("hour", "minute", "second", "microsecond")
 _SHOWN = 12
 
 
@@ -46,7 +46,7 @@ def find_attribute(run: Run, value: Value, name: str, node: nodes.Node | None) -
         if name in Group.FIELDS:
             return value[Group.FIELDS.index(name)]
     elif isinstance(value, date) and (
-        name in _DATE_FIELDS or (isinstance(value, datetime) and name in _TIME_FIELDS)
+        name in DATE_FIELDS or (isinstance(value, datetime) and name in TIME_FIELDS)
     ):
         return getattr(value, name)
     return Undefined(lambda: _explain_attribute(run, value, name, node), node, run.lenient)

@@ -8,6 +8,7 @@ from xml.etree import ElementTree
 
 from wfc.cli.output import counted
 from wfc.cli.testing.running import CaseReport, FileReport
+from wfc.diagnostics import one_line
 from wfc.render.json import to_json
 from wfc.render.style import Style
 from wfc.render.text import render_text
@@ -30,22 +31,18 @@ def render_failures(reports: Sequence[FileReport], style: Style) -> Iterator[str
 def _mismatch(report: FileReport, case: CaseReport, found: Mismatch, style: Style) -> str:
     place = style.paint(f"{report.path}:{found.span.line}:{found.span.column}:", "bold")
     lines = [
-        f"{place} {style.paint('failed', 'red', 'bold')}: {_one_line(case.name)}: {_one_line(found.message)}"
+        f"{place} {style.paint('failed', 'red', 'bold')}: {one_line(case.name)}: {one_line(found.message)}"
     ]
     diff = found.diff()
     for line in diff[:_DIFF]:
         color = {"-": "red", "+": "green"}.get(line[:1])
-        shown = _one_line(line)
+        shown = one_line(line)
         lines.append("    " + (style.paint(shown, color) if color else shown))
     if len(diff) > _DIFF:
         lines.append(f"    ... {len(diff) - _DIFF} more lines")
     if diff:
         lines.append("    (- expected, + got)")
     return "\n".join(lines) + "\n\n"
-
-
-def _one_line(text: str) -> str:
-    return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
 
 
 def render_coverage(found: Sequence[Coverage], style: Style) -> Iterator[str]:

@@ -13,8 +13,8 @@ from wfc_runtime.expr.values import Undefined, Value, kind_of, plain, truth
 
 # Nothing is given back: a text of backticks alone would take for ever.
 _FENCE = re.compile(r"^[ \t]*+(```++|~~~++)[^\n]*+\n", re.M)
-_TRUE = frozenset({"true", "yes", "on", "y", "t", "1"})
-_FALSE = frozenset({"false", "no", "off", "n", "f", "0", ""})
+TRUE_WORDS = frozenset({"true", "yes", "on", "y", "t", "1"})
+FALSE_WORDS = frozenset({"false", "no", "off", "n", "f", "0"})
 _MAX_INDENT = 16
 _HASH_LENGTH = 16
 
@@ -33,9 +33,9 @@ def bool_(run: Run, value: Value) -> bool:
     if not isinstance(value, str):
         return truth(value)
     word = value.strip().lower() if len(value) < 64 else value
-    if word not in _TRUE and word not in _FALSE:
+    if word and word not in TRUE_WORDS | FALSE_WORDS:
         raise ExpressionError(f"'{shorten(value)}' is neither true nor false")
-    return word in _TRUE
+    return word in TRUE_WORDS
 
 
 @define(FILTERS, "tojson")
