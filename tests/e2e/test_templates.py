@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.support import compile_to, steps
-from wfc.cli.templates import TemplateRegistry, folders_of
+from wfc.cli.selection import TEMPLATE_PATHS, named_templates
+from wfc.cli.templates import TemplateRegistry
 from wfc.config import Config
 from wfc_runtime.errors import DefinitionError
 
@@ -22,14 +23,14 @@ def _said(registry: TemplateRegistry, name: str) -> object:
 
 
 @pytest.fixture
-def registry(tmp_path: Path) -> TemplateRegistry:
+def registry(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> TemplateRegistry:
     compile_to(tmp_path / "generated", _says("shared", "project"), _says("own", "project"))
     for folder, text in (("one", "first"), ("two", "second")):
         (tmp_path / folder / "deep").mkdir(parents=True)
         (tmp_path / folder / "deep" / "shared.yaml").write_text(_says("shared", text))
     (tmp_path / "one" / "only.yml").write_text(_says("only-one", "first"))
-    folders = folders_of(f" {tmp_path}/one, ,{tmp_path}/two,")
-    return TemplateRegistry(Config(tmp_path), tmp_path / "generated", folders)
+    monkeypatch.setenv(TEMPLATE_PATHS, f" {tmp_path}/one, ,{tmp_path}/two,")
+    return TemplateRegistry(Config(tmp_path), tmp_path / "generated", named_templates())
 
 
 def test_a_later_folder_goes_before_an_earlier_one_and_both_before_the_project(
@@ -68,5 +69,6 @@ def test_a_folder_that_is_not_there_is_a_problem_and_no_crash(tmp_path: Path) ->
     assert [error.code for error in registry.problems()] == ["template_folder"]
 
 
-def test_the_folders_begin_at_home_where_they_say_so() -> None:
-    assert folders_of("~/flows") == [Path.home() / "flows"]
+def test_the_folders_begin_at_home_where_they_say_so(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(TEMPLATE_PATHS, "~/flows")
+    assert named_templates() == [Path.home() / "flows"]

@@ -21,7 +21,7 @@ def _writes(given: dict[str, Any]) -> str:
     return "leave --fix out, or stage what it writes" if given["fix"] and not given["show_diff"] else ""
 
 
-@click.command("check", short_help="Check workflows and say what is wrong.")
+@click.command("check")
 @click.argument("paths", nargs=-1, shell_complete=FILES)
 @click.option(
     "--format",
@@ -79,7 +79,7 @@ def command(
         folders = paths or [str(folder) for folder in selection.folders]
         raise click.UsageError(f"there are no workflows ({', '.join(ENDINGS)}) in {_named(folders)}")
     if fix or show_diff:
-        from wfc.cli.mending import show_fixes, write_fixes
+        from wfc.cli.fixing import show_fixes, write_fixes
 
         if show_diff:
             return show_fixes(selection, unsafe_fixes, quiet)

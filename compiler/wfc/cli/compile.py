@@ -8,7 +8,7 @@ from typing import Any
 
 import click
 
-from wfc.cli.memory import Answer, Memory
+from wfc.cli.memory import Memory
 from wfc.cli.names import FILES
 from wfc.cli.output import FORMATS, write_out
 from wfc.cli.progress import no_progress_option
@@ -20,7 +20,7 @@ def _writes(given: dict[str, Any]) -> str:
     return "" if given["check_only"] or given["show_diff"] else "add --check or --diff"
 
 
-@click.command("compile", short_help="Compile workflows into typed Python statecharts.")
+@click.command("compile")
 @click.argument("paths", nargs=-1, shell_complete=FILES)
 @click.option(
     "-o",
@@ -67,18 +67,16 @@ def command(
     if check_only and not no_cache and _is_within_project(selection):
         question = ("compile --check", paths, str(folder), show_diff, form, quiet)
         memory = Memory.of(question, selection, lambda: _modules(folder))
-    known = memory.recall() if memory else None
-    if known is not None:
-        write_out(known.text)
-        return known.status
-    from wfc.cli.compiling import Task, compile_selection
+    answer = memory.recall() if memory else None
+    if answer is None:
+        from wfc.cli.compiling import Task, compile_selection
 
-    shown = not (no_progress or quiet)
-    text, status = compile_selection(Task(selection, folder, check_only, show_diff, form, quiet, shown))
-    write_out(text)
-    if memory and status == 0:
-        memory.keep(Answer(text, status))
-    return status
+        shown = not (no_progress or quiet)
+        answer = compile_selection(Task(selection, folder, check_only, show_diff, form, quiet, shown))
+        if memory and answer.status == 0:
+            memory.keep(answer)
+    write_out(answer.text)
+    return answer.status
 
 
 def _is_within_project(selection: Selection) -> bool:

@@ -6,10 +6,13 @@ import difflib
 from dataclasses import dataclass
 from pathlib import Path
 
-from wfc.cli.files import Selection, load_project
+from wfc.check import has_errors
+from wfc.cli.files import load_project
+from wfc.cli.memory import Answer
 from wfc.cli.modules import apply_drift, find_drift, recorded_path
 from wfc.cli.output import counted, rendered
 from wfc.cli.progress import progress
+from wfc.cli.selection import Selection
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift
@@ -25,15 +28,15 @@ class Task:
 
     selection: Selection
     folder: Path
-    check_only: bool
-    show_diff: bool
-    form: str
-    quiet: bool
+    check_only: bool = False
+    show_diff: bool = False
+    form: str = "text"
+    quiet: bool = False
     with_progress: bool = False
 
 
-def compile_selection(task: Task) -> tuple[str, int]:
-    """Compile, and write or compare. Returns what to print, and the exit code."""
+def compile_selection(task: Task) -> Answer:
+    """Compile, and write or compare."""
     project, units = load_project(task.selection)
     recorded = {unit: recorded_path(path, task.selection.config.root) for path, unit in units.items()}
     with progress("compiling", task.with_progress) as project.progress:
@@ -48,7 +51,7 @@ def compile_selection(task: Task) -> tuple[str, int]:
         apply_drift(drift, task.folder)
     if task.form == "text" and not task.quiet:
         text += _summary(compilation, drift, task.folder, dry=dry) + "\n"
-    return text, 1 if any(found.severity is Severity.ERROR for found in findings) else 0
+    return Answer(text, 1 if has_errors(findings) else 0)
 
 
 def _drift_findings(project: Project, drift: list[Drift], check_only: bool) -> list[Diagnostic]:

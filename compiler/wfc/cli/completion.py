@@ -8,10 +8,9 @@ import click
 from click.shell_completion import get_completion_class
 
 _SHELLS = ("bash", "zsh", "fish")
-VARIABLE = "_WFC_COMPLETE"
 
 
-@click.command("completion", short_help="Print a script that makes a shell complete wfc's commands.")
+@click.command("completion")
 @click.argument("shell", type=click.Choice(_SHELLS))
 def command(shell: str) -> int:
     """Print a script that makes a shell complete commands, options, workflow names, checks and step types.
@@ -25,7 +24,7 @@ def command(shell: str) -> int:
     """
     kind = get_completion_class(shell)
     assert kind is not None
-    from wfc.cli.main import cli
+    from wfc.cli.main import COMPLETE, cli
 
-    sys.stdout.write(kind(cli, {}, "wfc", VARIABLE).source() + "\n")
+    sys.stdout.write(kind(cli, {}, "wfc", COMPLETE).source() + "\n")
     return 0

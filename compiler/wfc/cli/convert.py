@@ -8,9 +8,10 @@ from pathlib import Path
 import click
 
 from wfc.cli.workflow import find_workflow, print_errors
+from wfc.cli.writing import writing
 
 
-@click.command("convert", short_help="Write a workflow of another language as steps.")
+@click.command("convert")
 @click.argument("workflow")
 @click.option(
     "--to",
@@ -43,11 +44,10 @@ def command(workflow: str, language: str, output: Path | None) -> int:
     if output is None:
         sys.stdout.write(text)
         return 0
-    try:
-        with output.open("x", encoding="utf-8", newline="\n") as file:
-            file.write(text)
-    except FileExistsError:
-        raise click.UsageError(f"`{output}` is there already; name a new file") from None
-    except OSError as error:
-        raise click.ClickException(f"can't write `{output}`: {error.strerror}") from error
+    with writing(output):
+        try:
+            with output.open("x", encoding="utf-8", newline="\n") as file:
+                file.write(text)
+        except FileExistsError:
+            raise click.UsageError(f"`{output}` is there already; name a new file") from None
     return 0

@@ -8,8 +8,8 @@ from dataclasses import replace
 import click
 
 from wfc.check import check_unit
-from wfc.cli.files import stored_runs
 from wfc.cli.output import to_json
+from wfc.cli.selection import stored_runs
 from wfc.cli.versions import Versions, find_versions
 from wfc.cli.workflow import compile_in_memory
 from wfc.diagnostics import Severity
@@ -17,7 +17,7 @@ from wfc.diff import Reason, WorkflowDiff, compare
 from wfc.unit import Unit
 
 
-@click.command("diff", short_help="Show what changed between two versions of a workflow.")
+@click.command("diff")
 @click.argument("versions", nargs=-1, required=True, metavar="OLD [NEW] [-- PATHS]...")
 @click.option(
     "--format",

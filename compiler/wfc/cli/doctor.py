@@ -15,7 +15,7 @@ from wfc.render.style import style_for
 _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("PROBLEM", "red")}
 
 
-@click.command("doctor", short_help="Check the set-up of a project and say what is wrong.")
+@click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def command(as_json: bool) -> int:
     """Check the set-up: wfc itself, settings, workflows and modules, the runs, the agent's server, hooks.

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wfc.cli.service import store_path
 from wfc_runtime.errors import WfcError
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def engine_of(
 
     try:
         return Engine(
-            state=state or config.root / ".wfc" / "state.db",
+            state=store_path(state, config),
             generated=generated or config.generated_dir,
             name=engine or config.engine,
             limits=config.run_limits,

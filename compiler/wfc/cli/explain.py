@@ -26,7 +26,7 @@ _FIXES = {
 }
 
 
-@click.command("explain", short_help="Explain a check or a step type.")
+@click.command("explain")
 @click.argument("topic", required=False, shell_complete=TOPICS)
 @click.option("--json", "as_json", is_flag=True, help="Print the page as JSON.")
 def command(topic: str | None, as_json: bool) -> int:

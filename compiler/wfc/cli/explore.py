@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from wfc.explore import Report
 
 
-@click.command("explore", short_help="Drive every branch with made-up results and find what can go wrong.")
+@click.command("explore")
 @click.argument("workflow")
 @click.option(
     "--input", "-i", "pairs", multiple=True, metavar="NAME=VALUE", help="An input that stays as it is."

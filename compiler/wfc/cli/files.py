@@ -8,19 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from wfc.cli.selection import (
-    ENDINGS,
-    Selection,
-    as_typed,
-    is_template,
-    other_files,
-    read_bytes,
-    select,
-    stored_runs,
-)
+from wfc.cli.selection import Selection, as_typed, is_template, other_files, read_bytes, stored_runs
 from wfc.unit import Project, Unit, load_unit
-
-__all__ = ["ENDINGS", "Selection", "load_project", "read_bytes", "select", "stored_runs"]
 
 
 def load_project(

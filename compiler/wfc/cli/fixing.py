@@ -1,10 +1,11 @@
-"""Fixes in files: computed in memory until nothing more can be mended, then written, or shown as a diff."""
+"""`wfc check --fix` and `--diff`: fixes computed in memory until nothing more can be mended, then written or shown."""
 
 from __future__ import annotations
 
 import codecs
 import difflib
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -12,8 +13,10 @@ from pathlib import Path
 import click
 
 from wfc.check import check_project
-from wfc.cli.files import Selection, load_project, read_bytes
-from wfc.cli.replacing import replace_file
+from wfc.cli.files import load_project
+from wfc.cli.output import counted
+from wfc.cli.selection import Selection, read_bytes
+from wfc.cli.writing import replace_file, writing
 from wfc.config import Config
 from wfc.diagnostics import Diagnostic
 from wfc.fixes import apply_fixes
@@ -22,6 +25,32 @@ from wfc.unit import Unit
 
 _ROUNDS = 10
 """A fix may uncover another finding; each round settles at least one, and this many are plenty."""
+
+
+def show_fixes(selection: Selection, unsafe: bool, quiet: bool) -> int:
+    """Print what would change. Something to fix is a finding."""
+    changed, settled = fix_files(selection, unsafe=unsafe)
+    for file in changed:
+        sys.stdout.writelines(file.diff())
+    more = 0 if unsafe or quiet else fix_files(selection, unsafe=True)[1] - settled
+    _report(
+        "would fix", settled, len(changed), quiet, f"; {more} more with --unsafe-fixes" if more > 0 else ""
+    )
+    return 1 if changed else 0
+
+
+def write_fixes(selection: Selection, unsafe: bool, quiet: bool) -> None:
+    """Mend the files."""
+    changed, settled = fix_files(selection, unsafe=unsafe)
+    for file in changed:
+        file.write()
+    _report("fixed", settled, len(changed), quiet)
+
+
+def _report(verb: str, settled: int, files: int, quiet: bool, more: str = "") -> None:
+    """On standard error: findings, diffs and nothing else go to standard output."""
+    if not quiet:
+        click.echo(f"{verb} {counted(settled, 'finding')} in {counted(files, 'file')}{more}", err=True)
 
 
 @dataclass(frozen=True)
@@ -34,10 +63,8 @@ class FixedFile:
 
     def write(self) -> None:
         """All of it or, on a full disk, nothing. The file keeps its mode, owner and links."""
-        try:
+        with writing(self.path):
             replace_file(self.path, self.mark + self.after.encode())
-        except OSError as error:
-            raise click.ClickException(f"can't write `{self.path}`: {error.strerror}") from error
 
     def diff(self) -> Iterator[str]:
         before, after = _lines(self.before), _lines(self.after)

@@ -8,6 +8,7 @@ import click
 
 from wfc.cli.names import WORKFLOWS
 from wfc.cli.workflow import find_workflow, print_errors
+from wfc.cli.writing import writing
 from wfc.ir import Module
 from wfc.suggest import did_you_mean
 
@@ -15,7 +16,7 @@ _FORMATS = ("mermaid", "dot", "svg")
 _ENDINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg"}
 
 
-@click.command("graph", short_help="Draw a workflow.")
+@click.command("graph")
 @click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option(
     "--format", "form", type=click.Choice(_FORMATS), help="Default: by the ending of -o, else mermaid."
@@ -65,7 +66,5 @@ def _write(text: str, output: Path | None) -> None:
     if output is None:
         click.echo(text.encode(), nl=False)
         return
-    try:
+    with writing(output):
         output.write_text(text, encoding="utf-8", newline="")
-    except OSError as error:
-        raise click.ClickException(f"can't write `{output}`: {error.strerror}") from error

@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from wfc.cli.writing import writing
 from wfc.config import Config, find_root, load_config
 from wfc.render.style import style_for
 from wfc.starter import PIECES, Piece
 
 
-@click.command("init", short_help="Set up a project: agent, starter workflow with its test, hooks, editor.")
+@click.command("init")
 @click.option("--show", is_flag=True, help="Print what would be written, and write nothing.")
 def command(show: bool) -> int:
     """Set up the project in this folder. What is there is never changed: wfc then says what to add to it.
@@ -43,7 +44,7 @@ def command(show: bool) -> int:
 def _put(piece: Piece, config: Config) -> None:
     shown = piece.place(config.workflows)
     path = config.root / shown
-    try:
+    with writing(shown):
         if path.exists():
             there = path.read_text(encoding="utf-8", errors="replace")
             if piece.is_in(there):
@@ -56,8 +57,6 @@ def _put(piece: Piece, config: Config) -> None:
         # Exclusive: what somebody else has just made is not overwritten either.
         with path.open("x", encoding="utf-8") as file:
             file.write(piece.text())
-    except OSError as error:
-        raise click.ClickException(f"can't write `{shown}`: {error.strerror}") from error
     click.echo(f"wrote    {shown}: {piece.purpose}")
 
 
@@ -67,8 +66,7 @@ def _compile(config: Config) -> None:
 
     selection = select(())
     folder = as_typed(config.generated_dir)
-    text, _ = compile_selection(Task(selection, folder, False, False, "text", False))
-    click.echo(f"compiled {text.strip()}")
+    click.echo(f"compiled {compile_selection(Task(selection, folder)).text.strip()}")
 
 
 def _indented(text: str) -> str:

@@ -10,7 +10,7 @@ import click
 from wfc.cli.long_lived import collect_in_portions
 
 
-@click.command("lsp", short_help="Serve editors: findings, fixes, completion, hover, rename.")
+@click.command("lsp")
 def command() -> int:
     """Run the language server on standard input and output. Editors start it.
 

@@ -18,6 +18,9 @@ from wfc_runtime.version import __version__
 GARBAGE = 1_000_000
 """A run is short and keeps nearly all that it makes: looking for garbage often is a tenth of it."""
 
+COMPLETE = "_WFC_COMPLETE"
+"""The variable by which a shell asks for completions."""
+
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILURE = 0, 1, 2, 3
 
 _COMMANDS = {
@@ -55,6 +58,7 @@ class LazyGroup(click.Group):
         if name not in _COMMANDS:
             return None
         command: click.Command = import_module(f"wfc.cli.{name}").command
+        command.short_help = _COMMANDS[name]
         return command
 
     def resolve_command(
@@ -96,7 +100,7 @@ def main() -> None:
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text
     status: object = None
     try:
-        status = cli.main(prog_name="wfc", complete_var="_WFC_COMPLETE", standalone_mode=False)
+        status = cli.main(prog_name="wfc", complete_var=COMPLETE, standalone_mode=False)
         sys.stdout.flush()  # What can't be written is to be known here, not while Python ends.
     except click.exceptions.Exit as stop:
         status = stop.exit_code

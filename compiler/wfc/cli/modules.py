@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.replacing import replace_file
 from wfc.cli.selection import Selection
+from wfc.cli.writing import replace_file, writing
 from wfc.config import find_root
 from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift, compare
@@ -74,15 +74,13 @@ def _read(path: Path) -> str | None:
 
 def apply_drift(found: list[Drift], folder: Path) -> None:
     """Write what should be there and remove what should not. A file that wfc did not make is left alone."""
-    place = folder
-    try:
-        if found:
+    if found:
+        with writing(folder):
             folder.mkdir(parents=True, exist_ok=True)
-        for drift in found:
-            place = Path(drift.path)
+    for drift in found:
+        path = Path(drift.path)
+        with writing(path):
             if drift.after is None:
-                Path(drift.path).unlink(missing_ok=True)
+                path.unlink(missing_ok=True)
             elif drift.condition is not Condition.FOREIGN:
-                replace_file(Path(drift.path), drift.after.encode())
-    except OSError as error:
-        raise click.ClickException(f"can't write `{place}`: {error.strerror}") from error
+                replace_file(path, drift.after.encode())

@@ -11,7 +11,7 @@ from wfc.cli.output import to_json
 from wfc.cli.workflow import compile_in_memory, find_workflow, print_errors, with_called
 
 
-@click.command("plan", short_help="Say what a run of a workflow can ask for.")
+@click.command("plan")
 @click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(workflow: str, as_json: bool) -> int:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import click
@@ -12,20 +11,18 @@ from wfc.answers import Answers
 from wfc.cli.running.console import Console
 from wfc.cli.running.inputs import given_inputs
 from wfc.cli.running.options import Manner, manner_options
-from wfc.cli.running.session import SkippingClock, read_answers_file, work
+from wfc.cli.running.session import SkippingClock, read_answers_file, terminal_service, work
 from wfc.cli.running.sources import SourceRegistry, called_by, module_to_run
-from wfc.cli.service import NO_DEADLINE, opened, state_option, store_path
+from wfc.cli.service import opened, state_option, store_path
 from wfc.config import load_config
 from wfc_runtime.errors import WfcError
 from wfc_runtime.machine.ask import Ask
-from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.registry import Module
 from wfc_runtime.service.sqlite import SqliteService
-from wfc_runtime.store import Store
 
 
-@click.command("run", short_help="Work a run of a workflow in the terminal.")
+@click.command("run")
 @click.argument("workflow")
 @click.option(
     "--input", "-i", "pairs", multiple=True, metavar="NAME=VALUE", help="An input; as often as needed."
@@ -63,24 +60,10 @@ def command(
     given = given_inputs(module.workflow, pairs, inputs, file.inputs if file else {})
     if file is None and not manner.allow_exec and not sys.stdin.isatty() and _asks(module):
         raise click.UsageError("standard input is not a terminal, so nobody can answer; give --answers FILE")
-    limits, clock, console = (
-        replace(Limits.of(config.run_limits), grace_seconds=NO_DEADLINE),
-        SkippingClock(),
-        Console(),
-    )
+    clock, console = SkippingClock(), Console()
     answered = Answers(file.scripts) if file else None
-
-    def make() -> SqliteService:
-        path = store_path(state, config)
-        if not manner.allow_exec:
-            return SqliteService(Store(path), registry, limits, clock)
-        from wfc.cli.running.serving import leave_to, serving_service
-
-        service = serving_service(path, registry, limits, clock, config, console, manner)
-        leave_to(service, answered)
-        return service
-
-    with opened(make) as service:
+    path = store_path(state, config)
+    with opened(lambda: terminal_service(path, registry, manner, clock, console)) as service:
         # As such: what the service can do by itself begins after the run has been named.
         run = SqliteService.start_module(service, module, given, actor="wfc run")["workflow_id"]
         console.say(f"{module.workflow.name} {module.workflow.version}, run {run}", "bold")

@@ -8,10 +8,11 @@ from pathlib import Path
 
 import click
 
+from wfc.cli.writing import writing
 from wfc.dialects import DIALECTS
 
 
-@click.command("schema", short_help="Print the language as JSON Schema, for editors.")
+@click.command("schema")
 @click.argument("dialect", type=click.Choice([dialect.name for dialect in DIALECTS]), default="steps")
 @click.option(
     "-o",
@@ -35,10 +36,8 @@ def command(dialect: str, output: Path | None) -> int:
     if output is None:
         sys.stdout.write(text)
         return 0
-    try:
+    with writing(output):
         if not (output.is_file() and output.read_text(encoding="utf-8") == text):
             output.parent.mkdir(parents=True, exist_ok=True)
             output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.ClickException(f"can't write `{output}`: {error.strerror}") from error
     return 0

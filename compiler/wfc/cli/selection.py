@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
+from wfc.cli.service import store_path
 from wfc.config import Config, find_root, load_config
 
 if TYPE_CHECKING:
@@ -127,10 +128,15 @@ TEMPLATE_PATHS = "WORKFLOWS_TEMPLATE_PATHS"
 """The environment variable that names further folders of workflows, with commas between them."""
 
 
+def named_templates() -> list[Path]:
+    """The folders as the environment names them."""
+    names = [name.strip() for name in os.environ.get(TEMPLATE_PATHS, "").split(",")]
+    return [Path(name).expanduser() for name in names if name]
+
+
 def template_folders() -> list[Path]:
     """Folders of workflows for every project, the most important first: a later one overrides an earlier one."""
-    named = [Path(name.strip()).expanduser() for name in os.environ.get(TEMPLATE_PATHS, "").split(",")]
-    return [folder for folder in reversed(named) if folder.name and folder.is_dir()]
+    return [folder for folder in reversed(named_templates()) if folder.is_dir()]
 
 
 def is_template(path: str) -> bool:
@@ -159,7 +165,7 @@ def other_files(selection: Selection) -> Iterator[Path]:
 
 def stored_runs(config: Config) -> list[Waiting]:
     """The runs under way in a project's store, where there is one."""
-    path = Path(os.environ.get("WFC_STATE") or config.root / ".wfc" / "state.db")
+    path = store_path(None, config)
     if not path.is_file():
         return []
     from wfc_runtime.store.waiting import waiting_runs

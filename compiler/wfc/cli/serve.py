@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -14,6 +13,8 @@ import click
 from wfc.cli.engine import engine_of, engine_option
 from wfc.cli.long_lived import collect_in_portions
 from wfc.cli.running.options import names_of_variables
+from wfc.cli.selection import named_templates
+from wfc.cli.service import state_option
 from wfc.config import Config, load_config
 from wfc.exec_settings import ANY
 from wfc_runtime.errors import WfcError
@@ -24,20 +25,14 @@ if TYPE_CHECKING:
     from wfc_runtime.registry import Registry
 
 _DEFAULT_PORT = 8722
-_TEMPLATES = "WORKFLOWS_TEMPLATE_PATHS"
 _TO_A_PERSON = (
     "wfc: this speaks MCP on stdin and stdout, to an agent that starts it: `wfc init` writes the .mcp.json for that. "
     "To work a workflow here, `wfc run`. Ctrl-C ends it."
 )
 
 
-@click.command("serve", short_help="Serve the compiled workflows to agents over MCP.")
-@click.option(
-    "--state",
-    type=click.Path(dir_okay=False, path_type=Path),
-    envvar="WFC_STATE",
-    help="The file that keeps the runs; by default .wfc/state.db in the project. Also WFC_STATE.",
-)
+@click.command("serve")
+@state_option
 @click.option(
     "--generated",
     type=click.Path(file_okay=False, path_type=Path),
@@ -167,13 +162,14 @@ def _serve(options: Options, port: int | None) -> None:
 
 def _templates(config: Config) -> Callable[[Path], Registry] | None:
     """The workflows, where the environment names folders beside the project's."""
-    if not os.environ.get(_TEMPLATES, "").strip():
+    folders = named_templates()
+    if not folders:
         return None
 
     def make(generated: Path) -> Registry:
-        from wfc.cli.templates import TemplateRegistry, folders_of
+        from wfc.cli.templates import TemplateRegistry
 
-        return TemplateRegistry(config, generated, folders_of(os.environ[_TEMPLATES]))
+        return TemplateRegistry(config, generated, folders)
 
     return make
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -28,7 +29,8 @@ state_option = click.option(
 
 
 def store_path(state: Path | None, config: Config) -> Path:
-    return state or config.root / ".wfc" / "state.db"
+    """The file that was named, here or in the environment; else the project's own."""
+    return Path(state or os.environ.get("WFC_STATE") or config.root / ".wfc" / "state.db")
 
 
 @contextmanager

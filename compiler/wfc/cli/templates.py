@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from wfc.cli.files import ENDINGS, load_project, read_bytes
-from wfc.cli.selection import Selection
+from wfc.cli.files import load_project
+from wfc.cli.selection import ENDINGS, Selection, read_bytes
 from wfc.config import Config
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.pipeline import compile_project
@@ -20,12 +20,6 @@ from wfc_runtime.header import read_header
 from wfc_runtime.registry import Module, Registry
 
 _Stamps = dict[Path, tuple[int, int]]
-
-
-def folders_of(named: str) -> list[Path]:
-    """As the environment names them."""
-    parts = [part.strip() for part in named.split(",")]
-    return [Path(part).expanduser() for part in parts if part]
 
 
 class TemplateRegistry(Registry):

@@ -11,17 +11,19 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.files import load_project, select
+from wfc.cli.files import load_project
 from wfc.cli.output import to_json
 from wfc.cli.progress import no_progress_option, progress
+from wfc.cli.selection import select
 from wfc.cli.testing import report
 from wfc.cli.testing.files import find_test_files
 from wfc.cli.testing.running import FileReport, run_file
+from wfc.cli.writing import writing
 from wfc.render.style import style_for
 from wfc.testing.coverage import Coverage, Trace, measure, total
 
 
-@click.command("test", short_help="Test workflows without an agent.")
+@click.command("test")
 @click.argument("paths", nargs=-1)
 @click.option("-k", "pattern", metavar="TEXT", help="Only tests whose name or workflow contains this.")
 @click.option(
@@ -62,7 +64,8 @@ def command(
         raise click.UsageError(f"no test has `{pattern}` in its name or its workflow's")
     covered = [] if pattern is not None else _coverage(reports, paths)
     if junit is not None:
-        _write(junit, report.to_junit(reports))
+        with writing(junit):
+            junit.write_text(report.to_junit(reports), encoding="utf-8")
     low = [one for one in covered if min_coverage is not None and one.percent < min_coverage]
     failed = any(one.problems or not all(case.passed for case in one.cases) for one in reports)
     if as_json:
@@ -149,10 +152,3 @@ def _print(reports: list[FileReport], covered: list[Coverage], quiet: bool, seco
         click.echo(line, nl=False)
     share = f", {total(covered):.1f}% of steps and branches" if covered else ""
     click.echo(f"{report.summary(reports, seconds)}{share}")
-
-
-def _write(path: Path, text: str) -> None:
-    try:
-        path.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise click.ClickException(f"can't write `{path}`: {error.strerror}") from error

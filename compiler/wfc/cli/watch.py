@@ -23,7 +23,7 @@ _CLEAR = "\x1b[2J\x1b[H"
 Stamps = dict[Path, tuple[int, int]]
 
 
-@click.command("watch", short_help="Check, compile and test as you save.")
+@click.command("watch")
 @click.argument("paths", nargs=-1, shell_complete=FILES)
 @click.option("--no-tests", is_flag=True, help="Check and compile only.")
 def command(paths: tuple[str, ...], no_tests: bool) -> int:
@@ -74,8 +74,7 @@ def _turn(selection: Selection, changed: list[Path], *, first: bool, tests: bool
     what = "everything" if first else ", ".join(str(as_typed(path)) for path in changed)
     click.echo(style.paint(f"{datetime.now():%H:%M:%S}  {what}", "bold"))
     folder = as_typed(selection.config.generated_dir)
-    text, _ = compile_selection(Task(selection, folder, False, False, "text", False))
-    click.echo(text, nl=False)
+    click.echo(compile_selection(Task(selection, folder)).text, nl=False)
     if tests:
         _test(_tests_of(selection, changed, everything=first))
     click.echo(f"watching {counted(len(selection.files), 'workflow')}; Ctrl-C ends it")

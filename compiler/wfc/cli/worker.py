@@ -16,7 +16,7 @@ from wfc_runtime.errors import WfcError
 from wfc_runtime.interrupt import INTERRUPTED
 
 
-@click.command("worker", short_help="Work runs on a Temporal server.")
+@click.command("worker")
 @click.option(
     "--generated",
     type=click.Path(file_okay=False, path_type=Path),

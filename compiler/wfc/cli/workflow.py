@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.calls import call_graph
-from wfc.check import check_unit, has_errors
-from wfc.cli.files import load_project, select
-from wfc.cli.selection import template_folders
+from wfc.check import check_unit, has_errors, in_order
+from wfc.cli.files import load_project
+from wfc.cli.selection import select, template_folders
 from wfc.steps.call import Call
 from wfc.suggest import did_you_mean
 from wfc.unit import Unit
@@ -56,9 +56,7 @@ def print_errors(units: Iterable[Unit]) -> bool:
     from wfc.render.text import render_text
 
     checked = [check_unit(unit) for unit in units]
-    broken = sorted(
-        (one for found in checked if has_errors(found) for one in found), key=lambda one: one.sort_key
-    )
+    broken = in_order(found for found in checked if has_errors(found))
     if broken:
         click.echo(render_text(broken, style_for(sys.stderr)), err=True, nl=False)
     return bool(broken)

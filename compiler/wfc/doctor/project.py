@@ -43,7 +43,7 @@ def _workflows(selection: Selection) -> Iterator[Result]:
     else:
         yield good("workflows", f"{many}, all clean")
     folder = selection.config.generated_dir
-    _, status = compile_selection(Task(selection, folder, True, False, "text", True))
+    status = compile_selection(Task(selection, folder, check_only=True)).status
     if status == 0:
         yield good("modules", f"`{selection.config.generated}` is what the workflows compile to")
     else:

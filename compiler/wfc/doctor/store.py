@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
 from wfc.cli.output import counted
+from wfc.cli.service import store_path
 from wfc.config import Config
 from wfc.doctor.report import Result, bad, good, note
 from wfc_runtime.errors import WfcError
 
 
 def check_store(config: Config) -> Iterator[Result]:
-    path = Path(os.environ.get("WFC_STATE") or config.root / ".wfc" / "state.db")
+    path = store_path(None, config)
     if not path.exists():
         yield good("runs", "no run has been started yet")
         return

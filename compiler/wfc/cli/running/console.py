@@ -12,6 +12,9 @@ from pathlib import Path
 
 from wfc.render.style import printable, style_for
 
+_SHOWN = 24
+"""Lines."""
+
 
 class LeftError(Exception):
     """The person wants to go on another time."""
@@ -31,6 +34,13 @@ class Console:
         for line in text.split("\n"):
             shown = printable(line)
             print(" " * indent + (self.style.paint(shown, *styles) if styles else shown), file=sys.stderr)
+
+    def show(self, text: str, where_more: str = "") -> None:
+        """A text from a run, as much of it as can be taken in at once."""
+        lines = text.rstrip("\n").split("\n")
+        self.say("\n".join(lines[:_SHOWN]), indent=4)
+        if len(lines) > _SHOWN:
+            self.say(f"... {len(lines) - _SHOWN} more lines{where_more}", "blue", indent=4)
 
     def ask(self, prompt: str, hidden: bool = False) -> str:
         """One line, without its end. `hidden`: what is typed does not appear."""

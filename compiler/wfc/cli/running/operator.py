@@ -23,8 +23,6 @@ if TYPE_CHECKING:
     from wfc_runtime.service import Service
 
 _TEXTS = ("command", "message", "instructions", "tool")
-_SHOWN = 24
-"""Lines of a text that are shown at once; the editor has all of it."""
 
 
 class StuckError(click.ClickException):
@@ -104,10 +102,7 @@ class Operator(Worker):
         return dict(found[0]) if found else {}
 
     def _show_text(self, text: str) -> None:
-        lines = text.rstrip("\n").split("\n")
-        self._console.say("\n".join(lines[:_SHOWN]), indent=4)
-        if len(lines) > _SHOWN:
-            self._console.say(f"... {len(lines) - _SHOWN} more lines; `:e` shows them", "blue", indent=4)
+        self._console.show(text, "; `:e` shows them")
 
     # -- answering ---------------------------------------------------------------
 

@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from wfc.cli.running.console import Console
 from wfc.cli.running.options import Manner
-from wfc.config import Config
+from wfc.cli.running.sources import SourceRegistry
 from wfc_runtime.execute import Grant
 from wfc_runtime.machine.limits import Limits
-from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite.openings import Opening
 from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.store import Store
@@ -22,23 +21,21 @@ if TYPE_CHECKING:
     from wfc.answers import Answers
 
 _REPLY_SECONDS = 1.0
-_LINES = 24
 
 
 def serving_service(
     path: Path,
-    registry: Registry,
+    registry: SourceRegistry,
     limits: Limits,
     clock: Callable[[], float],
-    config: Config,
     console: Console,
     manner: Manner,
 ) -> ServingService:
     """Commands have the person's rights, and of their environment what `manner` and `[tool.wfc.exec]` name."""
-    settings = config.exec
+    root, settings = registry.config.root, registry.config.exec
     grant = Grant.all_commands(Path.cwd(), protected=(path.absolute(),))
-    roots = (*(config.root / root for root in settings.roots), config.root, *manner.exec_root)
-    grant = grant.extended((root.resolve() for root in roots), (*settings.env, *manner.exec_env))
+    roots = (*(root / more for more in settings.roots), root, *manner.exec_root)
+    grant = grant.extended((one.resolve() for one in roots), (*settings.env, *manner.exec_env))
     service = ServingService(
         Store(path), registry, grant, limits, clock, every_kind=True, reply_seconds=_REPLY_SECONDS
     )
@@ -67,9 +64,9 @@ class Shown:
             head = f"{self._console.actions}. {opening.visit} ({opening.action['type']})"
             self._console.say(head, "bold", indent=2)
             if "command" in parameters:
-                self._show(f"$ {parameters['command']}")
+                self._console.show(f"$ {parameters['command']}")
             elif "path" in parameters:
-                self._show(str(parameters["path"]))
+                self._console.show(str(parameters["path"]))
 
     def ended(self, opening: Opening, result: dict[str, Any]) -> None:
         shown = opening.mask.value(result)
@@ -81,10 +78,6 @@ class Shown:
             self._console.say(f"{opening.visit}: {said}", color, indent=2)
             for name in ("stdout", "stderr"):
                 if shown.get(name) and not opening.is_secret:
-                    self._show(shown[name] if isinstance(shown[name], str) else json.dumps(shown[name]))
-
-    def _show(self, text: str) -> None:
-        lines = text.rstrip("\n").split("\n")
-        self._console.say("\n".join(lines[:_LINES]), indent=4)
-        if len(lines) > _LINES:
-            self._console.say(f"... {len(lines) - _LINES} more lines", "blue", indent=4)
+                    self._console.show(
+                        shown[name] if isinstance(shown[name], str) else json.dumps(shown[name])
+                    )

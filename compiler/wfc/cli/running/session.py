@@ -6,7 +6,8 @@ import os
 import shlex
 import sys
 import time
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -21,13 +22,31 @@ from wfc.cli.running.findings import refuse_findings
 from wfc.cli.running.inputs import read_input_file
 from wfc.cli.running.operator import Operator, StuckError
 from wfc.cli.running.options import Manner
+from wfc.cli.service import NO_DEADLINE
 from wfc.driver import drive
 from wfc_runtime.interrupt import INTERRUPTED
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.store import Store
 
 if TYPE_CHECKING:
     from wfc.answers import AnswersFile
+    from wfc.cli.running.sources import SourceRegistry
     from wfc_runtime.machine.workflow import Workflow
     from wfc_runtime.service import Reply, Service
+
+
+def terminal_service(
+    path: Path, registry: SourceRegistry, manner: Manner, clock: Callable[[], float], console: Console
+) -> SqliteService:
+    """For runs that a person works here, and so without deadlines. With `--allow-exec`, what this machine can do is
+    done without asking, and shown."""
+    limits = replace(Limits.of(registry.config.run_limits), grace_seconds=NO_DEADLINE)
+    if not manner.allow_exec:
+        return SqliteService(Store(path), registry, limits, clock)
+    from wfc.cli.running.serving import serving_service
+
+    return serving_service(path, registry, limits, clock, console, manner)
 
 
 class SkippingClock:
@@ -58,11 +77,14 @@ def work(
     manner: Manner,
     answers: Answers | None,
     clock: SkippingClock,
-    console: Console | None = None,
-    state: Path | None = None,
+    console: Console,
+    state: Path | None,
 ) -> int:
     """Work a run in this terminal. The exit code says how it went. `state`: its file, where one was named."""
-    console = console or Console()
+    if manner.allow_exec:
+        from wfc.cli.running.serving import leave_to
+
+        leave_to(service, answers)
     executor = Executor(Path.cwd())
     operator = Operator(
         service,

@@ -13,7 +13,7 @@ from wfc.cli.runs.reading import history, list_, show, state
 from wfc.cli.service import state_option
 
 
-@click.group("runs", short_help="List, show, resume, cancel, migrate, prune and move runs.")
+@click.group("runs")
 @state_option
 @engine_option
 @click.pass_context

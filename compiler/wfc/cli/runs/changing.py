@@ -9,7 +9,9 @@ import click
 
 from wfc.cli.running.options import Manner, manner_options
 from wfc.cli.runs.ids import RUNS
-from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, service_of, whole_id
+from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, store_file, whole_id
+from wfc.cli.service import opened
+from wfc.config import load_config
 
 if TYPE_CHECKING:
     from wfc.answers import Answers
@@ -26,18 +28,15 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
     Results that an answers file lists for a step go on where the run was left. Exits like `wfc run`.
     """
     from wfc.cli.running.console import Console
-    from wfc.cli.running.session import SkippingClock, work
+    from wfc.cli.running.session import SkippingClock, terminal_service, work
+    from wfc.cli.running.sources import SourceRegistry
 
     clock, console = SkippingClock(), Console()
-    executing = console if manner.allow_exec else None
-    with service_of(state, clock=clock, executing=executing, manner=manner) as service:
+    config = load_config(Path("."))
+    path, registry = store_file(state, config), SourceRegistry(config)
+    with opened(lambda: terminal_service(path, registry, manner, clock, console)) as service:
         run = whole_id(service, run)
-        answered = _answers(service, run, manner)
-        if manner.allow_exec:
-            from wfc.cli.running.serving import leave_to
-
-            leave_to(service, answered)
-        return work(service, run, manner, answered, clock, console, state)
+        return work(service, run, manner, _answers(service, run, manner), clock, console, state)
 
 
 def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:

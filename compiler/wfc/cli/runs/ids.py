@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +13,7 @@ from wfc.config import load_config
 def _runs() -> Iterator[str]:
     """Those of the project's file, the newest first."""
     config = load_config(Path("."))
-    path = store_path(Path(os.environ["WFC_STATE"]) if os.environ.get("WFC_STATE") else None, config)
+    path = store_path(None, config)
     if path.is_file():
         from wfc_runtime.service.sqlite import SqliteService
 

@@ -15,6 +15,7 @@ import click
 from wfc.cli.output import counted, to_json
 from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import json_option, print_reply, service_of, whole_id
+from wfc.cli.writing import writing
 from wfc.suggest import did_you_mean
 from wfc_runtime.contract import ENDED
 
@@ -98,13 +99,11 @@ def export(state: Path | None, run: str, output: Path | None, with_secrets: bool
     if output is None:
         click.echo(text)
         return
-    try:
+    with writing(output):
         # It may hold what only the owner of the store may read.
         handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         with os.fdopen(handle, "w", encoding="utf-8") as file:
             file.write(text + "\n")
-    except OSError as error:
-        raise click.ClickException(f"can't write `{output}`: {error.strerror}") from error
     click.echo(f"run {run} is in {output}", err=True)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,15 +10,14 @@ import click
 
 from wfc.cli.engine import ENGINE, engine_of
 from wfc.cli.output import to_json
-from wfc.cli.running.options import Manner
-from wfc.cli.service import NO_DEADLINE, opened, store_path
+from wfc.cli.service import opened, store_path
 from wfc.config import load_config
 from wfc.render.style import printable
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from wfc.cli.running.console import Console
+    from wfc.config import Config
     from wfc_runtime.service import Service
     from wfc_runtime.service.engines import Engine
     from wfc_runtime.service.sqlite import SqliteService
@@ -51,17 +49,8 @@ def nothing_started(state: Path | None) -> bool:
     return not store_path(state, load_config(Path("."))).exists()
 
 
-def service_of(
-    state: Path | None,
-    *,
-    create: bool = False,
-    clock: Callable[[], float] | None = None,
-    executing: Console | None = None,
-    manner: Manner | None = None,
-) -> AbstractContextManager[SqliteService]:
-    """The project's runs. `clock`: for whoever works one, who then has no deadlines. `executing`: what can be done
-    here is done without asking, and shown there, in the folders and with the variables that `manner` adds."""
-    config = load_config(Path("."))
+def store_file(state: Path | None, config: Config, *, create: bool = False) -> Path:
+    """The file that keeps the project's runs, for commands that work on nothing else."""
     if chosen_engine(state).name != "sqlite":
         raise click.ClickException(
             "that works on runs in a file; the engine here is temporal. With --engine sqlite the file is meant"
@@ -69,23 +58,19 @@ def service_of(
     path = store_path(state, config)
     if not create and not path.exists():
         raise click.ClickException(f"there are no runs: `{path}` does not exist")
+    return path
+
+
+def service_of(state: Path | None, *, create: bool = False) -> AbstractContextManager[SqliteService]:
+    """The project's runs in their file."""
+    config = load_config(Path("."))
+    path = store_file(state, config, create=create)
 
     def make() -> SqliteService:
         from wfc_runtime.machine.limits import Limits
         from wfc_runtime.service.sqlite import SqliteService
-        from wfc_runtime.store import Store
 
-        limits = Limits.of(config.run_limits)
-        if clock is None:
-            return SqliteService.open(path, config.generated_dir, limits)
-        from wfc.cli.running.sources import SourceRegistry
-
-        unlimited, registry = replace(limits, grace_seconds=NO_DEADLINE), SourceRegistry(config)
-        if executing is None:
-            return SqliteService(Store(path), registry, unlimited, clock)
-        from wfc.cli.running.serving import serving_service
-
-        return serving_service(path, registry, unlimited, clock, config, executing, manner or Manner())
+        return SqliteService.open(path, config.generated_dir, Limits.of(config.run_limits))
 
     return opened(make)
 

@@ -14,11 +14,13 @@ from wfc.answers import Answers, NoAnswerError
 from wfc.answers.checking import Questions, check_scripts, misfit
 from wfc.answers.nodes import Reader
 from wfc.check import check_unit, has_errors
-from wfc.cli.files import load_project, select
+from wfc.cli.files import load_project
 from wfc.cli.running.sources import SourceRegistry, called_by
+from wfc.cli.selection import select
 from wfc.cli.service import NO_DEADLINE
 from wfc.cli.testing.files import tested_file
 from wfc.cli.workflow import with_called
+from wfc.config import load_config
 from wfc.diagnostics import Diagnostic
 from wfc.driver import Asked, Worker, drive
 from wfc.suggest import did_you_mean
@@ -131,7 +133,7 @@ class _Rehearsal(Worker):
 def run_file(path: Path, wanted: Callable[[str, str], bool]) -> FileReport:
     """The cases of a file whose workflow and name are wanted."""
     report = FileReport(str(path))
-    reader = Reader(str(path), path.read_bytes(), load_limits(path))
+    reader = Reader(str(path), path.read_bytes(), load_config(path.parent).limits)
     file = read_tests(reader)
     unit = None if reader.found else _unit(path, file, reader)
     report.problems = reader.found
@@ -153,12 +155,6 @@ def run_file(path: Path, wanted: Callable[[str, str], bool]) -> FileReport:
             service.watch = report.trace.watch
             report.cases = [_run(case, service, module, clock) for case in cases]
     return report
-
-
-def load_limits(path: Path) -> Any:
-    from wfc.config import load_config
-
-    return load_config(path.parent).limits
 
 
 def _unit(path: Path, file: TestFile, reader: Reader) -> Unit | None:

@@ -1,11 +1,24 @@
-"""Files written as a whole or not at all."""
+"""Files that commands write."""
 
 from __future__ import annotations
 
 import os
 import stat
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+
+import click
+
+
+@contextmanager
+def writing(path: Path | str) -> Iterator[None]:
+    """What can't be written is a clear error."""
+    try:
+        yield
+    except OSError as error:
+        raise click.ClickException(f"can't write `{path}`: {error.strerror}") from error
 
 
 def replace_file(path: Path, data: bytes) -> None:
