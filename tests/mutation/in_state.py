@@ -85,7 +85,7 @@ def delete_an_initial_field(unit: Unit) -> Iterator[Seed]:
     for scope in unit.scopes:
         node = scope.node.get("initial_state")
         for entry in node.entries if isinstance(node, Mapping) else ():
-            yield drop(f"initial state of {scope.name_in_messages}", node, entry)  # type: ignore[arg-type]
+            yield drop(f"initial state of {scope.known_as}", node, entry)  # type: ignore[arg-type]
 
 
 @mistake(Where.HERE)
@@ -96,7 +96,7 @@ def declare_an_initial_field_for_nothing(unit: Unit) -> Iterator[Seed]:
             first = node.entries[0].key.span
             text = f"leftover: 0\n{' ' * (first.column - 1)}"
             yield Seed(
-                scope.name_in_messages, "one more initial field", (Change(first.start, first.start, text),)
+                scope.known_as, "one more initial field", (Change(first.start, first.start, text),)
             )
 
 
@@ -105,7 +105,7 @@ def delete_an_input(unit: Unit) -> Iterator[Seed]:
     for scope in unit.scopes:
         node = scope.node.get("inputs")
         for entry in node.entries if isinstance(node, Mapping) else ():
-            yield drop(f"inputs of {scope.name_in_messages}", node, entry)  # type: ignore[arg-type]
+            yield drop(f"inputs of {scope.known_as}", node, entry)  # type: ignore[arg-type]
 
 
 @mistake(Where.HERE)
@@ -115,7 +115,7 @@ def declare_an_input_for_nothing(unit: Unit) -> Iterator[Seed]:
         if isinstance(node, Mapping):
             first = node.entries[0].key.span
             text = f"leftover: {{type: string}}\n{' ' * (first.column - 1)}"
-            yield Seed(scope.name_in_messages, "one more input", (Change(first.start, first.start, text),))
+            yield Seed(scope.known_as, "one more input", (Change(first.start, first.start, text),))
 
 
 def _outputs(unit: Unit) -> Iterator[tuple[Scope, Step]]:
