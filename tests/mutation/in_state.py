@@ -82,40 +82,41 @@ def list_a_field_that_is_not_read(unit: Unit) -> Iterator[Seed]:
 
 @mistake(Where.ANYWHERE)
 def delete_an_initial_field(unit: Unit) -> Iterator[Seed]:
-    for scope in unit.scopes:
-        node = scope.node.get("initial_state")
-        for entry in node.entries if isinstance(node, Mapping) else ():
-            yield drop(f"initial state of {scope.known_as}", node, entry)  # type: ignore[arg-type]
+    yield from _without_one(unit, "initial_state", "initial state")
 
 
 @mistake(Where.HERE)
 def declare_an_initial_field_for_nothing(unit: Unit) -> Iterator[Seed]:
-    for scope in unit.scopes:
-        node = scope.node.get("initial_state")
-        if isinstance(node, Mapping):
-            first = node.entries[0].key.span
-            text = f"leftover: 0\n{' ' * (first.column - 1)}"
-            yield Seed(
-                scope.known_as, "one more initial field", (Change(first.start, first.start, text),)
-            )
+    yield from _with_one_more(unit, "initial_state", "initial field", "leftover: 0")
 
 
 @mistake(Where.ANYWHERE)
 def delete_an_input(unit: Unit) -> Iterator[Seed]:
-    for scope in unit.scopes:
-        node = scope.node.get("inputs")
-        for entry in node.entries if isinstance(node, Mapping) else ():
-            yield drop(f"inputs of {scope.known_as}", node, entry)  # type: ignore[arg-type]
+    yield from _without_one(unit, "inputs", "inputs")
 
 
 @mistake(Where.HERE)
 def declare_an_input_for_nothing(unit: Unit) -> Iterator[Seed]:
+    yield from _with_one_more(unit, "inputs", "input", "leftover: {type: string}")
+
+
+def _mappings(unit: Unit, key: str) -> Iterator[tuple[Scope, Mapping]]:
     for scope in unit.scopes:
-        node = scope.node.get("inputs")
+        node = scope.node.get(key)
         if isinstance(node, Mapping):
-            first = node.entries[0].key.span
-            text = f"leftover: {{type: string}}\n{' ' * (first.column - 1)}"
-            yield Seed(scope.known_as, "one more input", (Change(first.start, first.start, text),))
+            yield scope, node
+
+
+def _without_one(unit: Unit, key: str, what: str) -> Iterator[Seed]:
+    for scope, node in _mappings(unit, key):
+        yield from (drop(f"{what} of {scope.known_as}", node, entry) for entry in node.entries)
+
+
+def _with_one_more(unit: Unit, key: str, what: str, line: str) -> Iterator[Seed]:
+    for scope, node in _mappings(unit, key):
+        first = node.entries[0].key.span
+        text = f"{line}\n{' ' * (first.column - 1)}"
+        yield Seed(scope.known_as, f"one more {what}", (Change(first.start, first.start, text),))
 
 
 def _outputs(unit: Unit) -> Iterator[tuple[Scope, Step]]:
