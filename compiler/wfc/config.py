@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tomllib
 from dataclasses import dataclass, field, fields
 from pathlib import Path
@@ -62,6 +63,11 @@ class Config:
         return self.root / self.generated
 
 
+def real(path: Path) -> Path:
+    """Where a path really leads. Links in a circle lead nowhere, which whoever reads it then says."""
+    return Path(os.path.realpath(path))
+
+
 def find_root(start: Path) -> Path | None:
     """The nearest folder from here up that holds a pyproject.toml or a git repository."""
     for folder in (start, *start.parents):
@@ -72,7 +78,7 @@ def find_root(start: Path) -> Path | None:
 
 def load_config(start: Path) -> Config:
     """The settings that hold for a folder."""
-    folder = start.resolve()
+    folder = real(start)
     root = find_root(folder)
     if root is None:
         # No project, but the layout of one: a folder `workflows` means what it would as part of its parent.

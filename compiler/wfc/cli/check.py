@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import sys
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -85,7 +86,7 @@ def command(
             return show_fixes(selection, unsafe_fixes, quiet)
         write_fixes(selection, unsafe_fixes, quiet)
     memory = None
-    if not no_cache:
+    if not no_cache and all(map(os.path.isfile, selection.files)):  # A pipe can be read only once.
         memory = Memory.of(("check", paths, form, show_types, quiet), selection, lambda: _runs(selection))
     answer = memory.recall() if memory else None
     if answer is None:

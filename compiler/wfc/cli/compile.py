@@ -14,6 +14,7 @@ from wfc.cli.output import FORMATS, write_out
 from wfc.cli.progress import no_progress_option
 from wfc.cli.selection import Selection, modules_folder, select
 from wfc.cli.staged import staged_option
+from wfc.config import real
 
 
 def _writes(given: dict[str, Any]) -> str:
@@ -83,7 +84,7 @@ def _is_within_project(selection: Selection) -> bool:
     """What files outside a project are called in their modules depends on what lies around them."""
     root = selection.config.root
     places = [*selection.folders, *selection.files]
-    return selection.config.configured and all(path.resolve().is_relative_to(root) for path in places)
+    return selection.config.configured and all(real(path).is_relative_to(root) for path in places)
 
 
 def _modules(folder: Path) -> Iterator[bytes]:

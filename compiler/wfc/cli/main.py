@@ -7,7 +7,7 @@ import gc
 import os
 import sys
 from importlib import import_module
-from typing import TextIO
+from typing import Literal, TextIO
 
 import click
 
@@ -90,11 +90,16 @@ def cli() -> None:
 
     Exit codes: 0 clean, 1 findings or drift, 2 wrong usage, 3 a failure of wfc itself, 130 Ctrl-C.
     """
+    try:
+        os.getcwd()
+    except FileNotFoundError:
+        raise click.ClickException("this folder has been removed") from None
 
 
 def main() -> None:
     """One place where errors become exit codes."""
     gc.set_threshold(GARBAGE)
+    sys.stdin = sys.stdin or _nowhere("r")
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):
         stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]  # both are text
@@ -132,9 +137,9 @@ def main() -> None:
     sys.exit(status if isinstance(status, int) else EXIT_CLEAN)
 
 
-def _nowhere() -> TextIO:
+def _nowhere(mode: Literal["r", "w"] = "w") -> TextIO:
     """In the place of a stream that was closed before we began."""
-    return open(os.devnull, "w")
+    return open(os.devnull, mode)
 
 
 def _give_up_output() -> None:

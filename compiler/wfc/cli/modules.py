@@ -8,7 +8,7 @@ import click
 
 from wfc.cli.selection import Selection
 from wfc.cli.writing import replace_file, writing
-from wfc.config import find_root
+from wfc.config import Config, find_root, real
 from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift, compare
 from wfc.pipeline import Compilation
@@ -16,7 +16,7 @@ from wfc.pipeline import Compilation
 
 def recorded_path(path: Path, config_root: Path) -> str:
     """What a header says its module was made from: the same from any working directory and on any machine."""
-    full = path.resolve()
+    full = real(path)
     inside = full.is_relative_to(config_root)
     root = config_root if inside else find_root(full.parent) or full.parent
     return full.relative_to(root).as_posix()
@@ -40,7 +40,7 @@ def find_drift(
 
 def _orphans(compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]) -> list[Drift]:
     """Modules in the folder whose source would have been compiled now if it were still there."""
-    if not selection.folders or not folder.is_dir():
+    if not selection.folders or not folder.is_dir() or _is_shared(folder, selection.config):
         return []
     kept = {folder / module.file_name for module in compilation.modules}
     scopes = [
@@ -56,6 +56,12 @@ def _orphans(compilation: Compilation, folder: Path, selection: Selection, recor
         if header.path not in recorded or renamed:
             found.append(Drift(Condition.ORPHANED, str(path), text, None))
     return found
+
+
+def _is_shared(folder: Path, config: Config) -> bool:
+    """Without a project, modules of any folder go into the one here: what one lacks may be another's."""
+    here = real(Path("."))
+    return find_root(config.root) is None and config.root != here and real(folder) == here / config.generated
 
 
 def _is_broken(recorded: str, compilation: Compilation) -> bool:

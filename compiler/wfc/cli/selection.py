@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from wfc.cli.service import store_path
-from wfc.config import Config, find_root, load_config
+from wfc.config import Config, find_root, load_config, real
 
 if TYPE_CHECKING:
     from wfc_runtime.store.waiting import Waiting
@@ -50,7 +50,7 @@ def _named(paths: tuple[str, ...]) -> Selection:
     if "" in paths:
         raise click.UsageError("a path is empty; `.` is this folder")
     first = Path(paths[0])
-    config = load_config(first.parent if first.is_file() else first)
+    config = load_config(first if first.is_dir() else first.parent)
     files: dict[Path, Path] = {}  # By what it really is: a file that is named twice is read once.
     folders: list[Path] = []
     for path in map(Path, paths):
@@ -62,7 +62,7 @@ def _named(paths: tuple[str, ...]) -> Selection:
         else:
             raise click.UsageError(f"there is no file or folder `{path}`")
         for file in found:
-            files.setdefault(file.resolve(), file)
+            files.setdefault(real(file), file)
     return Selection(config, list(files.values()), folders)
 
 
@@ -116,7 +116,7 @@ def is_left_out(path: Path, folder: Path, config: Config) -> bool:
     if not config.exclude:
         return False
     try:
-        shown = path.resolve().relative_to(config.root).as_posix()
+        shown = real(path).relative_to(config.root).as_posix()
     except ValueError:
         shown = path.as_posix()
     return any(
@@ -141,25 +141,23 @@ def template_folders() -> list[Path]:
 
 def is_template(path: str) -> bool:
     """Whether a file is in one of these folders."""
-    return any(Path(path).resolve().is_relative_to(folder.resolve()) for folder in template_folders())
+    return any(real(Path(path)).is_relative_to(real(folder)) for folder in template_folders())
 
 
 def other_files(selection: Selection) -> Iterator[Path]:
     """Workflows that those selected may call: of the folders that are there for every project, and of the project."""
     config = selection.config
-    known = {path.resolve() for path in selection.folders}
+    known = {real(path) for path in selection.folders}
     # The same folder spelled in another way need not be walked again.
-    whole = [] if config.workflows_dir.resolve() in known else [config.workflows_dir]
+    whole = [] if real(config.workflows_dir) in known else [config.workflows_dir]
     folders = {*selection.folders, *whole}
-    beside = {
-        path for path in {path.parent for path in selection.files} - folders if path.resolve() not in known
-    }
-    seen = {path.resolve() for path in selection.files}
+    beside = {path for path in {path.parent for path in selection.files} - folders if real(path) not in known}
+    seen = {real(path) for path in selection.files}
     templates = template_folders()
     for folder in (*templates, *sorted(folders | beside)):
         for path in in_folder(folder, config, deep=folder in folders or folder in templates):
-            if path.resolve() not in seen:
-                seen.add(path.resolve())
+            if real(path) not in seen:
+                seen.add(real(path))
                 yield path
 
 

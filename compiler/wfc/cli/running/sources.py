@@ -123,10 +123,11 @@ def module_to_run(registry: SourceRegistry, workflow: str) -> Module | None:
 
 def _say_if_stale(module: Module, registry: SourceRegistry) -> None:
     header = read_header(module.text)
-    source = registry.config.root / module.source
-    if header is None or not source.is_file():
+    try:
+        source = (registry.config.root / module.source).read_bytes()
+    except OSError:  # It need not be there.
         return
-    if digest(source.read_bytes().decode("utf-8-sig", "replace")) != header.source:
+    if header is not None and digest(source.decode("utf-8-sig", "replace")) != header.source:
         name = module.workflow.name
         click.echo(
             f"note: {module.source} has changed since `{name}` was compiled. This is the compiled version; "

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from wfc.cli.selection import ENDINGS, as_typed, refuse_unread
-from wfc.config import load_config
+from wfc.config import load_config, real
 
 TEST_ENDINGS = tuple(f".test{ending}" for ending in ENDINGS)
 
@@ -23,7 +23,7 @@ def find_test_files(paths: tuple[str, ...]) -> list[Path]:
     found: dict[Path, Path] = {}
     for path in map(Path, paths):
         for file in _named(path):
-            found.setdefault(file.resolve(), file)
+            found.setdefault(real(file), file)
     return list(found.values())
 
 
