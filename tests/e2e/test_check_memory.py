@@ -130,9 +130,20 @@ def test_it_touches_nothing_in_the_project(project: Path) -> None:
         lambda file: file.write_text(
             json.dumps({**json.loads(file.read_text()), "key": "other", "text": "lies"})
         ),
+        lambda file: file.write_text(json.dumps({**json.loads(file.read_text()), "text": "lies"})),
+        lambda file: file.write_text(json.dumps({**json.loads(file.read_text()), "status": 0})),
         lambda file: (file.unlink(), file.mkdir()),
     ],
-    ids=["no JSON", "no text", "very deep", "another type", "another key", "a folder"],
+    ids=[
+        "no JSON",
+        "no text",
+        "very deep",
+        "another type",
+        "another key",
+        "another text",
+        "another status",
+        "a folder",
+    ],
 )
 def test_a_damaged_answer_is_passed_over(project: Path, tmp_path: Path, damage: Any) -> None:
     expected = check(project, "--no-cache")
@@ -140,6 +151,19 @@ def test_a_damaged_answer_is_passed_over(project: Path, tmp_path: Path, damage: 
         damage(file)
     assert check(project) == expected
     assert check(project) == expected
+
+
+def test_folders_that_go_before_the_project_are_part_of_the_question(
+    project: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(project / "workflows" / "mine", alpha="")
+    write(project / "workflows", alpha="")
+    assert check(project)[1].count("two workflows of the project are called `alpha`") == 2
+    monkeypatch.setenv("WORKFLOWS_TEMPLATE_PATHS", str(project / "workflows" / "mine"))
+    assert check(project) == check(project, "--no-cache")
+    assert "two workflows" not in check(project)[1]
+    monkeypatch.delenv("WORKFLOWS_TEMPLATE_PATHS")
+    assert check(project) == check(project, "--no-cache")
 
 
 def test_where_nothing_can_be_kept_it_just_looks(

@@ -75,6 +75,24 @@ def test_from_a_folder_inside_it_is_the_same_project(project: Path) -> None:
     assert (done.status, done.out.split(":")[0]) == (1, "../workflows/alpha.yaml")
 
 
+def test_names_may_be_any_that_files_can_have(project: Path) -> None:
+    name = os.fsdecode(b"caf\xe9 \n\xc3\xa9.yaml")
+    (project / "workflows" / name).write_text(SMALL.format(name="odd").replace("shell", "shel"))
+    git(project, "add", "-A")
+    done = wfc("check", "--staged", cwd=project)
+    assert (done.status, done.err) == (1, "")
+    assert "error[WF007]" in done.out
+
+
+def test_a_file_that_is_only_meant_to_be_added_is_not_staged(project: Path) -> None:
+    write(project / "workflows", beta="")
+    git(project, "add", "--intent-to-add", "workflows/beta.yaml")
+    assert wfc("check", "--staged", cwd=project).out == "checked 1 workflow: all clean\n"
+    assert wfc("compile", "--check", "--staged", cwd=project).out == "generated: 1 unchanged\n"
+    git(project, "add", "workflows/beta.yaml")
+    assert wfc("compile", "--check", "--staged", cwd=project).status == 1
+
+
 def test_outside_of_git_it_is_wrong_usage(tmp_path: Path) -> None:
     done = wfc("check", "--staged", cwd=tmp_path)
     assert (done.status, "--staged needs a git repository" in done.err) == (2, True)

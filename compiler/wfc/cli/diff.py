@@ -8,7 +8,7 @@ from dataclasses import replace
 import click
 
 from wfc.check import check_unit
-from wfc.cli.output import to_json
+from wfc.cli.output import say, to_json, write_out
 from wfc.cli.selection import stored_runs
 from wfc.cli.versions import Versions, find_versions
 from wfc.cli.workflow import compile_in_memory
@@ -52,16 +52,16 @@ def command(versions: tuple[str, ...], form: str, exit_code: bool) -> int:
 def print_differences(found: list[WorkflowDiff], form: str) -> None:
     if form == "json":
         data = {"workflows": [one.to_data() for one in found], "safe": all(one.safe for one in found)}
-        click.echo(to_json(data))
+        say(to_json(data))
     elif form == "markdown":
         from wfc.render.diff_markdown import render_markdown
 
-        click.echo(render_markdown(found), nl=False)
+        write_out(render_markdown(found))
     else:
         from wfc.render.diff_text import render_diff
         from wfc.render.style import style_for
 
-        click.echo(render_diff(found, style_for(sys.stdout)), nl=False)
+        write_out(render_diff(found, style_for(sys.stdout)))
 
 
 def _differences(versions: Versions) -> list[WorkflowDiff]:

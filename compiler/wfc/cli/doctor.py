@@ -9,6 +9,7 @@ from pathlib import Path
 
 import click
 
+from wfc.cli.output import say
 from wfc.doctor import examine
 from wfc.render.style import style_for
 
@@ -29,14 +30,13 @@ def command(as_json: bool) -> int:
         results.append(result)
         if not as_json:
             mark, colour = _MARKS[result.status]
-            click.echo(f"{style.paint(f'{mark:<8}', colour)}{result.part:<11}{result.message}")
+            say(f"{style.paint(f'{mark:<8}', colour)}{result.part:<11}{result.message}")
             if result.help:
-                click.echo(f"{'':<19}{result.help}")
+                say(f"{'':<19}{result.help}")
     problems = sum(result.status == "problem" for result in results)
     if as_json:
-        click.echo(
-            json.dumps({"results": [asdict(result) for result in results], "problems": problems}, indent=2)
-        )
+        data = {"results": [asdict(result) for result in results], "problems": problems}
+        say(json.dumps(data, indent=2))
     elif not problems:
-        click.echo("no problem found")
+        say("no problem found")
     return 1 if problems else 0

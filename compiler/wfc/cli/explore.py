@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.cli.output import to_json
+from wfc.cli.output import say, to_json, write_out
 from wfc.cli.progress import no_progress_option, progress
 from wfc.cli.workflow import compile_in_memory, find_workflow, missing_calls, print_errors, with_called
 
@@ -93,14 +93,14 @@ def command(
 
 def _print(report: Report, out: Path | None, as_json: bool) -> None:
     if as_json:
-        click.echo(to_json(report.to_data()))
+        say(to_json(report.to_data()))
         return
     from wfc.render.explore import render_report
     from wfc.render.style import style_for
 
-    click.echo(render_report(report, style_for(sys.stdout), with_answers=out is None), nl=False)
+    write_out(render_report(report, style_for(sys.stdout), with_answers=out is None))
     if out is not None and any(problem.case for problem in report.problems):
-        click.echo(f"answers are in {out}")
+        say(f"answers are in {out}")
 
 
 def _write(report: Report, folder: Path, source: Path) -> None:

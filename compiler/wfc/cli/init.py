@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from wfc.cli.output import say
 from wfc.cli.writing import writing
 from wfc.config import Config, find_root, load_config
 from wfc.render.style import style_for
@@ -28,16 +29,14 @@ def command(show: bool) -> int:
     style = style_for(sys.stdout)
     for piece in PIECES:
         if show:
-            click.echo(
+            say(
                 f"{style.paint(piece.place(config.workflows), 'bold')}: {piece.purpose}\n{_indented(piece.text())}"
             )
         else:
             _put(piece, config)
     if not show:
         _compile(config)
-        click.echo(
-            "\nnext: `wfc check`, `wfc test`, then `wfc doctor`; and let your agent list its workflows"
-        )
+        say("\nnext: `wfc check`, `wfc test`, then `wfc doctor`; and let your agent list its workflows")
     return 0
 
 
@@ -48,16 +47,16 @@ def _put(piece: Piece, config: Config) -> None:
         if path.exists():
             there = path.read_text(encoding="utf-8", errors="replace")
             if piece.is_in(there):
-                click.echo(f"kept     {shown}: it has {piece.purpose} already")
+                say(f"kept     {shown}: it has {piece.purpose} already")
             else:
-                click.echo(f"kept     {shown}: for {piece.purpose}, add this to it:")
-                click.echo(_indented(piece.text()))
+                say(f"kept     {shown}: for {piece.purpose}, add this to it:")
+                say(_indented(piece.text()))
             return
         path.parent.mkdir(parents=True, exist_ok=True)
         # Exclusive: what somebody else has just made is not overwritten either.
         with path.open("x", encoding="utf-8") as file:
             file.write(piece.text())
-    click.echo(f"wrote    {shown}: {piece.purpose}")
+    say(f"wrote    {shown}: {piece.purpose}")
 
 
 def _compile(config: Config) -> None:
@@ -66,7 +65,7 @@ def _compile(config: Config) -> None:
 
     selection = select(())
     folder = as_typed(config.generated_dir)
-    click.echo(f"compiled {compile_selection(Task(selection, folder)).text.strip()}")
+    say(f"compiled {compile_selection(Task(selection, folder)).text.strip()}")
 
 
 def _indented(text: str) -> str:

@@ -6,8 +6,10 @@ import errno
 import gc
 import os
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib import import_module
-from typing import Literal, TextIO
+from typing import Any, Literal, TextIO
 
 import click
 
@@ -50,6 +52,14 @@ class _UnreadError(Exception):
     """Whoever read what we print has gone."""
 
 
+@contextmanager
+def _telling_what_is_unread() -> Iterator[None]:
+    try:
+        yield
+    except BrokenPipeError as error:
+        raise _UnreadError from error
+
+
 class LazyGroup(click.Group):
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(_COMMANDS)
@@ -70,11 +80,15 @@ class LazyGroup(click.Group):
             ctx.fail(f"no command `{args[0]}`; {did_you_mean(args[0], _COMMANDS)}")
         return super().resolve_command(ctx, args)
 
+    # A pipe that was closed, left to click, would end with 1, as if something had been found.
+
+    def make_context(self, *given: Any, **more: Any) -> click.Context:
+        with _telling_what_is_unread():
+            return super().make_context(*given, **more)
+
     def invoke(self, ctx: click.Context) -> object:
-        try:
+        with _telling_what_is_unread():
             return super().invoke(ctx)
-        except BrokenPipeError as error:
-            raise _UnreadError from error  # Left to click, it would end with 1, as if something had been found.
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):

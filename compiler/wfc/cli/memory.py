@@ -22,7 +22,7 @@ import click
 
 import wfc
 import wfc_runtime
-from wfc.cli.selection import Selection, other_files, read_bytes
+from wfc.cli.selection import Selection, other_files, read_bytes, template_folders
 from wfc.config import Config
 from wfc.render.style import style_for
 from wfc_runtime.version import __version__
@@ -61,8 +61,9 @@ class Memory:
         """What was said, if all is as it was. What can't be read was never said."""
         try:
             match json.loads(self.place.read_bytes()):
-                case {"key": self.key, "text": str(text), "status": int(status)}:
-                    return Answer(text, status)
+                case {"key": self.key, "text": str(text), "status": int(status), "seal": seal}:
+                    answer = Answer(text, status)
+                    return answer if seal == self._seal(answer) else None
         except (OSError, ValueError, RecursionError):
             pass
         return None
@@ -70,7 +71,12 @@ class Memory:
     def keep(self, answer: Answer) -> None:
         """Remember an answer, unless it is very long or something changed while it was worked out."""
         if len(answer.text) <= _MOST_TEXT and self._key_now() == self.key:
-            _store(self.place, json.dumps({"key": self.key, "text": answer.text, "status": answer.status}))
+            kept = {"key": self.key, **answer._asdict(), "seal": self._seal(answer)}
+            _store(self.place, json.dumps(kept))
+
+    def _seal(self, answer: Answer) -> str:
+        """What tells an answer from one that was damaged since."""
+        return _digest([self.key.encode(), repr(answer).encode("utf-8", "surrogateescape")])
 
 
 def _digest(parts: Iterable[bytes]) -> str:
@@ -83,7 +89,8 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 def _parts(asked: str, selection: Selection, also: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
     config = selection.config
-    yield repr((__version__, sys.version, asked, config)).encode("utf-8", "surrogateescape")
+    templates = template_folders()
+    yield repr((__version__, sys.version, asked, config, templates)).encode("utf-8", "surrogateescape")
     yield "\n".join(sorted(_libraries())).encode("utf-8", "surrogateescape")
     for package in (wfc, wfc_runtime):
         yield "\n".join(sorted(_stamps(Path(str(package.__file__)).parent))).encode(

@@ -46,6 +46,11 @@ def write_out(text: str) -> None:
     """Print what was found. That nobody reads it to its end changes nothing of the exit code."""
     with suppress(BrokenPipeError):
         sys.stdout.write(text)
+        sys.stdout.flush()
+
+
+def say(line: str) -> None:
+    write_out(f"{line}\n")
 
 
 def data(text: str) -> str:

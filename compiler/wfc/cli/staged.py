@@ -89,7 +89,9 @@ def _refuse_conflicts() -> None:
 
 def _write(copy: Path, patterns: Sequence[str], ending: str = "") -> None:
     found = _git("ls-files", "--cached", "-z", "--full-name", "--", *patterns).split("\0")
-    names = "".join(f"{name}\0" for name in found if name and name.endswith(ending))
+    # What is only meant to be added (`git add --intent-to-add`) has no content yet.
+    meant = _git("diff", "--diff-filter=A", "--name-only", "-z", "--no-relative").split("\0")
+    names = "".join(f"{name}\0" for name in found if name.endswith(ending) and name not in {*meant, ""})
     if names:
         root = _git("rev-parse", "--show-toplevel").strip()
         _git("checkout-index", "-z", "--stdin", "--force", f"--prefix={copy}/", given=names, cwd=root)
@@ -100,7 +102,13 @@ def _git(*arguments: str, given: str = "", cwd: str | None = None) -> str:
 
     try:
         done = subprocess.run(
-            ["git", *arguments], input=given, cwd=cwd, capture_output=True, text=True, check=False
+            ["git", *arguments],
+            input=given,
+            cwd=cwd,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",  # Names of files are bytes.
+            check=False,
         )
     except FileNotFoundError:
         raise click.UsageError("--staged needs git, and there is none here") from None

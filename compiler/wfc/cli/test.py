@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from wfc.cli.files import load_project
-from wfc.cli.output import to_json
+from wfc.cli.output import say, to_json, write_out
 from wfc.cli.progress import no_progress_option, progress
 from wfc.cli.selection import select
 from wfc.cli.testing import report
@@ -69,7 +69,7 @@ def command(
     low = [one for one in covered if min_coverage is not None and one.percent < min_coverage]
     failed = any(one.problems or not all(case.passed for case in one.cases) for one in reports)
     if as_json:
-        click.echo(to_json(report.to_data(reports, covered)))
+        say(to_json(report.to_data(reports, covered)))
     else:
         _print(reports, covered, quiet, time.perf_counter() - begin)
         for one in low:
@@ -144,11 +144,9 @@ def _coverage(reports: list[FileReport], paths: tuple[str, ...]) -> list[Coverag
 
 def _print(reports: list[FileReport], covered: list[Coverage], quiet: bool, seconds: float) -> None:
     style = style_for(sys.stdout)
-    for text in report.render_failures(reports, style):
-        click.echo(text, nl=False)
+    write_out("".join(report.render_failures(reports, style)))
     if quiet:
         return
-    for line in report.render_coverage(covered, style):
-        click.echo(line, nl=False)
+    write_out("".join(report.render_coverage(covered, style)))
     share = f", {total(covered):.1f}% of steps and branches" if covered else ""
-    click.echo(f"{report.summary(reports, seconds)}{share}")
+    say(f"{report.summary(reports, seconds)}{share}")

@@ -196,7 +196,16 @@ def test_a_stream_that_is_closed_changes_no_exit_code(folder: Path, closed: str)
 @pytest.mark.parametrize("unbuffered", ["", "1"])
 @pytest.mark.parametrize(
     ("arguments", "status"),
-    [(["check", "clean.yaml"], 0), (["check", "wrong.yaml"], 1), (["schema"], 0), (["explain"], 0)],
+    [
+        (["check", "clean.yaml"], 0),
+        (["check", "wrong.yaml"], 1),
+        (["schema"], 0),
+        (["--help"], 0),
+        (["diff", "clean.yaml", "wrong.yaml"], 1),
+        (["test", "wrong.test.yaml"], 1),
+        (["doctor"], 1),
+        (["explore", "deep.yaml"], 1),
+    ],
 )
 def test_a_pipe_that_is_closed_early_changes_no_exit_code(
     folder: Path, arguments: list[str], status: int, unbuffered: str, monkeypatch: pytest.MonkeyPatch
@@ -204,6 +213,10 @@ def test_a_pipe_that_is_closed_early_changes_no_exit_code(
     monkeypatch.setenv("PYTHONUNBUFFERED", unbuffered)
     steps = "".join(f"  - {{id: s{number}, type: nonsense}}\n" for number in range(500))
     (folder / "wrong.yaml").write_text(f"name: wrong\nversion: '1'\nsteps:\n{steps}")
+    (folder / "wrong.test.yaml").write_text("tests: [{name: it runs}]\n")
+    fails = 'steps:\n  - {id: out, type: return, value: "{{ 1 / (inputs.n | length) }}"}\n'
+    (folder / "deep.yaml").write_text(f"name: deep\nversion: '1'\ninputs: {{n: {{type: string}}}}\n{fails}")
+    (folder / ".mcp.json").write_text("nonsense")
     process = subprocess.Popen(
         [sys.executable, "-m", "wfc", *arguments],
         cwd=folder,

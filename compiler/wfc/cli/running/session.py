@@ -11,11 +11,9 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
-
 from wfc.answers import Answers, read_answers
 from wfc.answers.checking import Questions, check_scripts
-from wfc.cli.output import data, to_json
+from wfc.cli.output import data, say, to_json
 from wfc.cli.running.console import Console, LeftError
 from wfc.cli.running.executing import Executor
 from wfc.cli.running.findings import refuse_findings
@@ -104,7 +102,7 @@ def work(
         return INTERRUPTED
     except StuckError as error:
         if manner.as_json:
-            click.echo(to_json(service.next_step(run)))
+            say(to_json(service.next_step(run)))
         raise StuckError(
             f"{error.message}\nThe run waits as it is; go on with `{_resuming(run, state)}`."
         ) from None
@@ -125,10 +123,10 @@ def _ended(reply: Reply, operator: Operator, manner: Manner, console: Console) -
     asked = "1 action" if operator.count == 1 else f"{operator.count} actions"
     console.say(f"{status} after {asked}: {' → '.join(operator.path)}", color)
     if manner.as_json:
-        click.echo(to_json(reply))
+        say(to_json(reply))
     elif status == "completed":
         result = reply["result"]
-        click.echo(data(result) if isinstance(result, str) else to_json(result))
+        say(data(result) if isinstance(result, str) else to_json(result))
     else:
         console.say(_why(reply), "red")
     return 0 if status == "completed" else 1
