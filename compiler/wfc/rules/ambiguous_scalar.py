@@ -4,7 +4,9 @@ wfc reads YAML 1.2, where `on`, `off`, `yes`, `no`, `y`, `n`, `12:30`, `1_000` a
 and `010` is ten. Readers of YAML 1.1, which many editors, linters and scripts still are, see booleans,
 the number 750, the number 1000, a date and the number eight. Quotes say the same to everybody.
 
-A value that is wrong in its place anyway, such as `required: yes`, is left to WF006.
+A value that is wrong in its place anyway, such as `required: yes`, is left to WF006. A lone `y` or `n` is reported
+only as a value that could be meant for a yes or a no: as a key or a name it is what it looks like, also to nearly
+every reader of YAML 1.1.
 
 Bad:
 
@@ -32,6 +34,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from wfc.core.blocks import jumps
+from wfc.core.values import Word
 from wfc.diagnostics import Edit, Fix, Severity
 from wfc.lazy import remembered
 from wfc.rules.base import Finding, rule
@@ -72,9 +76,19 @@ def check(unit: Unit) -> Iterator[Finding]:
         return
     keys = {id(entry.key) for mapping in nodes.mappings for entry in mapping.entries}
     clear = wrong_places(unit) | (unit.workflow.understood if unit.workflow else frozenset())
+    names = keys | _words(unit)
     for scalar, other in found:
-        if scalar.span.start not in clear:
+        is_name = len(scalar.text) == 1 and id(scalar) in names
+        if scalar.span.start not in clear and not is_name:
             yield _finding(scalar, other, is_key=id(scalar) in keys)
+
+
+def _words(unit: Unit) -> set[int]:
+    """The scalars that name something: a step, a state field, a task."""
+    values = [value for step in unit.steps for value in step.values.values()]
+    words = [word for value in values for word in (value if isinstance(value, list) else [value])]
+    words += [word for step in unit.steps for _, word in jumps(step)]
+    return {id(word.node) for word in words if isinstance(word, Word)}
 
 
 @remembered(4096)

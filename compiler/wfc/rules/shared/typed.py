@@ -78,5 +78,7 @@ def _is_verbatim(text: Text, span: Span, change: Change) -> bool:
     """Whether what is to go stands in the file as it is in the template, blanks and escapes aside."""
     if change.start == change.end:
         return span.start == span.end
-    there = "".join(span.text.split()).replace("\\", "").replace("''", "'")
+    there = "".join(span.text.split()).replace("\\", "")
+    if text.node.style == "'":
+        there = there.replace("''", "'")
     return there == "".join(text.node.text[change.start : change.end].split()).replace("\\", "")
