@@ -30,34 +30,46 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jinja2 import nodes
-
+from wfc.core import types
+from wfc.core.ast import walk
+from wfc.core.blocks import blocks_of, jumps
+from wfc.core.values import Text
 from wfc.diagnostics import Fix, Severity
+from wfc.infer.decided import Values, decide
 from wfc.infer.problems import Kind
 from wfc.rules.base import Finding, rule
+from wfc.rules.shared.choices import never_goes_on
 from wfc.rules.shared.condition_fields import ConditionField, condition_fields
-from wfc.rules.shared.edits import remove_entry
+from wfc.rules.shared.edits import remove_entry, remove_run
+from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.rules.shared.typed import finding, problems
+from wfc.rules.shared.unwrapping import unwrap
+from wfc.steps.condition import Condition
 from wfc.steps.while_ import While
 from wfc.unit import Unit
+
+_NOTHING_KNOWN = Values(state=lambda name: types.ANY, least=lambda name: None)
 
 
 @rule("WF210", "constant-condition", Severity.WARNING, fix="unsafe")
 def check(unit: Unit) -> Iterator[Finding]:
+    decided: set[Text] = set()
     for field in condition_fields(unit):
         value = _value(field)
         if value is None or (value and isinstance(field.step, While)):
             # A loop that only `break` ends is written with a condition that is always true.
             continue
+        decided.add(field.text)
         yield Finding(
             field.text.span,
             f"this `{field.name}` is always {str(value).lower()}",
             help=_help(field, value),
-            fix=_fix(field) if value else None,
+            fix=_fix(unit, field, value),
             step=field.step.name,
         )
     for _, found in problems(unit, Kind.CONSTANT):
-        yield finding(found)
+        if found.text not in decided:
+            yield finding(found)
 
 
 def _value(field: ConditionField) -> bool | None:
@@ -67,8 +79,9 @@ def _value(field: ConditionField) -> bool | None:
         return bool(text.data)
     if not text.node.text.strip():
         return False
-    expression = text.template.expression if text.template.ast is not None else None
-    return bool(expression.value) if isinstance(expression, nodes.Const) else None
+    template = text.template
+    expression = template.expression if template.ast is not None and not template.reads else None
+    return decide(expression, _NOTHING_KNOWN) if expression is not None else None
 
 
 def _help(field: ConditionField, value: bool) -> str:
@@ -81,7 +94,27 @@ def _help(field: ConditionField, value: bool) -> str:
     return "take the steps out of the branch" if value else "the steps are never taken"
 
 
-def _fix(field: ConditionField) -> Fix | None:
-    if field.name != "when" or field.entry is None:
+def _fix(unit: Unit, field: ConditionField, value: bool) -> Fix | None:
+    """The workflow without the condition. None where something would be left that nobody needs then."""
+    step = field.step
+    if field.entry is None:
         return None
-    return remove_entry(field.step.node, field.entry, "remove the condition")
+    if field.name == "when" and value:
+        return remove_entry(step.node, field.entry, "remove the condition")
+    use = next(use for use in scope_uses(unit) if step in use.scope.walk())
+    targets = {word.text for other in use.scope.walk() for _, word in jumps(other)}
+    if field.name == "if" and isinstance(step, Condition) and (step.then if value else step.else_):
+        return _without_choice(step, value, use) if step.name not in targets else None
+    is_target = any(inner.name in targets for inner in walk([step]))
+    if is_target or len(blocks_of(use.scope)[step].steps) == 1 or not use.can_do_without([step]):
+        return None
+    return remove_run(step.node.span, step.node.span, f"take out {step.name}")
+
+
+def _without_choice(step: Condition, value: bool, use: ScopeUse) -> Fix | None:
+    kept, gone = (step.then, step.else_) if value else (step.else_, step.then)
+    if step.when is not None or step.output_to or never_goes_on(kept or []):
+        return None
+    if not use.can_do_without(gone or []):
+        return None
+    return unwrap(step.node, "then" if value else "else", f"take the steps out of {step.name}")

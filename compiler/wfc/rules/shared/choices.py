@@ -62,7 +62,7 @@ class Comparisons:
         expression = text.template.expression if text.template.ast is not None else None
         found = list(self._compared(expression)) if expression is not None else []
         leaves = isinstance(step, _LEAVING if text is step.when else While) or (
-            isinstance(step, Condition) and text is step.if_ and _never_goes_on(step.then or [])
+            isinstance(step, Condition) and text is step.if_ and never_goes_on(step.then or [])
         )
         for node, words, positive in found:
             self.decide_alone &= positive
@@ -107,10 +107,11 @@ def _words(node: nodes.Expr, sign: str) -> list[nodes.Const] | None:
     return words if words and len(words) == len(items) else None
 
 
-def _never_goes_on(block: list[Step]) -> bool:
+def never_goes_on(block: list[Step]) -> bool:
+    """Whether the flow leaves a list of steps before its end, on every way through it."""
     last = block[-1] if block else None
     if isinstance(last, Condition) and last.when is None:
-        return _never_goes_on(last.then or []) and _never_goes_on(last.else_ or [])
+        return never_goes_on(last.then or []) and never_goes_on(last.else_ or [])
     return isinstance(last, _LEAVING) and last.when is None
 
 
