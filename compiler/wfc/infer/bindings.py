@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from wfc.core.fields import TEXT as TEXT_FIELD
 from wfc.core.inputs import InputDecl
-from wfc.core.types import NULL, Type
+from wfc.core.types import ANY, NULL, Record, Type
 from wfc.core.values import Text, Tree
 from wfc.infer.children import Children
 from wfc.infer.constant import values_of
@@ -82,15 +82,25 @@ def _not_a_list(node: Node, kind: Type) -> tuple[str, str]:
 
 
 def _item_fills_input(step: Foreach, node: Node, item: Type, children: Children) -> Iterator[Misfit]:
-    """A task with one input gets the item there."""
+    """A task with one input gets the item there, or what an object has under its name."""
     child = children.child(step)
     inputs = child.declared_inputs if child else {}
-    if len(inputs) != 1 or "object" in kinds_of(item):
+    if len(inputs) != 1:
         return
     (name, decl), *_ = inputs.items()
-    if _is_misfit(item, decl):
-        message = f"each item is {describe(item)}, but the input `{name}` takes {_wanted(decl)}"
+    subject, given = "each item", item
+    if fills_by_name(item, decl):
+        found = item.get(name) if isinstance(item, Record) else None
+        subject, given = f"`{name}` of each item", found.type if found else ANY
+    if _is_misfit(given, decl):
+        message = f"{subject} is {describe(given)}, but the input `{name}` takes {_wanted(decl)}"
         yield Misfit(Kind.MISMATCH, _place(node), message)
+
+
+def fills_by_name(item: Type, decl: InputDecl) -> bool:
+    """Whether it is a property of the item, if anything, that fits a task's only input."""
+    wanted = decl.value_type
+    return "object" in kinds_of(item) and is_known(wanted) and "object" not in kinds_of(wanted)
 
 
 def _inputs(step: Foreach | Call, texts: TextTypes, children: Children) -> Iterator[Misfit]:

@@ -34,6 +34,7 @@ from collections.abc import Iterator
 from wfc.infer.problems import Kind
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, misfit_finding, misfits, problems
+from wfc.rules.wrong_type import wrong_places
 from wfc.unit import Unit
 
 
@@ -41,5 +42,8 @@ from wfc.unit import Unit
 def check(unit: Unit) -> Iterator[Finding]:
     for _, found in problems(unit, Kind.NOT_A_LIST):
         yield finding(found)
-    for _, step, misfit in misfits(unit, Kind.NOT_A_LIST):
-        yield misfit_finding(step, misfit)
+    found_wrong = list(misfits(unit, Kind.NOT_A_LIST))
+    told = wrong_places(unit) if found_wrong else set()
+    for _, step, misfit in found_wrong:
+        if misfit.span.start not in told:
+            yield misfit_finding(step, misfit)

@@ -1,7 +1,7 @@
 """A task or workflow is run without an input that it needs, or with one that it does not have.
 
 A foreach without `with` gives the item to a task's only input; an item that is an object fills several by
-name. A plain value can't, so with several inputs say in `with:` what each one gets. A `call` has nothing
+name, and also an only one that takes no objects. A plain value can't, so with several inputs say in `with:` what each one gets. A `call` has nothing
 but its `with`; what the workflow has no input for is left out where the step says `only_declared: true`, and
 this is a warning then.
 
@@ -50,6 +50,7 @@ from collections.abc import Iterator
 from wfc.core import types
 from wfc.core.ast import Scope
 from wfc.diagnostics import Edit, Fix, Note, Severity
+from wfc.infer.bindings import fills_by_name
 from wfc.infer.terms import kinds_of
 from wfc.infer.unit_types import types_of
 from wfc.infer.views import plain
@@ -89,7 +90,7 @@ def _missing(binding: Binding, item: types.Type) -> list[str]:
         return [name for name in binding.needed if name not in binding.keys]
     if not isinstance(binding.step, Foreach):
         return list(binding.needed)
-    if len(binding.declared) == 1:
+    if len(binding.declared) == 1 and not any(fills_by_name(item, decl) for decl in binding.needed.values()):
         return []
     if isinstance(item, types.Record):
         return [name for name in binding.needed if item.get(name) is None and not item.loose]
