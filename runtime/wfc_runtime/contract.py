@@ -151,6 +151,7 @@ class WaitResult(TypedDict):
     """The pause is over."""
 
     resumed: bool
+    duration: Number
     duration_seconds: Number
 
 

@@ -147,7 +147,7 @@ class Run(Steps):
             self._answer(wait, error=FailError("timeout", wait.visit))
         else:
             seconds = wait.parameters["duration_seconds"]
-            self._answer(wait, {"resumed": True, "duration_seconds": seconds})
+            self._answer(wait, {"resumed": True, "duration": seconds, "duration_seconds": seconds})
 
     def _answer(self, wait: Wait, result: Any = None, error: FailError | None = None) -> None:
         del self.pending[wait.visit]

@@ -44,7 +44,8 @@ def test_after_the_moment_the_run_goes_on_whoever_asks(box: Box, how: str) -> No
         service.submit(run, "settle", {"resumed": True}) if how == "submit" else getattr(service, how)(run)
     )
     assert step_ids(reply) == ["go"]
-    assert service.state(run, ["waited"])["state"]["waited"] == {"resumed": True, "duration_seconds": 30}
+    waited = service.state(run, ["waited"])["state"]["waited"]
+    assert waited == {"resumed": True, "duration": 30, "duration_seconds": 30}
 
 
 def test_ending_a_wait_twice_gets_the_same_reply(box: Box) -> None:

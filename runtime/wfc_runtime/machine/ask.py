@@ -125,7 +125,8 @@ class Ask(Effect):
 
     def due(self, run: Run, visit: str) -> None:
         if self.wait_seconds is not None:
-            run.complete(visit, {"resumed": True, "duration_seconds": self.wait_seconds}, "due")
+            seconds = self.wait_seconds
+            run.complete(visit, {"resumed": True, "duration": seconds, "duration_seconds": seconds}, "due")
             return
         error = StepError(
             "timeout",

@@ -232,7 +232,7 @@ def test_a_wait_ends_by_itself_when_the_time_has_come() -> None:
     with pytest.raises(RefusedError, match="waits for another 30 s"):
         run.submit("w", {})
     run.wait(30)
-    assert run.at.result == {"o": {"resumed": True, "duration_seconds": 30}}
+    assert run.at.result == {"o": {"resumed": True, "duration": 30, "duration_seconds": 30}}
 
 
 # -- limits ----------------------------------------------------------------------
