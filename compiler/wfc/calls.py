@@ -1,4 +1,4 @@
-"""Which workflow calls which, across a project: circles, and how deep calls nest."""
+"""Which workflow calls which, across a project, and circles of calls."""
 
 from __future__ import annotations
 
@@ -36,12 +36,9 @@ class CallGraph:
                 todo += [call.callee for call in self._calls[unit]]
         self._circle: dict[Unit, int] = {}
         """Workflows that can call each other in a circle have the same number."""
-        self._depth: dict[Unit, int] = {}
         graph = {unit: [call.callee for call in calls] for unit, calls in self._calls.items()}
         for number, members in enumerate(components(graph, graph)):
             self._circle |= dict.fromkeys(members, number)
-            inner = [self._depth[other] for unit in members for other in graph[unit] if other in self._depth]
-            self._depth |= dict.fromkeys(members, max((1 + depth for depth in inner), default=0))
 
     def calls(self, unit: Unit) -> list[CallSite]:
         return self._calls[unit]
@@ -49,10 +46,6 @@ class CallGraph:
     def is_circular(self, call: CallSite) -> bool:
         """Whether the called workflow can come to call the caller."""
         return self._circle[call.caller] == self._circle[call.callee]
-
-    def depth(self, call: CallSite) -> int:
-        """How many calls are nested at its deepest, itself included; circles left out."""
-        return 1 + self._depth[call.callee]
 
     def way_back(self, call: CallSite) -> list[CallSite]:
         """The fewest calls that lead from the end of a circular call back to its beginning."""
@@ -69,15 +62,6 @@ class CallGraph:
             found.append(before[at])
             at = before[at].caller
         return found[::-1]
-
-    def way_down(self, call: CallSite) -> list[CallSite]:
-        """The calls, one inside the other, that make a call as deep as it is."""
-        found: list[CallSite] = []
-        while self._depth[call.callee]:
-            onward = [inner for inner in self.calls(call.callee) if not self.is_circular(inner)]
-            call = max(onward, key=self.depth)
-            found.append(call)
-        return found
 
 
 def _calls_of(unit: Unit, project: Project) -> Iterator[CallSite]:

@@ -340,7 +340,7 @@ def test_runs_nest_only_so_deep(box: Box) -> None:
     assert box.compile(*texts, last).limited(depth=4).service.start("w1")["status"] == "pending_action"
     reply = box.limited(depth=3).service.start("w1")
     assert reply["status"] == "failed"
-    assert "nested more than 3 deep" in reply["error"]["message"]
+    assert "nested 4 deep, the outermost included; the limit is 3" in reply["error"]["message"]
 
 
 def test_nothing_of_a_family_is_written_twice_or_lost_across_restarts(box: Box) -> None:
@@ -362,4 +362,4 @@ def test_a_call_says_itself_how_deep_runs_may_nest(box: Box, deepest: int, statu
     assert reply["status"] == status
     if status == "failed":
         assert reply["error"]["code"] == "child_failed"
-        assert "nested more than 1 deep" in reply["error"]["message"]
+        assert "nested 2 deep, the outermost included; the limit is 1" in reply["error"]["message"]

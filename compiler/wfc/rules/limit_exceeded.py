@@ -1,10 +1,11 @@
 """The file is larger, or nests deeper, than wfc allows.
 
 A workflow has at most 1,000 steps, its tasks' steps included, and its conditions, loops and parallel
-branches nest at most five deep: beyond that nobody can review it, and a machine gets slow. A workflow or
+branches nest at most five deep: beyond that nobody can review it, and a machine gets slow. Runs nest at most
+five deep too, by calls and by the tasks of foreach steps, or as deep as `max_depth` of a call says. A workflow or
 task has at most 2,000 inputs and state fields. A file has at most 1 MiB and 100,000 values (aliases count as
 what they stand for), nested 64 levels at most. Each limit can be set in pyproject.toml, under
-[tool.wfc.limits]: `steps`, `fields`, `nesting`, `source_bytes`, `yaml_nodes`, `yaml_depth`.
+[tool.wfc.limits]: `steps`, `fields`, `nesting`, `call_depth`, `source_bytes`, `yaml_nodes`, `yaml_depth`.
 
 Bad: six conditions, each in the `then` of the one before.
 
@@ -35,10 +36,15 @@ from collections.abc import Iterator
 
 from wfc.core.ast import Scope
 from wfc.diagnostics import Note
+from wfc.descents import Descent, descents_of
 from wfc.rules.base import Finding, rule
 from wfc.source import Problem
 from wfc.steps.base import Step
+from wfc.steps.call import Call
+from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
+
+_SHOWN = 8
 
 
 @rule("WF010", "limit-exceeded")
@@ -50,6 +56,7 @@ def check(unit: Unit) -> Iterator[Finding]:
     for scope in unit.scopes:
         yield from _too_many_fields(scope, unit.limits.fields)
         yield from _too_deep(scope.block, unit.limits.nesting)
+    yield from _runs_too_deep(unit)
 
 
 def _of_reader(problem: Problem) -> Finding:
@@ -108,6 +115,39 @@ def _height(steps: list[Step]) -> int:
     while steps := [nested for step in steps for block in step.blocks() for nested in block]:
         height += 1
     return height
+
+
+def _runs_too_deep(unit: Unit) -> Iterator[Finding]:
+    if unit.workflow is None or not any(isinstance(step, Foreach | Call) for step in unit.workflow.walk()):
+        return
+    runs = descents_of(unit.project)
+    for descent in runs.descents(unit.workflow):
+        if runs.depth(descent) <= unit.limits.call_depth:
+            continue
+        way = runs.way_down(descent)
+        limit = max(unit.limits.call_depth, *(_max_depth(one.step) for one in way))
+        if len(way) > limit:
+            yield _runs_deep(way, limit)
+
+
+def _max_depth(step: Foreach | Call) -> int:
+    return (step.setting("max_depth") or 0) if isinstance(step, Call) else 0
+
+
+def _runs_deep(way: list[Descent], limit: int) -> Finding:
+    names = [way[0].outer, *(one.inner for one in way)]
+    shown = [*names[: _SHOWN - 2], "...", names[-1]] if len(names) > _SHOWN else names
+    notes = (
+        Note(f"`{one.outer}` {'calls' if isinstance(one.step, Call) else 'runs'} `{one.inner}`", one.span)
+        for one in way[1:_SHOWN]
+    )
+    return Finding(
+        way[0].span,
+        f"runs nest {len(way)} deep from here, and at most {limit} are allowed: {' -> '.join(shown)}",
+        help=f"run some of them one after the other instead, or {_raise('call_depth')}",
+        notes=tuple(notes),
+        step=way[0].step.name,
+    )
 
 
 def _raise(setting: str) -> str:

@@ -1,8 +1,7 @@
-"""Workflows that call each other in a circle, or calls that nest too deep.
+"""Workflows that call each other in a circle.
 
 A run of such a circle would start children without end. Only a workflow that calls itself may do so, where the
-call has a `when` and says with `max_depth` how deep that may go. Calls may nest at most five deep (`call_depth` under
-[tool.wfc.limits] in pyproject.toml), or as deep as `max_depth` of the call says.
+call has a `when` and says with `max_depth` how deep that may go.
 
 Bad:
 
@@ -42,13 +41,8 @@ def check(unit: Unit) -> Iterator[Finding]:
         return
     graph = call_graph(unit.project)
     for call in graph.calls(unit):
-        if graph.is_circular(call):
-            if not _is_bounded(call):
-                yield _circle(graph, call)
-            continue
-        limit = max(call.step.setting("max_depth") or 0, unit.limits.call_depth)
-        if graph.depth(call) > limit:
-            yield _too_deep(graph, call, limit)
+        if graph.is_circular(call) and not _is_bounded(call):
+            yield _circle(graph, call)
 
 
 def _is_bounded(call: CallSite) -> bool:
@@ -68,17 +62,6 @@ def _circle(graph: CallGraph, call: CallSite) -> Finding:
         if back
         else "to repeat steps use `while` or `goto`",
         notes=_notes(back),
-        step=call.step.name,
-    )
-
-
-def _too_deep(graph: CallGraph, call: CallSite, limit: int) -> Finding:
-    down = graph.way_down(call)
-    return Finding(
-        call.span,
-        f"calls nest {graph.depth(call)} deep from here, the limit is {limit}: {_chain([call, *down])}",
-        help="call some of them one after the other instead, or raise `call_depth` in [tool.wfc.limits]",
-        notes=_notes(down),
         step=call.step.name,
     )
 

@@ -1,9 +1,9 @@
 """A task or workflow is run without an input that it needs, or with one that it does not have.
 
 A foreach without `with` gives the item to a task's only input; an item that is an object fills several by
-name, and also an only one that takes no objects. A plain value can't, so with several inputs say in `with:` what each one gets. A `call` has nothing
-but its `with`; what the workflow has no input for is left out where the step says `only_declared: true`, and
-this is a warning then.
+name, and also an only one that takes no objects. A plain value can't, so with several inputs say in `with:` what
+each one gets. A `call` has nothing but its `with`; what the workflow has no input for is left out where the step
+says `only_declared: true`, and this is a warning then.
 
 Bad:
 

@@ -111,9 +111,11 @@ class Run:
         """Wait in a state; `size` is what the agent gets of it, in bytes."""
         limits = self.limits
         most = most or limits.action_bytes
-        if len(self.snapshot.pending) >= limits.pending_actions:
+        count = len(self.snapshot.pending) + 1
+        if count > limits.pending_actions:
             raise StepError(
-                "pending_actions", f"more than {limits.pending_actions} actions would be pending at once"
+                "pending_actions",
+                f"{count:,} actions would be pending at once; the limit is {limits.pending_actions:,}",
             )
         if size > most:
             raise StepError(

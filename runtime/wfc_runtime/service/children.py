@@ -46,7 +46,9 @@ def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> Beg
     """Of a parent that is so deep. Raises `StepError` where the item or the inputs don't fit the task."""
     deepest = child.max_depth or limits.depth
     if depth >= deepest:
-        raise StepError("depth", f"runs would be nested more than {deepest} deep")
+        raise StepError(
+            "depth", f"runs would be nested {depth + 1} deep, the outermost included; the limit is {deepest}"
+        )
     task = module.workflow.machine if child.task is None else module.workflow.tasks[child.task]
     given = child.inputs if child.inputs is not None else bind_item(task, child.scope.get("item"))
     if child.only_declared:

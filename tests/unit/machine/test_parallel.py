@@ -155,6 +155,7 @@ tasks:
 def test_more_actions_at_once_than_allowed_fail_the_step() -> None:
     run = Drive(CHECKS, limits=Limits(pending_actions=1))
     assert (run.at.status, run.error["code"]) == ("failed", "pending_actions")
+    assert run.error["message"] == "2 actions would be pending at once; the limit is 1"
 
 
 def test_waits_that_are_over_together_all_end() -> None:

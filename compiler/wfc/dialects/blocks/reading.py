@@ -23,8 +23,7 @@ SILENT = frozenset({"WF211", "WF304", "WF305", "WF306"})
 
 _BY_ENVIRONMENT = 'hand it over in `env`, and write "$NAME" in the command'
 ADVICE = {
-    "WF108": "move what both need into a workflow that calls neither; calls that only nest too deep can stand one "
-    "after the other, or `call_depth` in [tool.wfc.limits] can be raised",
+    "WF108": "move what both need into a workflow that calls neither",
     "WF207": "what a command prints is text, and so is a reference within text; a file among `outputs` has a type",
     "WF406": "look at `succeeded` or `exit_code` of it, or require it in `depends_on`",
     "WF501": _BY_ENVIRONMENT,

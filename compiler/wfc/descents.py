@@ -1,0 +1,99 @@
+"""How deep runs nest across a project: a call, and a foreach, starts runs inside the run that takes the step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from wfc.core.ast import Scope
+from wfc.lazy import remembered
+from wfc.source import Span
+from wfc.steps.base import Step
+from wfc.steps.call import Call
+from wfc.steps.foreach import Foreach
+from wfc.unit import Project, Unit
+from wfc_runtime.digraph import components
+
+
+@dataclass(frozen=True, eq=False)
+class Descent:
+    """One step that starts runs, and what runs there."""
+
+    outer: str
+    """The name of the workflow or task that the step is part of."""
+    step: Foreach | Call
+    span: Span
+    inner: str
+    scope: Scope
+
+    @property
+    def is_bottom(self) -> bool:
+        """Whether nothing nests inside: a named agent gets a task as one brief, whatever is in it."""
+        return isinstance(self.step, Foreach) and self.step.agent_name not in (None, "@task")
+
+
+class Descents:
+    """The descents of a project's workflows and tasks. Circles, which other checks report, are left out."""
+
+    def __init__(self, project: Project) -> None:
+        self._descents: dict[Scope, list[Descent]] = {}
+        todo = [scope for unit in project.units for scope in _located(unit)]
+        while todo:
+            name, scope, unit = todo.pop()
+            if scope not in self._descents:
+                self._descents[scope] = [found for step in scope.walk() for found in _from(step, name, unit)]
+                todo += [
+                    place
+                    for found in self._descents[scope]
+                    if isinstance(found.step, Call)
+                    for place in _located(project.named(found.inner)[0])
+                ]
+        graph = {
+            scope: [one.scope for one in found if not one.is_bottom]
+            for scope, found in self._descents.items()
+        }
+        self._depth: dict[Scope, int] = {}
+        for members in components(graph, graph):
+            inside = set(members)
+            for scope in members:
+                self._descents[scope] = [one for one in self._descents[scope] if one.scope not in inside]
+            depths = [self.depth(one) for scope in members for one in self._descents[scope]]
+            self._depth |= dict.fromkeys(members, max(depths, default=0))
+
+    def descents(self, scope: Scope) -> list[Descent]:
+        return self._descents[scope]
+
+    def depth(self, descent: Descent) -> int:
+        """How many runs are one inside the other below the one that takes the step."""
+        return 1 if descent.is_bottom else 1 + self._depth[descent.scope]
+
+    def way_down(self, descent: Descent) -> list[Descent]:
+        """The descent, and those inside it that make it as deep as it is."""
+        found = [descent]
+        while self.depth(found[-1]) > 1:
+            found.append(max(self._descents[found[-1].scope], key=self.depth))
+        return found
+
+
+def _located(unit: Unit) -> Iterator[tuple[str, Scope, Unit]]:
+    """The workflow of a file and its tasks, with their names."""
+    if unit.workflow is not None:
+        yield unit.name or unit.source.path, unit.workflow, unit
+        yield from ((name, task, unit) for name, task in unit.workflow.declared_tasks.items())
+
+
+def _from(step: Step, outer: str, unit: Unit) -> Iterator[Descent]:
+    if isinstance(step, Foreach) and step.task and unit.workflow:
+        task = unit.workflow.declared_tasks.get(step.task.text)
+        if task is not None:
+            yield Descent(outer, step, step.task.span, step.task.text, task)
+    elif isinstance(step, Call) and step.workflow:
+        called = unit.project.named(step.workflow.text)
+        if called and called[0].workflow is not None:
+            yield Descent(outer, step, step.workflow.span, step.workflow.text, called[0].workflow)
+
+
+@remembered(1)
+def descents_of(project: Project) -> Descents:
+    """Those of a project, whose files have all been read."""
+    return Descents(project)
