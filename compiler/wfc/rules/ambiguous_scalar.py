@@ -34,7 +34,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wfc.core.blocks import jumps
+from wfc.core.nesting import jumps
 from wfc.core.values import Word
 from wfc.diagnostics import Edit, Fix, Severity
 from wfc.lazy import remembered

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from wfc.core import types
 from wfc.core.ast import walk
-from wfc.core.blocks import blocks_of, jumps
+from wfc.core.nesting import blocks_of, jumps
 from wfc.core.values import Text
 from wfc.diagnostics import Fix, Severity
 from wfc.infer.decided import Values, decide

@@ -35,8 +35,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.core.ast import Scope
-from wfc.diagnostics import Note
 from wfc.descents import Descent, descents_of
+from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
 from wfc.source import Problem
 from wfc.steps.base import Step
