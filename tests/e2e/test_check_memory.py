@@ -19,8 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.e2e.command import SMALL, wfc, write
-from wfc.cli import checking, memory
-from wfc.cli.check import command
+from wfc.cli.check import checking, command
+from wfc.cli.shared import memory
 
 MISSPELT = SMALL.replace("command:", "comand:")
 CALLER = """\
@@ -90,7 +90,7 @@ def test_without_looking_it_imports_next_to_nothing(project: Path) -> None:
     assert first.out == second.out == check(project, "--no-cache")[1]
     assert first.status == second.status == 1
     imported = {line.rsplit("|", 1)[-1].strip() for line in second.err.splitlines()}
-    assert "wfc.cli.memory" in imported
+    assert "wfc.cli.shared.memory" in imported
     assert not imported & {"wfc.unit", "wfc.rules", "wfc.diagnostics", "yaml", "jinja2", "sqlite3"}
 
 

@@ -11,7 +11,8 @@ import click
 import pytest
 
 from tests.e2e.command import write
-from wfc.cli import check, compile, explore, progress, test
+from wfc.cli import check, compile, explore, test
+from wfc.cli.shared import progress
 
 TEST = "answers: {build: done}\ntests:\n  - {name: one, expect: {}}\n"
 COMMANDS = {

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.support import compile_to, steps
-from wfc.cli.selection import TEMPLATE_PATHS, named_templates
-from wfc.cli.templates import TemplateRegistry
+from wfc.cli.serve.templates import TemplateRegistry
+from wfc.cli.shared.selection import TEMPLATE_PATHS, named_templates
 from wfc.config import Config
 from wfc_runtime.errors import DefinitionError
 

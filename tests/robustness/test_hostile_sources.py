@@ -12,7 +12,7 @@ from tests.property.modules import imported
 from tests.property.survival import CONFIG, survived
 from tests.robustness.cases import CASES, RIGHT, Case
 from tests.robustness.measured import measured
-from wfc.cli.output import FORMATS
+from wfc.cli.shared.output import FORMATS
 from wfc.diagnostics import Severity
 
 SECONDS = 2.0

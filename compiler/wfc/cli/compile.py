@@ -8,12 +8,12 @@ from typing import Any
 
 import click
 
-from wfc.cli.memory import Memory
-from wfc.cli.names import FILES
-from wfc.cli.output import FORMATS, write_out
-from wfc.cli.progress import no_progress_option
-from wfc.cli.selection import Selection, modules_folder, select
-from wfc.cli.staged import staged_option
+from wfc.cli.shared.memory import Memory
+from wfc.cli.shared.names import FILES
+from wfc.cli.shared.output import FORMATS, write_out
+from wfc.cli.shared.progress import no_progress_option
+from wfc.cli.shared.selection import Selection, modules_folder, select
+from wfc.cli.shared.staged import staged_option
 from wfc.config import real
 
 
@@ -70,7 +70,7 @@ def command(
         memory = Memory.of(question, selection, lambda: _modules(folder))
     answer = memory.recall() if memory else None
     if answer is None:
-        from wfc.cli.compiling import Task, compile_selection
+        from wfc.cli.shared.compiling import Task, compile_selection
 
         shown = not (no_progress or quiet)
         answer = compile_selection(Task(selection, folder, check_only, show_diff, form, quiet, shown))

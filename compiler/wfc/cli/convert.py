@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.workflow import find_workflow, print_errors
-from wfc.cli.writing import writing
+from wfc.cli.shared.workflow import find_workflow, print_errors
+from wfc.cli.shared.writing import writing
 
 
 @click.command("convert")

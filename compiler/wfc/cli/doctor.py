@@ -9,7 +9,7 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.output import say
+from wfc.cli.shared.output import say
 from wfc.doctor import examine
 from wfc.render.style import style_for
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from wfc.cli.names import TOPICS
+from wfc.cli.shared.names import TOPICS
 from wfc.reference import FieldPage, ResultPage, StepPage, find_rule, find_step, rule_data, step_page, topics
 from wfc.render.style import Style, style_for
 from wfc.rules import RULES

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.cli.output import say, to_json, write_out
-from wfc.cli.progress import no_progress_option, progress
-from wfc.cli.workflow import compile_in_memory, find_workflow, missing_calls, print_errors, with_called
+from wfc.cli.shared.output import say, to_json, write_out
+from wfc.cli.shared.progress import no_progress_option, progress
+from wfc.cli.shared.workflow import compile_in_memory, find_workflow, missing_calls, print_errors, with_called
 
 if TYPE_CHECKING:
     from wfc.explore import Report

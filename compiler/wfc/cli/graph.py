@@ -6,9 +6,9 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.names import WORKFLOWS
-from wfc.cli.workflow import find_workflow, print_errors
-from wfc.cli.writing import writing
+from wfc.cli.shared.names import WORKFLOWS
+from wfc.cli.shared.workflow import find_workflow, print_errors
+from wfc.cli.shared.writing import writing
 from wfc.ir import Module
 from wfc.suggest import did_you_mean
 

@@ -6,9 +6,9 @@ import sys
 
 import click
 
-from wfc.cli.names import WORKFLOWS
-from wfc.cli.output import to_json
-from wfc.cli.workflow import compile_in_memory, find_workflow, print_errors, with_called
+from wfc.cli.shared.names import WORKFLOWS
+from wfc.cli.shared.output import to_json
+from wfc.cli.shared.workflow import compile_in_memory, find_workflow, print_errors, with_called
 
 
 @click.command("plan")

@@ -13,7 +13,7 @@ from wfc.cli.running.inputs import given_inputs
 from wfc.cli.running.options import Manner, manner_options
 from wfc.cli.running.session import SkippingClock, read_answers_file, terminal_service, work
 from wfc.cli.running.sources import SourceRegistry, called_by, module_to_run
-from wfc.cli.service import opened, state_option, store_path
+from wfc.cli.shared.service import opened, state_option, store_path
 from wfc.config import load_config
 from wfc_runtime.errors import WfcError
 from wfc_runtime.machine.ask import Ask

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.writing import writing
+from wfc.cli.shared.writing import writing
 from wfc.dialects import DIALECTS
 
 

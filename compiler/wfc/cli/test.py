@@ -11,14 +11,14 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.files import load_project
-from wfc.cli.output import say, to_json, write_out
-from wfc.cli.progress import no_progress_option, progress
-from wfc.cli.selection import select
+from wfc.cli.shared.files import load_project
+from wfc.cli.shared.output import say, to_json, write_out
+from wfc.cli.shared.progress import no_progress_option, progress
+from wfc.cli.shared.selection import select
+from wfc.cli.shared.writing import writing
 from wfc.cli.testing import report
 from wfc.cli.testing.files import find_test_files
 from wfc.cli.testing.running import FileReport, run_file
-from wfc.cli.writing import writing
 from wfc.render.style import style_for
 from wfc.testing.coverage import Coverage, Trace, measure, total
 

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.names import FILES
-from wfc.cli.output import counted
-from wfc.cli.selection import Selection, as_typed, select
+from wfc.cli.shared.names import FILES
+from wfc.cli.shared.output import counted
+from wfc.cli.shared.selection import Selection, as_typed, select
 from wfc.config import ConfigError
 from wfc.render.style import style_for
 
@@ -66,7 +66,7 @@ def _stamps(selection: Selection) -> Stamps:
 
 
 def _turn(selection: Selection, changed: list[Path], *, first: bool, tests: bool) -> None:
-    from wfc.cli.compiling import Task, compile_selection
+    from wfc.cli.shared.compiling import Task, compile_selection
 
     style = style_for(sys.stdout)
     if sys.stdout.isatty():

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.engine import engine_of
-from wfc.cli.long_lived import collect_in_portions
+from wfc.cli.shared.engine import engine_of
+from wfc.cli.shared.long_lived import collect_in_portions
 from wfc.config import load_config
 from wfc_runtime.errors import WfcError
 from wfc_runtime.interrupt import INTERRUPTED

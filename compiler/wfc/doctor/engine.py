@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 import click
 
-from wfc.cli.engine import engine_of
+from wfc.cli.shared.engine import engine_of
 from wfc.config import Config
 from wfc.doctor.report import Result, bad, good
 

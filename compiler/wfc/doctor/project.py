@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import click
 
 from wfc.check import check_project
-from wfc.cli.compiling import Task, compile_selection
-from wfc.cli.files import load_project
-from wfc.cli.output import counted
-from wfc.cli.selection import Selection, in_folder
+from wfc.cli.shared.compiling import Task, compile_selection
+from wfc.cli.shared.files import load_project
+from wfc.cli.shared.output import counted
+from wfc.cli.shared.selection import Selection, in_folder
 from wfc.config import Config
 from wfc.diagnostics import Severity
 from wfc.doctor.report import Result, bad, good, note

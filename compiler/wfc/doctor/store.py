@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from wfc.cli.output import counted
-from wfc.cli.service import store_path
+from wfc.cli.shared.output import counted
+from wfc.cli.shared.service import store_path
 from wfc.config import Config
 from wfc.doctor.report import Result, bad, good, note
 from wfc_runtime.errors import WfcError

@@ -8,8 +8,8 @@ from functools import cached_property, partial
 from pathlib import Path
 
 from wfc.check import check_project
-from wfc.cli.files import load_project
-from wfc.cli.selection import Selection, is_left_out
+from wfc.cli.shared.files import load_project
+from wfc.cli.shared.selection import Selection, is_left_out
 from wfc.config import Config, ConfigError, load_config
 from wfc.core.ast import Scope
 from wfc.core.names_in_scope import Site, template_sites

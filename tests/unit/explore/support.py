@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support import load
-from wfc.cli.workflow import compile_in_memory, with_called
+from wfc.cli.shared.workflow import compile_in_memory, with_called
 from wfc.explore import Budget, Report, explore
 from wfc.explore.explorer import make_search
 from wfc.explore.search import Search

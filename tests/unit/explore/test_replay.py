@@ -11,7 +11,7 @@ from tests.support import load
 from tests.unit.explore.support import HEAD, explored
 from tests.unit.explore.test_problems import COUNT, HIDDEN, TASKS
 from wfc.answers import Answers, read_answers
-from wfc.cli.workflow import compile_in_memory
+from wfc.cli.shared.workflow import compile_in_memory
 from wfc.driver import Asked, drive
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.registry import Registry

@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 from wfc.answers import Answers, read_answers
 from wfc.answers.checking import Questions, check_scripts
-from wfc.cli.output import data, say, to_json
 from wfc.cli.running.console import Console, LeftError
 from wfc.cli.running.executing import Executor
 from wfc.cli.running.findings import refuse_findings
 from wfc.cli.running.inputs import read_input_file
 from wfc.cli.running.operator import Operator, StuckError
 from wfc.cli.running.options import Manner
-from wfc.cli.service import NO_DEADLINE
+from wfc.cli.shared.output import data, say, to_json
+from wfc.cli.shared.service import NO_DEADLINE
 from wfc.driver import drive
 from wfc_runtime.interrupt import INTERRUPTED
 from wfc_runtime.machine.limits import Limits

@@ -10,10 +10,10 @@ from pathlib import Path
 import click
 
 from wfc.check import check_unit, has_errors
-from wfc.cli.files import load_project
-from wfc.cli.modules import recorded_path
-from wfc.cli.selection import TEMPLATE_PATHS, select
-from wfc.cli.workflow import find_workflow, missing_calls, print_errors, with_called
+from wfc.cli.shared.files import load_project
+from wfc.cli.shared.modules import recorded_path
+from wfc.cli.shared.selection import TEMPLATE_PATHS, select
+from wfc.cli.shared.workflow import find_workflow, missing_calls, print_errors, with_called
 from wfc.config import Config
 from wfc.emit.header import digest, read_header
 from wfc.pipeline import compile_unit

@@ -10,7 +10,7 @@ import click
 from wfc.cli.running.options import Manner, manner_options
 from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, store_file, whole_id
-from wfc.cli.service import opened
+from wfc.cli.shared.service import opened
 from wfc.config import load_config
 
 if TYPE_CHECKING:
@@ -42,9 +42,9 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
 def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:
     """The answers file, with what the run has taken of it already."""
     from wfc.answers import Answers
-    from wfc.cli.events import family_of
     from wfc.cli.running.session import read_answers_file
     from wfc.cli.running.sources import called_by
+    from wfc.cli.shared.events import family_of
 
     file = read_answers_file(manner, called_by(service.definition(run)[0], service.registry))
     if file is None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from wfc.cli.names import completing
-from wfc.cli.service import store_path
+from wfc.cli.shared.names import completing
+from wfc.cli.shared.service import store_path
 from wfc.config import load_config
 
 

@@ -12,10 +12,10 @@ from typing import Any
 
 import click
 
-from wfc.cli.output import counted, to_json
 from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import json_option, print_reply, service_of, whole_id
-from wfc.cli.writing import writing
+from wfc.cli.shared.output import counted, to_json
+from wfc.cli.shared.writing import writing
 from wfc.suggest import did_you_mean
 from wfc_runtime.contract import ENDED
 

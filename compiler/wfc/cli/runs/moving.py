@@ -8,10 +8,10 @@ from typing import Any
 
 import click
 
-from wfc.cli.engine import engine_of
-from wfc.cli.output import counted
 from wfc.cli.runs.store import ACTOR, print_reply, whole_id
-from wfc.cli.service import opened
+from wfc.cli.shared.engine import engine_of
+from wfc.cli.shared.output import counted
+from wfc.cli.shared.service import opened
 from wfc.config import load_config
 from wfc_runtime.errors import WfcError
 

@@ -8,9 +8,9 @@ from typing import Any
 
 import click
 
-from wfc.cli.output import data, to_json
 from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import any_service_of, json_option, nothing_started, print_reply, whole_id
+from wfc.cli.shared.output import data, to_json
 from wfc_runtime.service import actions_of
 
 _SHOWN = 160
@@ -85,9 +85,9 @@ def _shown(reply: dict[str, Any]) -> str:
 @click.pass_obj
 def history(state: Path | None, run: str, children: bool, as_json: bool) -> None:
     """Show what happened in a run: when, who, in which step, what came, and what was written."""
-    from wfc.cli.events import events_of, family_of
     from wfc.cli.running.trail import StepNames
     from wfc.cli.runs.timeline import render_timeline
+    from wfc.cli.shared.events import events_of, family_of
 
     with any_service_of(state) as service:
         run = whole_id(service, run)

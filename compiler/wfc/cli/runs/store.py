@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.cli.engine import ENGINE, engine_of
-from wfc.cli.output import to_json
-from wfc.cli.service import opened, store_path
+from wfc.cli.shared.engine import ENGINE, engine_of
+from wfc.cli.shared.output import to_json
+from wfc.cli.shared.service import opened, store_path
 from wfc.config import load_config
 from wfc.render.style import printable
 

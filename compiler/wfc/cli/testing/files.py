@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.selection import ENDINGS, as_typed, refuse_unread
+from wfc.cli.shared.selection import ENDINGS, as_typed, refuse_unread
 from wfc.config import load_config, real
 
 TEST_ENDINGS = tuple(f".test{ending}" for ending in ENDINGS)

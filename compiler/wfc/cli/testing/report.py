@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
-from wfc.cli.output import counted
+from wfc.cli.shared.output import counted
 from wfc.cli.testing.running import CaseReport, FileReport
 from wfc.diagnostics import one_line
 from wfc.render.json import to_json

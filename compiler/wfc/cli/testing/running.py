@@ -14,12 +14,12 @@ from wfc.answers import Answers, NoAnswerError
 from wfc.answers.checking import Questions, check_scripts, misfit
 from wfc.answers.nodes import Reader
 from wfc.check import check_unit, has_errors
-from wfc.cli.files import load_project
 from wfc.cli.running.sources import SourceRegistry, called_by
-from wfc.cli.selection import select
-from wfc.cli.service import NO_DEADLINE
+from wfc.cli.shared.files import load_project
+from wfc.cli.shared.selection import select
+from wfc.cli.shared.service import NO_DEADLINE
+from wfc.cli.shared.workflow import with_called
 from wfc.cli.testing.files import tested_file
-from wfc.cli.workflow import with_called
 from wfc.config import load_config
 from wfc.diagnostics import Diagnostic
 from wfc.driver import Asked, Worker, drive

@@ -78,8 +78,8 @@ def get_workflow_schema(call: Call, language: str = "steps") -> Reply:
 def _compile(call: Call, yaml: str) -> Compilation:
     """One workflow in memory. The project's others are read only if it calls one of them, and it may call those that
     the server has compiled."""
-    from wfc.cli.files import load_project
-    from wfc.cli.selection import Selection
+    from wfc.cli.shared.files import load_project
+    from wfc.cli.shared.selection import Selection
     from wfc.config import ConfigError, load_config
     from wfc.lazy import forget
     from wfc.pipeline import compile_project

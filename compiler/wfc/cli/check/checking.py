@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wfc.check import check_project
-from wfc.cli.files import load_project
-from wfc.cli.memory import Answer
-from wfc.cli.output import counted, rendered
-from wfc.cli.progress import progress
-from wfc.cli.selection import Selection
+from wfc.cli.shared.files import load_project
+from wfc.cli.shared.memory import Answer
+from wfc.cli.shared.output import counted, rendered
+from wfc.cli.shared.progress import progress
+from wfc.cli.shared.selection import Selection
 from wfc.diagnostics import Diagnostic, Severity
 
 
@@ -29,7 +29,7 @@ def check_selection(
         found = check_project(project)
     text = rendered(found, form)
     if show_types:
-        from wfc.cli.types_view import render_types
+        from wfc.cli.check.types_view import render_types
 
         text += "".join(f"{render_types(unit)}\n" for unit in units.values())
     if form == "text" and not quiet:

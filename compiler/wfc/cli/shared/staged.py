@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from wfc.cli.selection import ENDINGS
+from wfc.cli.shared.selection import ENDINGS
 from wfc.config import load_config
 
 _SOURCES = (*(f":(top)*{ending}" for ending in ENDINGS), ":(top)pyproject.toml", ":(top)*/pyproject.toml")

@@ -10,12 +10,12 @@ from typing import Any
 
 import click
 
-from wfc.cli.memory import Memory
-from wfc.cli.names import FILES
-from wfc.cli.output import FORMATS, write_out
-from wfc.cli.progress import no_progress_option
-from wfc.cli.selection import ENDINGS, Selection, select, stored_runs
-from wfc.cli.staged import is_staged, staged_option
+from wfc.cli.shared.memory import Memory
+from wfc.cli.shared.names import FILES
+from wfc.cli.shared.output import FORMATS, write_out
+from wfc.cli.shared.progress import no_progress_option
+from wfc.cli.shared.selection import ENDINGS, Selection, select, stored_runs
+from wfc.cli.shared.staged import is_staged, staged_option
 
 
 def _writes(given: dict[str, Any]) -> str:
@@ -80,7 +80,7 @@ def command(
         folders = paths or [str(folder) for folder in selection.folders]
         raise click.UsageError(f"there are no workflows ({', '.join(ENDINGS)}) in {_named(folders)}")
     if fix or show_diff:
-        from wfc.cli.fixing import show_fixes, write_fixes
+        from wfc.cli.check.fixing import show_fixes, write_fixes
 
         if show_diff:
             return show_fixes(selection, unsafe_fixes, quiet)
@@ -90,7 +90,7 @@ def command(
         memory = Memory.of(("check", paths, form, show_types, quiet), selection, lambda: _runs(selection))
     answer = memory.recall() if memory else None
     if answer is None:
-        from wfc.cli.checking import check_selection
+        from wfc.cli.check.checking import check_selection
 
         answer = check_selection(selection, form, show_types, quiet, with_progress=not (no_progress or quiet))
         if memory:
@@ -100,7 +100,7 @@ def command(
 
 
 def _check_stdin(path: Path, form: str, show_types: bool, quiet: bool) -> int:
-    from wfc.cli.checking import check_selection
+    from wfc.cli.check.checking import check_selection
     from wfc.config import load_config
 
     config = load_config(path.parent)

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.selection import Selection
-from wfc.cli.writing import replace_file, writing
+from wfc.cli.shared.selection import Selection
+from wfc.cli.shared.writing import replace_file, writing
 from wfc.config import Config, find_root, real
 from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift, compare

@@ -8,10 +8,10 @@ from dataclasses import replace
 import click
 
 from wfc.check import check_unit
-from wfc.cli.output import say, to_json, write_out
-from wfc.cli.selection import stored_runs
-from wfc.cli.versions import Versions, find_versions
-from wfc.cli.workflow import compile_in_memory
+from wfc.cli.diff.versions import Versions, find_versions
+from wfc.cli.shared.output import say, to_json, write_out
+from wfc.cli.shared.selection import stored_runs
+from wfc.cli.shared.workflow import compile_in_memory
 from wfc.diagnostics import Severity
 from wfc.diff import Reason, WorkflowDiff, compare
 from wfc.unit import Unit

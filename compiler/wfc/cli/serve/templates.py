@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from wfc.cli.files import load_project
-from wfc.cli.selection import ENDINGS, Selection, read_bytes
+from wfc.cli.shared.files import load_project
+from wfc.cli.shared.selection import ENDINGS, Selection, read_bytes
 from wfc.config import Config
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.pipeline import compile_project

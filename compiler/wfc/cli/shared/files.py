@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from wfc.cli.selection import Selection, as_typed, is_template, other_files, read_bytes, stored_runs
+from wfc.cli.shared.selection import Selection, as_typed, is_template, other_files, read_bytes, stored_runs
 from wfc.unit import Project, Unit, load_unit
 
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.cli.service import store_path
+from wfc.cli.shared.service import store_path
 from wfc_runtime.errors import WfcError
 
 if TYPE_CHECKING:

@@ -35,8 +35,8 @@ def _files(typed: str) -> list[CompletionItem]:
 
 
 def _workflows() -> Iterator[str]:
-    from wfc.cli.files import load_project
-    from wfc.cli.selection import select
+    from wfc.cli.shared.files import load_project
+    from wfc.cli.shared.selection import select
 
     project, _ = load_project(select(()))
     return project.names()

@@ -22,7 +22,7 @@ import click
 
 import wfc
 import wfc_runtime
-from wfc.cli.selection import Selection, other_files, read_bytes, template_folders
+from wfc.cli.shared.selection import Selection, other_files, read_bytes, template_folders
 from wfc.config import Config
 from wfc.render.style import style_for
 from wfc_runtime.version import __version__

@@ -12,8 +12,8 @@ import click
 
 from wfc.calls import call_graph
 from wfc.check import check_unit, has_errors, in_order
-from wfc.cli.files import load_project
-from wfc.cli.selection import select, template_folders
+from wfc.cli.shared.files import load_project
+from wfc.cli.shared.selection import select, template_folders
 from wfc.steps.call import Call
 from wfc.suggest import did_you_mean
 from wfc.unit import Unit

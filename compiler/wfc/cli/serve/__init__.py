@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.cli.engine import engine_of, engine_option
-from wfc.cli.long_lived import collect_in_portions
 from wfc.cli.running.options import names_of_variables
-from wfc.cli.selection import named_templates
-from wfc.cli.service import state_option
+from wfc.cli.shared.engine import engine_of, engine_option
+from wfc.cli.shared.long_lived import collect_in_portions
+from wfc.cli.shared.selection import named_templates
+from wfc.cli.shared.service import state_option
 from wfc.config import Config, load_config
 from wfc.exec_settings import ANY
 from wfc_runtime.errors import WfcError
@@ -167,7 +167,7 @@ def _templates(config: Config) -> Callable[[Path], Registry] | None:
         return None
 
     def make(generated: Path) -> Registry:
-        from wfc.cli.templates import TemplateRegistry
+        from wfc.cli.serve.templates import TemplateRegistry
 
         return TemplateRegistry(config, generated, folders)
 

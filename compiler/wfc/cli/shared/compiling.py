@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from wfc.check import has_errors
-from wfc.cli.files import load_project
-from wfc.cli.memory import Answer
-from wfc.cli.modules import apply_drift, find_drift, recorded_path
-from wfc.cli.output import counted, rendered
-from wfc.cli.progress import progress
-from wfc.cli.selection import Selection
+from wfc.cli.shared.files import load_project
+from wfc.cli.shared.memory import Answer
+from wfc.cli.shared.modules import apply_drift, find_drift, recorded_path
+from wfc.cli.shared.output import counted, rendered
+from wfc.cli.shared.progress import progress
+from wfc.cli.shared.selection import Selection
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift

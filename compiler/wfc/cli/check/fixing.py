@@ -13,10 +13,10 @@ from pathlib import Path
 import click
 
 from wfc.check import check_project
-from wfc.cli.files import load_project
-from wfc.cli.output import counted
-from wfc.cli.selection import Selection, read_bytes
-from wfc.cli.writing import replace_file, writing
+from wfc.cli.shared.files import load_project
+from wfc.cli.shared.output import counted
+from wfc.cli.shared.selection import Selection, read_bytes
+from wfc.cli.shared.writing import replace_file, writing
 from wfc.config import Config
 from wfc.diagnostics import Diagnostic
 from wfc.fixes import apply_fixes

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import click
 
-from wfc.cli.service import store_path
+from wfc.cli.shared.service import store_path
 from wfc.config import Config, find_root, load_config, real
 
 if TYPE_CHECKING:
