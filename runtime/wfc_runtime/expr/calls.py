@@ -86,8 +86,11 @@ def _guarded(
     if isinstance(result, str):
         if len(result) > run.limits.text:
             run.make_text(len(result))
-    elif isinstance(result, list) and len(result) > run.limits.items:
-        run.make_list(len(result))
+    elif isinstance(result, list):
+        if len(result) > run.limits.items:
+            run.make_list(len(result))
+    elif isinstance(result, int):
+        run.make_number(result)
     return result
 
 

@@ -43,7 +43,7 @@ def range_(run: Run, *bounds: Value) -> list[int]:
     numbers = range(*bounds)
     # Not len(numbers), which fails beyond the machine's word.
     count = max(0, -((numbers.start - numbers.stop) // numbers.step))
-    run.make_list(count)
+    run.make_list(count, slots=1 + max(numbers.start.bit_length(), numbers.stop.bit_length()) // 64)
     return list(numbers)
 
 

@@ -62,6 +62,7 @@ _LOOK_EVERY = 4096
 # Going through this much text costs about as much as one small operation in Python.
 _CHARS_PER_UNIT = 64
 _POINTER = 8
+_WORD = 64
 
 
 def _show(count: int) -> str:
@@ -108,8 +109,14 @@ class Meter:
             raise ExpressionError(
                 f"makes a text of {_show(length)} characters: the limit is {self.limits.text:,}", "limit"
             )
-        self._hold(length)
+        self.hold(length)
         self.read(length)
+
+    def make_number(self, number: int) -> None:
+        """Pay for a whole number. A small one costs less than the operation that made it."""
+        bits = number.bit_length()
+        if bits > _WORD:
+            self.hold(bits // 8)
 
     def make_list(self, length: int, slots: int = 1) -> None:
         """Pay for a list of this length, about to be made; an item takes so many slots of memory."""
@@ -117,10 +124,11 @@ class Meter:
             raise ExpressionError(
                 f"makes a list of {_show(length)} items: the limit is {self.limits.items:,}", "limit"
             )
-        self._hold(length * slots * _POINTER)
+        self.hold(length * slots * _POINTER)
         self.spend(1 + length * slots)
 
-    def _hold(self, size: int) -> None:
+    def hold(self, size: int) -> None:
+        """Pay for so many bytes of memory."""
         self.room -= size
         if self.room < 0:
             raise ExpressionError(

@@ -17,7 +17,7 @@ Binary = Callable[[Meter, Value, Value], Value]
 def add(meter: Meter, left: Value, right: Value) -> Value:
     """`+`: numbers, or two texts, or two lists."""
     if is_number(left) and is_number(right):
-        return _number(meter, left + right)
+        return _computed(meter, operator.add, left, right)
     if isinstance(left, str) and isinstance(right, str):
         meter.make_text(len(left) + len(right))
         return left + right
@@ -33,7 +33,7 @@ def multiply(meter: Meter, left: Value, right: Value) -> Value:
     if is_number(left) and is_number(right):
         if isinstance(left, int) and isinstance(right, int):
             _check_bits(meter, left.bit_length() + right.bit_length())
-        return _number(meter, left * right)
+        return _computed(meter, operator.mul, left, right)
     if isinstance(left, int) and isinstance(right, (str, list)):
         left, right = right, left
     if isinstance(right, int) and isinstance(left, str):
@@ -50,25 +50,24 @@ def power(meter: Meter, left: Value, right: Value) -> Value:
     _check_numbers("raise", "to the power of", left, right)
     if isinstance(left, int) and isinstance(right, int) and right > 0:
         _check_bits(meter, left.bit_length() * right)
-    try:
-        return _number(meter, left**right)
-    except ZeroDivisionError:
-        raise ExpressionError("division by zero") from None
-    except OverflowError:
-        raise ExpressionError("the number is too large", "limit") from None
+    return _computed(meter, operator.pow, left, right)
 
 
 def _arithmetic(verb: str, word: str, compute: Callable[[Value, Value], Value]) -> Binary:
     def apply(meter: Meter, left: Value, right: Value) -> Value:
         _check_numbers(verb, word, left, right)
-        try:
-            return _number(meter, compute(left, right))
-        except ZeroDivisionError:
-            raise ExpressionError("division by zero") from None
-        except OverflowError:
-            raise ExpressionError("the number is too large", "limit") from None
+        return _computed(meter, compute, left, right)
 
     return apply
+
+
+def _computed(meter: Meter, compute: Callable[[Value, Value], Value], left: Value, right: Value) -> Value:
+    try:
+        return _number(meter, compute(left, right))
+    except ZeroDivisionError:
+        raise ExpressionError("division by zero") from None
+    except OverflowError:
+        raise ExpressionError("the number is too large", "limit") from None
 
 
 BINARY: dict[str, Binary] = {
@@ -112,6 +111,7 @@ def _number(meter: Meter, value: Value) -> Value:
         raise ExpressionError("the result is not a finite number")
     if isinstance(value, int):
         _check_bits(meter, value.bit_length())
+        meter.make_number(value)
     return value
 
 

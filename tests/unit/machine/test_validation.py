@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import time
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -9,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from wfc_runtime.contract import ConfirmAnswer, DelegateResult, NotRequired, ShellResult, TypedDict
-from wfc_runtime.machine import schema
+from wfc_runtime.machine import schema, validation
 from wfc_runtime.machine.fitting import surely_fits
 from wfc_runtime.machine.plain import NotPlainError, check_plain, size_of, to_text
 from wfc_runtime.machine.validation import UnusableSchemaError, problems
@@ -53,6 +56,106 @@ def test_patterns_and_other_properties_are_checked(value: Any, wanted: Any, fits
 
 def test_a_pattern_that_would_backtrack_for_ever_does_not() -> None:
     assert problems("a" * 50_000 + "!", {"pattern": "^(a+)+$"}) != []
+
+
+def doubling(keyword: str) -> Any:
+    """Each asks for the one before twice: forty of them for more than anybody can wait for."""
+    known: dict[str, Any] = {"a0": {"type": "string"}}
+    for number in range(1, 40):
+        known[f"a{number}"] = {keyword: [{"$ref": f"#/$defs/a{number - 1}"}] * 2}
+    return {"$ref": "#/$defs/a39", "$defs": known}
+
+
+XY = "".join("xy"[number * number % 7 % 2] for number in range(250_000))
+MISFITS = {
+    "objects that differ": ([{"a": number} for number in range(20_000)] * 2, {"uniqueItems": True}),
+    "a long list of another kind": ([1] * 120_000, {"type": "array", "items": {"type": "string"}}),
+    "a long list that is one of several": (
+        [1] * 120_000,
+        {"anyOf": [{"items": {"type": "string"}}, {"type": "string"}]},
+    ),
+    "a long list that is one of several things": (
+        [1] * 120_000,
+        {"oneOf": [{"items": {"type": "string"}}, {"type": "string"}]},
+    ),
+    "a pattern of many states": (XY, {"pattern": "[xy]*x[xy]{900}z"}),
+    "a pattern of many more states": (
+        XY,
+        {"pattern": "|".join(["[xy]*x[xy]{990}z", "[xy]*y[xy]{99}z"] * 30)},
+    ),
+    "a pattern of many groups": (f"b{'x' * 250_000}", {"pattern": "(" * 900 + "x+" + ")" * 900 + "y"}),
+    "a key and a pattern of many states": ({XY: 1}, {"patternProperties": {"[xy]*x[xy]{900}z": {}}}),
+}
+
+
+def timed(value: Any, wanted: Any) -> tuple[list[str], float]:
+    problems(1, {"not": {"type": "integer"}})
+    gc.collect()
+    start = time.process_time()
+    return problems(value, wanted), time.process_time() - start
+
+
+@pytest.mark.parametrize("what", MISFITS)
+def test_a_result_that_does_not_fit_is_refused_in_time(what: str) -> None:
+    found, spent = timed(*MISFITS[what])
+    assert 1 <= len(found) <= 10
+    assert sum(map(len, found)) < 4000
+    assert spent < 5
+
+
+def test_a_list_of_different_things_is_found_to_be_one_in_time() -> None:
+    different = [{"a": number} for number in range(20_000)]
+    assert timed([*different, 1, True, "1", None, [1], [True]], {"uniqueItems": True})[1] < 5
+    assert problems([*different, 1, True, "1", None, [1], [True]], {"uniqueItems": True}) == []
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        [1, 1.0],
+        [{"a": 1, "b": 2}, {"b": 2, "a": 1.0}],
+        ["a", "a"],
+        [None, None],
+        [[1, [2]], [1, [2.0]]],
+        [1e300, 1e300],
+    ],
+)
+def test_what_is_the_same_in_json_is_not_unique(value: Any) -> None:
+    assert problems(value, {"uniqueItems": True})
+
+
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        (5, doubling("anyOf")),
+        ("x", doubling("allOf")),
+        (5, doubling("oneOf")),
+        (
+            {f"k{number}": number for number in range(15_000)},
+            {"patternProperties": {f"^{n}": {} for n in range(1000)}},
+        ),
+        ([XY[:100]] * 500, {"items": {"pattern": "|".join(["[xy]*x[xy]{990}z"] * 60)}}),
+    ],
+    ids=["anyOf", "allOf", "oneOf", "patterns", "many texts"],
+)
+def test_a_schema_that_asks_for_too_much_is_given_up(
+    monkeypatch: pytest.MonkeyPatch, value: Any, wanted: Any
+) -> None:
+    monkeypatch.setattr(validation, "_LIMITS", replace(validation._LIMITS, fuel=200_000))
+    start = time.process_time()
+    with pytest.raises(UnusableSchemaError, match="takes too much work: the limit is 200,000"):
+        problems(value, wanted)
+    assert time.process_time() - start < 5
+
+
+def test_a_long_result_may_take_an_elaborate_schema() -> None:
+    either = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
+    assert problems([1] * 120_000, {"type": "array", "items": either}) == []
+
+
+def test_a_pattern_that_is_cut_off_is_another_one() -> None:
+    with pytest.raises(UnusableSchemaError, match="more than 2,000 characters"):
+        problems("b", {"pattern": "a|" * 1000 + "b"})
 
 
 @pytest.mark.parametrize(

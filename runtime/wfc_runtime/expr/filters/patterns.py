@@ -24,6 +24,8 @@ _CACHED = 32
 # RE2's time is at most the length of the text times the size of the pattern, and far less as a rule. All the
 # fuel there is buys some two seconds of the worst case.
 _STEPS_PER_UNIT = 128
+# Where many groups match, it takes as much longer as there are groups.
+_GROUPS = 8
 _MATCH_COST = 8
 _REFERENCE = re.compile(r"\\(?:(\d{1,2})|g<(\w+)>|(.))", re.S)
 
@@ -64,7 +66,7 @@ class _Search:
         self.text: str = value
         self.groups: int = self._pattern.groups
         run.read(len(value))
-        run.spend(len(value) * self._pattern.programsize // _STEPS_PER_UNIT)
+        run.spend(len(value) * self._pattern.programsize * (1 + self.groups // _GROUPS) // _STEPS_PER_UNIT)
 
     def matches(self) -> Iterator[Any]:
         # Offsets in bytes are offsets in ASCII text, and finding them takes a fraction of the time.
@@ -77,7 +79,10 @@ class _Search:
 
     def group(self, match: Any, number: int) -> str | None:
         start, end = match.span(number)
-        return None if start < 0 else self.text[start:end]
+        if start < 0:
+            return None
+        self._run.hold(end - start)
+        return self.text[start:end]
 
     def number_of(self, name: str) -> int:
         """The number of a named group, or -1."""

@@ -11,7 +11,7 @@ from wfc_runtime.expr.methods import METHODS
 from wfc_runtime.expr.methods import replace as replace_text
 from wfc_runtime.expr.registry import FILTERS, define
 from wfc_runtime.expr.run import Run
-from wfc_runtime.expr.values import Value, items_of, kind_of, text_of
+from wfc_runtime.expr.values import CONTAINER_COST, Value, kind_of, text_of
 
 _TITLE_BREAK = re.compile(r"([-\s({\[<]+)")
 # The ampersand first: the others bring new ones.
@@ -169,7 +169,10 @@ def _quoted(run: Run, value: Value) -> str:
 def shquote(run: Run, value: Value) -> str:
     """`x | shquote`: one word for the shell, whatever is in it; of a list, one word per item."""
     if isinstance(value, list):
-        return " ".join(shquote(run, item) for item in items_of(run, value))
+        run.spend(CONTAINER_COST + len(value))
+        words = [shquote(run, item) for item in value]
+        run.make_text(sum(map(len, words)) + len(words))
+        return " ".join(words)
     text = to_text(run, value, "shquote")
     run.make_text(len(text))
     if "\0" in text:
@@ -197,7 +200,9 @@ def format_(run: Run, value: Value, *args: Value, **kwargs: Value) -> str:
             raise ExpressionError(f"format has no '{shorten(match.group())}'")
         if match["kind"] == "s":
             item = text_of(run, item)
-        return str(f"%{match['spec']}{match['kind']}" % item)
+        made = str(f"%{match['spec']}{match['kind']}" % item)
+        run.hold(len(made))
+        return made
 
     try:
         text = _FORMAT.sub(expand, to_text(run, value, "format"))
