@@ -67,6 +67,13 @@ class Server:
     def ask(self, method: str, **params: Any) -> Reply:
         return self._answer(self.request(method, **params))
 
+    def ask_either(self, method: str, **params: Any) -> Reply | str:
+        """The answer, or the words of the refusal."""
+        try:
+            return self.ask(method, **params)
+        except Refused as refused:
+            return str(refused)
+
     def next_answer(self) -> Reply:
         """Whichever comes next; it must not be an error."""
         answer = json.loads(self._line.readline())

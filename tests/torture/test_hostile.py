@@ -19,7 +19,7 @@ TAKES_ANYTHING = steps(
     "{id: first, type: mcp_call, tool: t, output_to: o}",
     "{id: second, type: prompt, prompt_type: info, needs_state: [o], message: 'Got {{ state.o | tojson }}'}",
     name="any",
-    head="inputs: {n: {type: string, default: x}}",
+    head="inputs: {n: {type: string, default: x}, k: {type: integer, default: 1}}",
 )
 FANS_OUT = (
     steps(
@@ -130,11 +130,100 @@ def test_a_result_that_cannot_be_kept_is_refused_and_the_step_stays_pending(
 
 
 @pytest.mark.parametrize(
-    "line", [b"", b"{", b"\xff\xfe\x00", b"null", b"5", b"[]", b"[" * 5000, b'"text"', b'{"jsonrpc": "2.0"}']
+    "line",
+    [
+        *(b"", b"{", b"\xff\xfe\x00", b"null", b"5", b"[]", b"[" * 5000, b'"text"', b'{"jsonrpc": "2.0"}'),
+        *(
+            b'{"jsonrpc":"2.0","id":%b,"method":"ping"}' % number
+            for number in (b"007", b"-01", b"1e", b"0x1", b"--1")
+        ),
+        *(b'{"id":%b,"jsonrpc":"2.0","method":' % number for number in (b"00", b'"\\u12"', b"9" * 16, b"-")),
+    ],
 )
 def test_a_line_that_is_no_message_stops_nothing(server: Server, run: str, line: bytes) -> None:
     server.send_raw(line)
     assert pending(server, run) == "first"
+
+
+def test_a_message_that_cannot_be_read_is_answered_under_its_own_number(server: Server) -> None:
+    for number in (b"0", b"-7", b"999999999999999", b'"a-b"'):
+        server.send_raw(b'{"jsonrpc":"2.0","id":%b,"method":' % number)
+        with pytest.raises(Refused, match="can't be read as JSON"):
+            server._answer(json.loads(number))
+
+
+@pytest.mark.parametrize(
+    ("line", "number"),
+    [
+        ({"id": 501, "method": "tools/call", "params": [1]}, 501),
+        ({"id": "x", "method": 5}, "x"),
+        ({"id": 502}, 502),
+        ({"jsonrpc": "1.0", "id": 503, "method": "ping"}, 503),
+        ({"id": 1.5, "method": "ping"}, None),
+        ({"id": True, "method": "ping"}, None),
+        ([{"jsonrpc": "2.0", "id": 504, "method": "ping"}], None),
+    ],
+)
+def test_json_that_is_no_message_is_answered_as_such(server: Server, line: Any, number: Any) -> None:
+    server.send({"jsonrpc": "2.0", **line} if isinstance(line, dict) else line)
+    with pytest.raises(Refused, match="no message of JSON-RPC"):
+        server._answer(number)
+
+
+def test_what_calls_itself_an_answer_is_not_answered(server: Server, run: str) -> None:
+    for answer in (
+        {"id": 1, "result": {}},
+        {"id": None, "error": {"code": 1, "message": "x"}},
+        {"id": [], "error": 5},
+    ):
+        server.send({"jsonrpc": "2.0", **answer})
+    assert server.ask("ping") == {}
+    assert pending(server, run) == "first"
+
+
+HALF = '"\\ud800"'
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("get_workflow_state", {"fields": f"[{HALF}]"}),
+        ("get_workflow_history", {"after": -(10**30)}),
+        ("trace_transformations", {"after": -(10**30)}),
+        ("test_transformation", {"transform": "{{ a }}", "context": f'{{"a": {HALF}}}'}),
+        ("test_transformation", {"transform": "{{ a.b }}", "context": f'{{"a": {{{HALF}: 1}}}}'}),
+        ("test_transformation", {"transform": "{{ b }}", "context": f"{{{HALF}: 1}}"}),
+        ("cleanup_checkpoints", {"days": 10**400}),
+        ("start_workflow", {"workflow": "any", "inputs": f"{{{HALF}: 1}}"}),
+        ("submit_result", {"step_id": "first", "result": f"[{HALF}]"}),
+        ("resume_workflow", {"response": HALF}),
+    ],
+)
+def test_no_argument_is_a_failure_of_the_server(
+    server: Server, run: str, tool: str, arguments: dict[str, Any]
+) -> None:
+    known = {"workflow_id": run, "checkpoint_id": f"{run}:1"}
+    takes = {name: value for name, value in known.items() if name in _arguments(server, tool)}
+    said = json.dumps(server.ask_either("tools/call", name=tool, arguments={**takes, **arguments}))
+    assert "wfc itself failed" not in said
+    assert server.call("list_workflows")["workflows"]
+
+
+def _arguments(server: Server, tool: str) -> Any:
+    tools = {one["name"]: one for one in server.ask("tools/list")["tools"]}
+    return tools[tool]["inputSchema"]["properties"]
+
+
+def test_a_prompt_says_what_it_was_given_whatever_that_is(server: Server) -> None:
+    for given in (HALF, f"[{HALF}]", "NaN", "[" * 100_000, "9" * 5000, "1e999"):
+        found = server.ask("prompts/get", name="any", arguments={"k": given})
+        assert "Run the workflow `any`" in found["messages"][0]["content"]["text"]
+
+
+def test_a_long_name_of_a_tool_is_not_told_again_at_length(server: Server) -> None:
+    with pytest.raises(Refused) as caught:
+        server.call("x" * 100_000)
+    assert len(str(caught.value)) < 2000
 
 
 SQL = "x'; DROP TABLE runs; --"
@@ -189,7 +278,7 @@ def test_sql_in_every_field_is_text(server: Server) -> None:
     assert server.call("list_workflows", query=SQL)["workflows"] == []
     events = server.call("get_workflow_history", workflow_id=run)["events"]
     assert [event["event"] for event in events] == ["started", "submitted", "cancelled"]
-    assert events[0]["inputs"] == {"n": SQL}
+    assert events[0]["inputs"] == {"n": SQL, "k": 1}
 
 
 def test_a_step_id_that_was_made_up_is_refused_with_what_is_pending(server: Server, run: str) -> None:

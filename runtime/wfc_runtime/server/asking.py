@@ -148,10 +148,10 @@ class Asking:
 
 
 def _problems(given: dict[str, Json], question: Question) -> list[str]:
-    from wfc_runtime.machine.validation import problems
+    from wfc_runtime.machine.validation import UnusableSchemaError, problems
 
     try:
         return problems(given, question.result_schema)
-    except ValueError:
-        # A pattern that can't be used: the service says so.
+    except UnusableSchemaError:
+        # The service says so.
         return []

@@ -16,6 +16,7 @@ from wfc_runtime.service.ids import check_run_id
 
 _ID = re.compile(r"(.+):([0-9]{1,12})")
 _PAGE = 500
+_MOST_DAYS = 1_000_000
 _ANSWERED = ("submitted", "interrupted", "child_ended")
 _YES, _NO = ("yes", "y", "true", "1", "ok", "confirm"), ("no", "n", "false", "0", "cancel")
 
@@ -187,5 +188,5 @@ def delete(service: Service, checkpoint_id: str, actor: str | None) -> int:
 def clean_up(service: Service, days: int) -> int:
     """Erase runs that ended so many days ago."""
     keep = keeper(service)
-    old = keep.ended_before(time.time() - days * 86_400)["runs"]
+    old = keep.ended_before(time.time() - min(days, _MOST_DAYS) * 86_400)["runs"]
     return sum(keep.erase(run["workflow_id"]) for run in old)

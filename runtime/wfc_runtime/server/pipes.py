@@ -20,14 +20,18 @@ from typing import cast
 import anyio
 import pydantic_core
 
+from wfc_runtime.contract import Json
 from wfc_runtime.server.threads import in_thread
 
 Lines = anyio.AsyncFile[str]
 _LONGEST_LINE = 64 * 1024 * 1024
+_NO_MESSAGE = (
+    "This is no message of JSON-RPC 2.0: one object with a method, its params as an object, and an id."
+)
 
 
 class _Input:
-    """The lines that come in. What is no JSON is refused here: the SDK drops it, and its sender would wait for ever."""
+    """The lines that come in. What is no message is refused: the SDK drops it, and its sender would wait for ever."""
 
     def __init__(self, reader: asyncio.StreamReader, output: _Output) -> None:
         self._reader = reader
@@ -49,24 +53,46 @@ class _Input:
             if not line:
                 raise StopAsyncIteration
             try:
-                pydantic_core.from_json(line)
+                found = pydantic_core.from_json(line)
             except ValueError as error:
                 if line.strip():
                     await self._output.write(_refusal(line, f"can't be read as JSON: {error}"))
                 continue
-            return line.decode("utf-8", "replace")
+            if _is_message(found):
+                return line.decode("utf-8", "replace")
+            number = found.get("id") if isinstance(found, dict) else None
+            await self._output.write(_answer(number if _is_id(number) else None, -32600, _NO_MESSAGE))
+
+
+def _is_message(value: Json) -> bool:
+    """Whether it is a request, a notification or an answer. What calls itself an answer is never answered."""
+    if not isinstance(value, dict):
+        return False
+    if "method" not in value and ("result" in value or "error" in value):
+        return True
+    number, method, params = (value.get(name) for name in ("id", "method", "params"))
+    fits = isinstance(method, str) and isinstance(params, dict | None) and (number is None or _is_id(number))
+    return fits and value.get("jsonrpc") == "2.0"
+
+
+def _is_id(value: Json) -> bool:
+    return isinstance(value, (int, str)) and not isinstance(value, bool)
 
 
 def _refusal(line: bytes, why: str) -> str:
     """The answer to a message that can't be read. Its id stands at one of its ends, beside the protocol's version."""
     found = _ID.search(line, 0, _END) or _ID.search(line, max(0, len(line) - _END))
-    error = {"code": -32700, "message": f"The message {why}. Values may be nested 100 levels deep."}
     number = json.loads(found[1] or found[2]) if found else None
+    return _answer(number, -32700, f"The message {why}. Values may be nested 100 levels deep.")
+
+
+def _answer(number: int | str | None, code: int, message: str) -> str:
+    error = {"code": code, "message": message}
     return json.dumps({"jsonrpc": "2.0", "id": number, "error": error}) + "\n"
 
 
 _END = 1000
-_NUMBER = rb'(-?\d{1,15}|"[\w.:-]{1,200}")'
+_NUMBER = rb'(-?(?:0|[1-9]\d{0,14})(?![\d.eE])|"[\w.:-]{1,200}")'
 _ID = re.compile(
     rb'"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*%b|"id"\s*:\s*%b\s*,\s*"jsonrpc"' % (_NUMBER, _NUMBER)
 )

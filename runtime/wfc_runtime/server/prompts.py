@@ -21,6 +21,7 @@ from mcp_types import (
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError, WfcError
 from wfc_runtime.server.actor import Context
+from wfc_runtime.server.characters import sendable
 from wfc_runtime.server.desk import Desk
 from wfc_runtime.server.threads import in_thread
 from wfc_runtime.server.words import driving, rules
@@ -47,10 +48,9 @@ class PromptHandlers:
         try:
             text = await in_thread(lambda: self._text(params.name, params.arguments or {}))
         except WfcError as error:
-            raise MCPError(code=INVALID_PARAMS, message=str(error)) from error
-        return GetPromptResult(
-            messages=[PromptMessage(role="user", content=TextContent(type="text", text=text))]
-        )
+            raise MCPError(code=INVALID_PARAMS, message=sendable(str(error))) from error
+        content = TextContent(type="text", text=sendable(text))
+        return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
 
     def _of_workflows(self) -> list[Prompt]:
         from wfc_runtime.server.about import description_of, input_schema

@@ -21,6 +21,7 @@ from mcp_types import (
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, WfcError
 from wfc_runtime.server.actor import Context
+from wfc_runtime.server.characters import sendable
 from wfc_runtime.server.desk import Desk
 from wfc_runtime.server.sizes import as_text
 from wfc_runtime.server.threads import in_thread
@@ -84,8 +85,9 @@ class ResourceHandlers:
         try:
             text, kind = await in_thread(lambda: self._read(uri))
         except WfcError as error:
-            raise MCPError(code=INVALID_PARAMS, message=str(error), data={"uri": uri}) from error
-        return ReadResourceResult(contents=[TextResourceContents(uri=uri, text=text, mime_type=kind)])
+            raise MCPError(code=INVALID_PARAMS, message=sendable(str(error)), data={"uri": uri}) from error
+        contents = TextResourceContents(uri=uri, text=sendable(text), mime_type=kind)
+        return ReadResourceResult(contents=[contents])
 
     def _read(self, uri: str) -> tuple[str, str]:
         found = _URI.fullmatch(uri)

@@ -9,9 +9,11 @@ import traceback
 from mcp_types import CallToolResult, TextContent
 
 from wfc_runtime.errors import WfcError
+from wfc_runtime.server.characters import sendable
 from wfc_runtime.service import Reply
 
 _STRUCTURED_SINCE = "2025-06-18"
+_LONGEST_NAME = 100
 _log = logging.getLogger(__name__)
 
 
@@ -24,7 +26,7 @@ def to_result(reply: Reply, protocol: str) -> CallToolResult:
 
 def to_error(tool: str, error: WfcError) -> CallToolResult:
     """What failed, why, and what to call next."""
-    return _error(f"{tool}: {error}")
+    return _error(f"{tool[:_LONGEST_NAME]}: {error}")
 
 
 def to_failure(tool: str, error: Exception) -> CallToolResult:
@@ -32,13 +34,13 @@ def to_failure(tool: str, error: Exception) -> CallToolResult:
     frames = "".join(traceback.format_tb(error.__traceback__))
     _log.error("%s failed: %s at\n%s", tool, type(error).__qualname__, frames)
     return _error(
-        f"{tool}: wfc itself failed ({type(error).__name__}); the server's log says where. Next: "
+        f"{tool[:_LONGEST_NAME]}: wfc itself failed ({type(error).__name__}); the server's log says where. Next: "
         "get_workflow_status(workflow_id=...) shows where a run is, list_runs() which are open."
     )
 
 
 def _error(text: str) -> CallToolResult:
-    return CallToolResult(content=[_text(text)], is_error=True)
+    return CallToolResult(content=[_text(sendable(text))], is_error=True)
 
 
 def _text(text: str) -> TextContent:

@@ -7,6 +7,7 @@ from typing import Any
 from urllib.parse import quote
 
 from wfc_runtime.contract import Json
+from wfc_runtime.server.characters import is_sendable, sendable_value
 from wfc_runtime.server.words import short_prompt
 from wfc_runtime.service import Reply, actions_of
 
@@ -17,8 +18,11 @@ _LONGEST_ITEM = 200
 
 
 def by_reference(reply: Reply) -> Reply:
-    """The reply, with its long values as resources to read if all of it would be too long."""
-    if _length(reply) <= _LONGEST_REPLY:
+    """The reply as it can be sent, with its long values as resources to read if all of it would be too long."""
+    text = as_text(reply)
+    if not is_sendable(text):
+        reply = sendable_value(reply)
+    if len(text) <= _LONGEST_REPLY:
         return reply
     for action in actions_of(reply):
         _shorten_children(action["parameters"])

@@ -155,7 +155,7 @@ class SqliteService(Service, Archive):
     def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
         row = self.store.queries.sound(check_run_id(run))
         count = min(max(int(limit), 1), _MOST_LISTED)
-        after = min(int(after), _MOST_EVENTS)
+        after = min(max(int(after), 0), _MOST_EVENTS)
         events = self.store.queries.history(row.key, after, count)
         last = events[-1].seq if events else after
         if len(events) < count and last < row.version:
