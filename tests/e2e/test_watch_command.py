@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import threading
@@ -27,9 +28,9 @@ tests:
 class Watching:
     """A `wfc watch` under way, and what it has said so far."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *arguments: str) -> None:
         self._process = subprocess.Popen(
-            command("watch"),
+            command("watch", *arguments),
             cwd=folder,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -116,6 +117,30 @@ def test_settings_that_cant_be_read_are_waited_out(project: Path, watching: Watc
     assert "waiting for it to be mended" in watching.report("mended\n")
     (project / "pyproject.toml").write_text("[tool.wfc]\n")
     assert "watching 2 workflows" in watching.report()
+
+
+def test_what_is_in_the_way_is_said_once_and_waited_out(project: Path, watching: Watching) -> None:
+    watching.report()
+    shutil.rmtree(project / "generated")
+    (project / "generated").write_text("in the way")
+    (project / "workflows" / "ship.yaml").write_text(SMALL.format(name="ship").replace("make", "make ship"))
+    said = watching.report("mended\n")
+    assert said == "wfc: `generated` is a file; modules go into a folder; waiting for it to be mended\n"
+    (project / "generated").unlink()
+    said = watching.report()
+    assert said.startswith(said[:8] + "  workflows/ship.yaml\ngenerated: wrote 2\n")
+
+
+def test_without_a_project_modules_go_where_compiling_puts_them(tmp_path: Path) -> None:
+    write(tmp_path / "flows", build="")
+    (tmp_path / "flows" / "build.test.yml").write_text(TEST)
+    watching = Watching(tmp_path, "flows")
+    assert "1 test passed" in watching.report()
+    (tmp_path / "flows" / "build.test.yml").write_text(TEST.replace("answers: {build: done}", "answers: {}"))
+    assert "1 failed" in watching.report()
+    watching.stop()
+    assert (tmp_path / "generated" / "build.py").is_file()
+    assert wfc("compile", "--check", "flows", cwd=tmp_path).status == 0
 
 
 def test_ctrl_c_ends_it_cleanly(project: Path) -> None:

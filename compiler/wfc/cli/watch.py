@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Iterable
 from datetime import datetime
 from pathlib import Path
 
@@ -12,7 +11,8 @@ import click
 
 from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import counted
-from wfc.cli.shared.selection import Selection, as_typed, select
+from wfc.cli.shared.selection import Selection, as_typed, modules_folder, select
+from wfc.cli.testing.files import TEST_ENDINGS, tests_of
 from wfc.config import ConfigError
 from wfc.render.style import style_for
 
@@ -40,7 +40,8 @@ def command(paths: tuple[str, ...], no_tests: bool) -> int:
             now = _stamps(selection)
             changed = sorted(path for path in {*known, *now} if known.get(path) != now.get(path))
             if changed or trouble:
-                _turn(selection, changed, first=not known, tests=not no_tests)
+                report = _report(selection, changed, first=not known, tests=not no_tests)
+                click.echo(f"{_CLEAR if sys.stdout.isatty() else ''}{report}")
             known, trouble = now, ""
         except (click.ClickException, ConfigError) as error:
             if not known and isinstance(error, click.UsageError):
@@ -48,13 +49,13 @@ def command(paths: tuple[str, ...], no_tests: bool) -> int:
             if trouble != str(error):
                 trouble = str(error)
                 click.echo(f"wfc: {trouble}; waiting for it to be mended", err=True)
-        time.sleep(_PAUSE)
+        time.sleep(_PAUSE * 5 if trouble else _PAUSE)
 
 
 def _stamps(selection: Selection) -> Stamps:
     """What tells that a file has changed. A file that goes away meanwhile is not there."""
     folders = {*selection.folders, *(path.parent for path in selection.files)}
-    tests = (path for folder in folders for path in folder.rglob("*.test.yaml"))
+    tests = (path for folder in folders for ending in TEST_ENDINGS for path in folder.rglob(f"*{ending}"))
     found: Stamps = {}
     for path in (*selection.files, *tests, selection.config.root / "pyproject.toml"):
         try:
@@ -65,20 +66,16 @@ def _stamps(selection: Selection) -> Stamps:
     return found
 
 
-def _turn(selection: Selection, changed: list[Path], *, first: bool, tests: bool) -> None:
+def _report(selection: Selection, changed: list[Path], *, first: bool, tests: bool) -> str:
+    """What came of a change. Where it can't be looked at, nothing is said yet."""
     from wfc.cli.shared.compiling import Task, compile_selection
 
-    style = style_for(sys.stdout)
-    if sys.stdout.isatty():
-        sys.stdout.write(_CLEAR)
     what = "everything" if first else ", ".join(str(as_typed(path)) for path in changed)
-    click.echo(style.paint(f"{datetime.now():%H:%M:%S}  {what}", "bold"))
-    folder = as_typed(selection.config.generated_dir)
-    click.echo(compile_selection(Task(selection, folder)).text, nl=False)
-    if tests:
-        _test(_tests_of(selection, changed, everything=first))
-    click.echo(f"watching {counted(len(selection.files), 'workflow')}; Ctrl-C ends it")
-    sys.stdout.flush()
+    title = style_for(sys.stdout).paint(f"{datetime.now():%H:%M:%S}  {what}", "bold")
+    compiled = compile_selection(Task(selection, modules_folder(selection.config))).text
+    tested = _test(_tests_of(selection, changed, everything=first)) if tests else ""
+    watching = f"watching {counted(len(selection.files), 'workflow')}; Ctrl-C ends it"
+    return f"{title}\n{compiled}{tested}{watching}"
 
 
 def _tests_of(selection: Selection, changed: list[Path], *, everything: bool) -> list[Path]:
@@ -87,16 +84,14 @@ def _tests_of(selection: Selection, changed: list[Path], *, everything: bool) ->
     sources = selection.files if everything or settings in changed else changed
     found: dict[Path, None] = {}
     for path in sources:
-        test = path if path.name.endswith(".test.yaml") else path.with_suffix(".test.yaml")
-        if test.is_file():
-            found[test] = None
+        is_test = path.name.endswith(TEST_ENDINGS) and path.is_file()
+        found |= dict.fromkeys([path] if is_test else tests_of(path))
     return list(found)
 
 
-def _test(files: Iterable[Path]) -> None:
-    files = list(files)
+def _test(files: list[Path]) -> str:
     if not files:
-        return
+        return ""
     from wfc.cli.testing import report
     from wfc.cli.testing.running import run_file
 
@@ -108,6 +103,4 @@ def _test(files: Iterable[Path]) -> None:
     summary = report.summary(reports, time.perf_counter() - began)
     for one in reports:  # What a check found in the workflow was printed when it was compiled.
         one.problems = [problem for problem in one.problems if not problem.code]
-    for text in report.render_failures(reports, style_for(sys.stdout)):
-        click.echo(text, nl=False)
-    click.echo(summary)
+    return "".join(report.render_failures(reports, style_for(sys.stdout))) + f"{summary}\n"

@@ -34,12 +34,18 @@ def _named(path: Path) -> list[Path]:
         raise click.UsageError(f"there is no file or folder `{path}`")
     if path.name.endswith(TEST_ENDINGS):
         return [path]
-    # A workflow stands for its tests.
-    beside = [path.with_name(path.stem + ending) for ending in TEST_ENDINGS]
-    there = [one for one in beside if one.is_file()]
+    there = tests_of(path)
     if not there:
-        raise click.UsageError(f"`{path}` has no tests: there is no `{beside[0]}`")
+        raise click.UsageError(
+            f"`{path}` has no tests: there is no `{path.with_name(path.stem + TEST_ENDINGS[0])}`"
+        )
     return there
+
+
+def tests_of(workflow: Path) -> list[Path]:
+    """The test files beside a workflow."""
+    beside = [workflow.with_name(workflow.stem + ending) for ending in TEST_ENDINGS]
+    return [one for one in beside if one.is_file()]
 
 
 def _in_folder(folder: Path) -> list[Path]:
