@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import os
 import re
 import sys
 from pathlib import Path
@@ -31,6 +32,9 @@ class Screen(io.StringIO):
     def isatty(self) -> bool:
         return True
 
+    def fileno(self) -> int:
+        return 2
+
 
 @pytest.fixture(autouse=True)
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -41,6 +45,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     monkeypatch.setattr(progress, "_MOMENT", 0)
     monkeypatch.setattr(progress, "_OFTEN", 0)
+    monkeypatch.setattr(os, "get_terminal_size", lambda stream: os.terminal_size((80, 24)))
 
 
 def on_screen(monkeypatch: pytest.MonkeyPatch, name: str, *options: str) -> str:
@@ -56,6 +61,15 @@ def test_a_bar_moves_and_leaves_nothing_behind(name: str, monkeypatch: pytest.Mo
     seen = on_screen(monkeypatch, name)
     assert re.search(COMMANDS[name][2], seen)
     assert seen.endswith("\r\x1b[K")
+
+
+@pytest.mark.parametrize("columns", [60, 40, 25, 9])
+@pytest.mark.parametrize("name", COMMANDS)
+def test_it_stays_within_one_line(name: str, columns: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(os, "get_terminal_size", lambda stream: os.terminal_size((columns, 24)))
+    lines = on_screen(monkeypatch, name).split("\r\x1b[K")
+    assert any(lines)
+    assert max(map(len, lines)) < columns
 
 
 @pytest.mark.parametrize("name", COMMANDS)

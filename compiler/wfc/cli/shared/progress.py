@@ -14,6 +14,8 @@ import click
 _MOMENT = 0.7
 _OFTEN = 0.1
 _WIDTH = 30
+_NARROW = 5
+_USUAL = 80
 
 no_progress_option = click.option("--no-progress", is_flag=True, help="Show no bar, however long it takes.")
 
@@ -37,8 +39,7 @@ def progress(what: str, wanted: bool) -> Iterator[Show]:
         if now < due:
             return
         shown, due = True, now + _OFTEN
-        full = _WIDTH * done // max(of, 1)
-        sys.stderr.write(f"\r\x1b[K{what} [{'#' * full}{'.' * (_WIDTH - full)}] {done}/{of}{note}")
+        sys.stderr.write(f"\r\x1b[K{_line(what, done, of, note, _columns())}")
         sys.stderr.flush()
 
     try:
@@ -47,3 +48,19 @@ def progress(what: str, wanted: bool) -> Iterator[Show]:
         if shown:
             sys.stderr.write("\r\x1b[K")
             sys.stderr.flush()
+
+
+def _line(what: str, done: int, of: int, note: str, columns: int) -> str:
+    """As much as fits into one line: in a second one, it could not be wiped off again."""
+    count = f"{done}/{of}{note}"
+    width = min(_WIDTH, columns - len(f"{what} [] {count}") - 1)
+    full = width * done // max(of, 1)
+    bar = f" [{'#' * full}{'.' * (width - full)}]" if width >= _NARROW else ""
+    return f"{what}{bar} {count}"[: columns - 1]
+
+
+def _columns() -> int:
+    try:
+        return os.get_terminal_size(sys.stderr.fileno()).columns or _USUAL
+    except OSError:
+        return _USUAL
