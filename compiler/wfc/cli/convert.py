@@ -7,12 +7,13 @@ from pathlib import Path
 
 import click
 
+from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.workflow import find_workflow, print_errors
 from wfc.cli.shared.writing import writing
 
 
 @click.command("convert")
-@click.argument("workflow")
+@click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option(
     "--to",
     "language",

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.output import say, to_json, write_out
 from wfc.cli.shared.progress import no_progress_option, progress
 from wfc.cli.shared.workflow import compile_in_memory, find_workflow, missing_calls, print_errors, with_called
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
 
 
 @click.command("explore")
-@click.argument("workflow")
+@click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option(
     "--input", "-i", "pairs", multiple=True, metavar="NAME=VALUE", help="An input that stays as it is."
 )

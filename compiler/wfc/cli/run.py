@@ -13,6 +13,7 @@ from wfc.cli.running.inputs import given_inputs
 from wfc.cli.running.options import Manner, manner_options
 from wfc.cli.running.session import SkippingClock, read_answers_file, terminal_service, work
 from wfc.cli.running.sources import SourceRegistry, called_by, module_to_run
+from wfc.cli.shared.names import FILES, WORKFLOWS
 from wfc.cli.shared.service import opened, state_option, store_path
 from wfc.config import load_config
 from wfc_runtime.errors import WfcError
@@ -23,11 +24,16 @@ from wfc_runtime.service.sqlite import SqliteService
 
 
 @click.command("run")
-@click.argument("workflow")
+@click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option(
     "--input", "-i", "pairs", multiple=True, metavar="NAME=VALUE", help="An input; as often as needed."
 )
-@click.option("--inputs", metavar="FILE", help="Inputs from a YAML or JSON file; `-` is standard input.")
+@click.option(
+    "--inputs",
+    metavar="FILE",
+    shell_complete=FILES,
+    help="Inputs from a YAML or JSON file; `-` is standard input.",
+)
 @manner_options
 @state_option
 def command(

@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from wfc.cli.shared.files import load_project
+from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import say, to_json, write_out
 from wfc.cli.shared.progress import no_progress_option, progress
 from wfc.cli.shared.selection import select
@@ -24,7 +25,7 @@ from wfc.testing.coverage import Coverage, Trace, measure, total
 
 
 @click.command("test")
-@click.argument("paths", nargs=-1)
+@click.argument("paths", nargs=-1, shell_complete=FILES)
 @click.option("-k", "pattern", metavar="TEXT", help="Only tests whose name or workflow contains this.")
 @click.option(
     "-n", "--jobs", metavar="N", default="1", help="Processes to run files in; `auto`: one per core."

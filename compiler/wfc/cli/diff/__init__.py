@@ -9,6 +9,7 @@ import click
 
 from wfc.check import check_unit
 from wfc.cli.diff.versions import Versions, find_versions
+from wfc.cli.shared.names import REVISIONS
 from wfc.cli.shared.output import say, to_json, write_out
 from wfc.cli.shared.selection import stored_runs
 from wfc.cli.shared.workflow import compile_in_memory
@@ -18,7 +19,9 @@ from wfc.unit import Unit
 
 
 @click.command("diff")
-@click.argument("versions", nargs=-1, required=True, metavar="OLD [NEW] [-- PATHS]...")
+@click.argument(
+    "versions", nargs=-1, required=True, metavar="OLD [NEW] [-- PATHS]...", shell_complete=REVISIONS
+)
 @click.option(
     "--format",
     "form",

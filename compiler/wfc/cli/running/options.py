@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from wfc.cli.shared.names import FILES
 from wfc.exec_settings import no_variable
 
 
@@ -72,6 +73,7 @@ def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
         click.option(
             "--answers",
             metavar="FILE",
+            shell_complete=FILES,
             help="Take results from this file instead of asking; `-` is standard input.",
         ),
     ):

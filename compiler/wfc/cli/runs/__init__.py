@@ -28,4 +28,6 @@ def command(ctx: click.Context, state: Path | None, engine: str | None) -> None:
 
 
 for one in (list_, show, history, state, resume, cancel, migrate, prune, export, import_):
+    # Whole: click would cut it after a few words.
+    one.short_help = " ".join((one.help or "").partition("\n\n")[0].split())
     command.add_command(one)

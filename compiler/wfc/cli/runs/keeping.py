@@ -14,6 +14,7 @@ import click
 
 from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import json_option, print_reply, service_of, whole_id
+from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import counted, to_json
 from wfc.cli.shared.writing import writing
 from wfc.suggest import did_you_mean
@@ -108,7 +109,7 @@ def export(state: Path | None, run: str, output: Path | None, with_secrets: bool
 
 
 @click.command("import")
-@click.argument("file")
+@click.argument("file", shell_complete=FILES)
 @json_option
 @click.pass_obj
 def import_(state: Path | None, file: str, as_json: bool) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
@@ -48,6 +49,15 @@ def _topics() -> Iterator[str]:
     return topics()
 
 
+def _revisions() -> list[str]:
+    """Branches and tags of git."""
+    from wfc.cli.shared.git import git
+
+    listed = git("for-each-ref", "--format=%(refname:short)", "refs/heads", "refs/tags", folder=Path("."))
+    return (listed or b"").decode().split()
+
+
 FILES = completing(tuple)
+REVISIONS = completing(_revisions)
 WORKFLOWS = completing(_workflows)
 TOPICS = completing(_topics, with_files=False)
