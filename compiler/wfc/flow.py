@@ -66,6 +66,12 @@ class Flow:
         state = self.states.get(node)
         return state.step if state else None
 
+    def returns(self, edge: FlowEdge) -> bool:
+        """Whether a step returns by this edge; not where it could not compute its value."""
+        state = self.states.get(edge.source)
+        effect = state.effect if state else None
+        return effect is not None and effect.name == "Return" and edge.event != "recover"
+
     def inside(self, parallel: str) -> set[str]:
         """The nodes in the branches of a parallel state."""
         regions = [inner for region in self.states[parallel].regions for inner in region.regions()]

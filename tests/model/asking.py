@@ -71,22 +71,34 @@ class Asking:
             raise DeadError(failure.code, failure.visit or step["id"]) from None
 
     def _tried(self, step: Step, attempt: Callable[[Step, str], Flow]) -> Flow:
-        """Work that others do, as often as the step's retry allows."""
+        """Work that others do."""
+        is_fine, result = yield from self._repeated(step, attempt)
+        if is_fine and "output_to" in step:
+            self.write({step["output_to"]: result})
+
+    def _worked(self, step: Step, work: Callable[[], Any]) -> Flow:
+        """Work that needs nobody, but may be tried again."""
+
+        def attempt(step: Step, visit: str) -> Flow:
+            return work()
+            yield
+
+        return (yield from self._repeated(step, attempt))
+
+    def _repeated(self, step: Step, attempt: Callable[[Step, str], Flow]) -> Flow:
+        """As often as the step's retry allows; whether it was done, and what came of it."""
         retry = step.get("retry", {"max_attempts": 1})
         for made in range(1, retry["max_attempts"] + 1):
             self.visits[step["id"]] += 1
             count = self.visits[step["id"]]
             visit = step["id"] if count == 1 else f"{step['id']}@{count}"
             try:
-                result = yield from attempt(step, visit)
-                if "output_to" in step:
-                    self.write({step["output_to"]: result})
-                return
+                return True, (yield from attempt(step, visit))
             except FailError as failure:
                 failure.visit = failure.visit or visit
                 if failure.final or made == retry["max_attempts"]:
                     self._recover(step, failure)
-                    return
+                    return False, None
             delay = float(retry.get("delay_seconds", 0) * retry.get("backoff", 1) ** (made - 1))
             if delay:
                 parameters = {"duration_seconds": delay, "attempt": made + 1}

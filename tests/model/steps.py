@@ -50,15 +50,14 @@ class Steps(Asking):
                 made[name] = self._value(step, text, made)
             return made
 
-        is_fine, made = self._attempt(step, work)
+        is_fine, made = yield from self._worked(step, work)
         if is_fine:
             self.write(made)
             if "output_to" in step:
                 self.write({step["output_to"]: made})
-        yield from ()
 
     def _do_condition(self, step: Step) -> Flow:
-        is_fine, holds = self._attempt(step, lambda: self._holds(step, "if"))
+        is_fine, holds = yield from self._worked(step, lambda: self._holds(step, "if"))
         if not is_fine:
             return
         if "output_to" in step:
@@ -106,7 +105,6 @@ class Steps(Asking):
         yield Fork([self.steps_of(steps) for steps in step["branches"].values()])
 
     def _do_return(self, step: Step) -> Flow:
-        is_fine, value = self._attempt(step, lambda: self._value(step, step.get("value")))
+        is_fine, value = yield from self._worked(step, lambda: self._value(step, step.get("value")))
         if is_fine:
             raise ReturnedError(value)
-        yield from ()

@@ -86,7 +86,7 @@ def test_the_right_interpreter_agrees(tmp_path: Path) -> None:
     world = work(tmp_path)
     assert world.root.status == "completed"
     steps = {name.partition("@")[0] for name in world.root.visits}
-    assert steps == {"pause", "try", "each", "ask", "s", "s2", "q", "l", "r"}
+    assert steps == {"pause", "count", "try", "each", "ask", "s", "s2", "q", "l", "r", "end"}
 
 
 def _break(self: Steps, step: Any) -> Flow:

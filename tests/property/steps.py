@@ -126,7 +126,7 @@ class Writer(Actions):
 
     def _failure(self, step: Step, kind: str) -> bool:
         """What to do when it fails; whether the flow goes on then without its result."""
-        if kind not in ("prompt", "wait", "set_state", "condition") and self.choose.chance(4):
+        if kind not in ("prompt", "wait") and self.choose.chance(4):
             step["retry"] = {"max_attempts": self.choose.number(1, 5)}
             if self.choose.chance():
                 step["retry"] |= {"delay_seconds": 2, "backoff": 1.5}
@@ -243,6 +243,7 @@ class Writer(Actions):
             "text": self._use(text(self.choose, sight), reads),
             "list": self._use(list_of_texts(self.choose, sight), reads),
         }
+        self._failure(step, "return")
 
     def _goto(self, step: Step, sight: Sight, reads: set[str], depth: int) -> None:
         step["max_iterations"] = self.choose.number(1, 3)

@@ -93,6 +93,15 @@ def test_the_brief_says_which_shape_a_step_s_result_must_have() -> None:
     )
 
 
+def test_a_condition_that_may_be_tried_again_is_still_just_a_condition() -> None:
+    text = TEXT.replace(
+        '        if: "{{ state.seen.exit_code == 0 }}"\n',
+        '        if: "{{ state.seen.exit_code == 0 }}"\n        retry: {max_attempts: 2}\n',
+    )
+    told = [brief_text("mend", compiled(one).tasks["mend"], {"module": "a"}, {}) for one in (TEXT, text)]
+    assert told[0] == told[1]
+
+
 def test_a_brief_shows_its_time_in_whole_seconds_like_any_delegate() -> None:
     task = compiled(TEXT.replace("timeout: 900", "timeout: 9")).tasks["mend"]
     assert repr(brief_machine(task, "@fixer").steps["work"].timeout) == "300"  # type: ignore[attr-defined]

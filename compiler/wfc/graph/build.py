@@ -101,7 +101,7 @@ class _Build:
         back = order.get(target, len(order)) <= order[state.id]
         label = link_label(edge, outs, back)
         line = Line.AGAIN if back else Line.ERROR if label == ON_ERROR else Line.FLOW
-        if state.effect and state.effect.name == "Return":
+        if state.effect and state.effect.name == "Return" and edge.event != "recover":
             target = self._aside(flow, Node(self._free(f"{state.id}_end"), Shape.END))
         elif target not in order and target != region.end:
             title = self._titles.get(edge.target, "the end")

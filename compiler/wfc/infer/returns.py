@@ -18,7 +18,7 @@ def returned_type(inference: ScopeInference) -> Type:
         step = flow.step(edge.source)
         if edge.source not in reach:
             continue
-        if not isinstance(step, Return):
+        if not isinstance(step, Return) or not flow.returns(edge):
             ends.append(edge)
         elif step.value is not None:
             found.append(stored(type_of_tree(step.value.node, inference.visit(step).types)))

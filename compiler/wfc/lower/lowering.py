@@ -87,11 +87,11 @@ class Lowering:
         self.edge(name, after, event)
         self._failures(step, name, after)
 
-    def perform(self, step: Step, effect: Effect, after: str) -> None:
-        """A state that does its work and goes on at once."""
+    def perform(self, step: Step, effect: Effect, after: str, following: str = "") -> None:
+        """A state that does its work and goes on at once; after a failure with what follows, if that is elsewhere."""
         name = self.state(step, effect)
         self.edge(name, after, guard=OK)
-        self._failures(step, name, after)
+        self._failures(step, name, following or after)
 
     def choose(self, step: Step, name: str, guard: Guard, then: str, otherwise: str, after: str) -> None:
         """Two ways out of a state that waits for nothing."""

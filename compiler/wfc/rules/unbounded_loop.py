@@ -82,7 +82,7 @@ def _endless(flow: Flow, circle: Circle) -> Iterator[Finding]:
         yield Finding(
             word.span,
             f"{_cause(step)}, the run goes round for ever: from `{word.text}` on, nothing waits or counts",
-            help=_way_out(step),
+            help=_way_out(step, is_waiting(flow.states[edge.source])),
             notes=_notes(flow, circle, edge) if len(seen) <= _EXPLAINED else (),
             step=step.name,
         )
@@ -94,10 +94,11 @@ def _cause(step: Step) -> str:
     return f"if {call(step)} keeps failing"
 
 
-def _way_out(step: Step) -> str:
+def _way_out(step: Step, asks: bool) -> str:
     if "else" in step.FIELDS:
         return "let `else` lead out of the circle"
-    again = ", or try the step again with `retry`" if "retry" in step.FIELDS else ""
+    # What needs nobody fails the same way again.
+    again = ", or try the step again with `retry`" if asks and "retry" in step.FIELDS else ""
     return f"go to a `goto` step instead, which counts by its `max_iterations`{again}"
 
 

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING
 from wfc.core.fields import BLOCK, CONDITION
 from wfc.core.shape import Field
 from wfc.ir import Effect, Guard
-from wfc.steps.base import Fallible, Keeping, Step
+from wfc.steps.base import Keeping, Retried, Step
 
 if TYPE_CHECKING:
     from wfc.lower import Lowering
 
 
-class Condition(Keeping, Fallible):
+class Condition(Keeping, Retried):
     """Go one way or the other.
 
     `if` is evaluated once; then the steps of `then`, or those of `else` if there are any. `output_to` keeps the
@@ -54,10 +54,10 @@ class Condition(Keeping, Fallible):
 
     def _keep(self, chart: Lowering) -> Effect | None:
         """With `output_to` the condition is evaluated once, kept, and the choice made by what was kept."""
-        if not self.output_to:
+        if not self.output_to and not self.retry:
             return None
-        field = self.output_to.text
-        effect = chart.effect("Assign", self, lambda: {"updates": {field: self.if_}})
+        updates = {self.output_to.text: self.if_} if self.output_to else {}
+        effect = chart.effect("Assign", self, lambda: {"updates": updates})
         return replace(effect, writes=None)
 
     def _guard(self, chart: Lowering) -> Guard:

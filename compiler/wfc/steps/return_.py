@@ -5,17 +5,17 @@ from typing import TYPE_CHECKING
 from wfc.core.fields import ANYTHING
 from wfc.core.shape import Field
 from wfc.ir import FINISHED
-from wfc.steps.base import Step
+from wfc.steps.base import Retried
 
 if TYPE_CHECKING:
     from wfc.lower import Lowering
 
 
-class Return(Step):
+class Return(Retried):
     """End the workflow or task with a value.
 
-    Nothing after it runs. A main workflow that ends without `return` completes with its final state; a task without
-    one gives its final state to the foreach.
+    Nothing after it runs, unless its value can't be computed and `on_error` says where to go on then. A main workflow
+    that ends without `return` completes with its final state; a task without one gives its final state to the foreach.
 
     ```yaml
     - id: done
@@ -35,4 +35,4 @@ class Return(Step):
     without = ("when",)
 
     def lower(self, chart: Lowering, after: str) -> None:
-        chart.perform(self, chart.effect("Return", self, lambda: {"value": self.value}), FINISHED)
+        chart.perform(self, chart.effect("Return", self, lambda: {"value": self.value}), FINISHED, after)

@@ -8,13 +8,13 @@ from wfc.core.shape import Field
 from wfc.core.templated import type_of
 from wfc.core.types import Type
 from wfc.source import Mapping, Span
-from wfc.steps.base import Fallible, Keeping
+from wfc.steps.base import Keeping, Retried
 
 if TYPE_CHECKING:
     from wfc.lower import Lowering
 
 
-class SetState(Keeping, Fallible):
+class SetState(Keeping, Retried):
     """Write computed values to the state.
 
     All updates are written together, or none. Inside one `updates` a bare name is an earlier key of the same

@@ -19,7 +19,6 @@ from wfc.infer.workflow import FileTypes, ScopeTypes
 from wfc.lazy import remembered
 from wfc.source import Node, Scalar, Sequence
 from wfc.steps.base import Step
-from wfc.steps.return_ import Return
 from wfc.taint.effects import outcome_of
 from wfc.taint.expressions import Piece, Walk
 from wfc.taint.names import Names, Variable
@@ -165,10 +164,7 @@ class FileTaint:
 def _ends_without_return(found: ScopeTypes) -> bool:
     states = found.inference.states
     flow = states.flow
-    return any(
-        edge.source in states.reach and not isinstance(flow.step(edge.source), Return)
-        for edge in flow.into.get(flow.end, ())
-    )
+    return any(edge.source in states.reach and not flow.returns(edge) for edge in flow.into.get(flow.end, ()))
 
 
 def _with_inputs(taint: Taint, given: Flow | None) -> Taint:

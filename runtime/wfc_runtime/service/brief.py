@@ -102,7 +102,7 @@ def _doing(effect: Effect | None) -> Iterator[str]:
     match effect:
         case Ask():
             yield f"({effect.kind}) {effect.instruction}"
-        case Assign():
+        case Assign() if effect.updates:
             yield "Compute these values."
         case Spawn() if effect.is_call:
             yield f"Run the workflow `{effect.workflow}`."

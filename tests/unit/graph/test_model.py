@@ -142,6 +142,17 @@ def test_every_return_has_an_end_of_its_own() -> None:
     assert node(flow, "stop").color == "end"
 
 
+def test_a_return_that_can_fail_has_an_error_line_to_where_it_goes_on() -> None:
+    flow = flow_of(
+        """\
+  - {id: first, type: return, value: "{{ 1 / inputs.n }}", on_error: {goto: last}}
+  - {id: last, type: return, value: 0}
+"""
+    )
+    assert ("first", "last", "on error") in links(flow)
+    assert [node.shape for node in flow.nodes].count(Shape.END) == 2
+
+
 def test_parallel_is_a_frame_with_its_branches_and_their_ends() -> None:
     flow = flow_of(
         """\

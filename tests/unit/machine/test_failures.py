@@ -13,6 +13,7 @@ from wfc_runtime.machine.events import Submit
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Snapshot
 
+NUMBER = "inputs: {n: {type: number, required: true}}"
 RETRIED = steps(
     "{id: call, type: mcp_call, tool: t, parameters: {}, output_to: out,"
     " retry: {max_attempts: 3, delay_seconds: 5, backoff: 2}}",
@@ -356,3 +357,49 @@ def test_what_the_server_may_do_itself_has_no_deadline() -> None:
     assert run.action("a").parameters["timeout"] == 5
     run.submit("a", {"timed_out": True})
     assert run.error["code"] == "timeout"
+
+
+def test_what_is_computed_is_tried_again_too_and_time_may_help() -> None:
+    late = f"{{{{ 1 / (now().timestamp() - {NOON}) }}}}"
+    run = Drive(
+        steps(
+            f"{{id: s, type: set_state, updates: {{x: '{late}'}}, retry: {{max_attempts: 2, delay_seconds: 4}}}}",
+            "{id: r, type: return, needs_state: [x], value: '{{ state.x }}'}",
+        )
+    )
+    assert run.pending == ["s@retry"]
+    run.wait(4)
+    assert run.at.result == 0.25
+
+
+def test_a_condition_that_can_not_be_computed_is_tried_again_and_then_left() -> None:
+    text = steps(
+        "{id: c, type: condition, if: '{{ 1 / inputs.n > 0 }}', then: [{id: t, type: return, value: small}],"
+        " retry: {max_attempts: 3}, on_error: {goto: other}}",
+        "{id: f, type: return, value: fine}",
+        "{id: other, type: return, value: other}",
+        head=NUMBER,
+    )
+    assert Drive(text, {"n": 2}).at.result == "small"
+    run = Drive(text, {"n": 0})
+    assert run.at.result == "other"
+    assert [note.get("retried") for note in run.outcomes[0].notes] == [1, 2, None]
+
+
+@pytest.mark.parametrize(("n", "result"), [(1, 4), (0, "nothing")])
+def test_a_return_whose_value_can_not_be_computed_goes_on_as_it_says(n: int, result: object) -> None:
+    text = steps(
+        "{id: r, type: return, value: '{{ 4 / inputs.n }}', on_error: continue}",
+        "{id: s, type: return, value: nothing}",
+        head=NUMBER,
+    )
+    assert Drive(text, {"n": n}).at.result == result
+
+
+def test_a_return_that_fails_at_the_very_end_leaves_the_state_as_the_result() -> None:
+    text = steps(
+        "{id: s, type: set_state, updates: {x: 1}}",
+        "{id: r, type: return, value: '{{ 4 / inputs.n }}', on_error: continue}",
+        head=NUMBER,
+    )
+    assert Drive(text, {"n": 0}).at.result == {"x": 1}

@@ -16,7 +16,6 @@ from wfc.lazy import remembered
 from wfc.rules.shared.state_access import state_access
 from wfc.source import Node, Span
 from wfc.steps.base import Step, UnknownStep
-from wfc.steps.return_ import Return
 from wfc.template import Read
 from wfc.unit import Unit
 
@@ -92,7 +91,7 @@ class ScopeUse:
         into = [
             edge for edge in flow.into.get(flow.end, ()) if flow.reachable.issuperset(_sources(flow, edge))
         ]
-        return [edge for edge in into if not isinstance(flow.step(edge.source), Return)]
+        return [edge for edge in into if not flow.returns(edge)]
 
     @property
     def gives_state(self) -> bool:
