@@ -19,11 +19,11 @@ class Secret(NamedTuple):
 
 _KINDS: tuple[tuple[str, str], ...] = (
     ("an AWS access key", r"\b(?:AKIA|ASIA)(?!\w*EXAMPLE)[0-9A-Z]{16}\b"),
-    ("a GitHub token", r"\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{22,}\b"),
+    ("a GitHub token", r"\bgh[pousr]_[A-Za-z0-9]{20,}\b|\bgithub_pat_[A-Za-z0-9_]{22,}\b"),
     ("a GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
     ("a Slack token", r"\bxox[abeoprs]-[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+"),
     ("a Slack webhook", r"\bhttps://hooks\.slack\.com/services/T\w+/B\w+/\w{16,}"),
-    ("an API key", r"\bsk[-_](?:ant|proj|live|test|or)[-_][A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{32,}\b"),
+    ("an API key", r"\bsk[-_](?:ant|proj|live|test|or)[-_][A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{20,}\b"),
     ("a Google API key", r"\bAIza[0-9A-Za-z_-]{35}"),
     ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
     ("a signed token (JWT)", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
