@@ -14,6 +14,7 @@ from wfc.infer.environment import Held
 from wfc.infer.states import StateFlow
 from wfc.source import Span
 from wfc.steps.base import Step
+from wfc.steps.goto import Goto
 
 _VISITS = 3
 """How often a node is looked at with different clauses before it counts as done."""
@@ -154,7 +155,14 @@ class Ways:
                 turning = self._describe(edge)
                 if turning is not None:
                     return turning
-        return None
+        return next((jump for edge in reversed(way) if (jump := self._jump(edge)) is not None), None)
+
+    def _jump(self, edge: FlowEdge) -> Turning | None:
+        """A jump past what writes the field: the way may begin there, if nothing could have been written before."""
+        step, target = self._flow.step(edge.source), self._flow.step(edge.target)
+        if not isinstance(step, Goto) or target is None:
+            return None
+        return Turning(f"where `{step.name}` goes to `{target.name}`", step.span)
 
     def beside(self, node: str, step: Step) -> Step | None:
         """The parallel step in one branch of which a node is, and in another of which a step."""
