@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from wfc.cli.shared.names import FILES
-from wfc.exec_settings import no_variable
+from wfc.config.exec_settings import no_variable
 
 
 @dataclass(frozen=True)
