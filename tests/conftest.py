@@ -105,6 +105,7 @@ def pytest_collection_finish() -> None:
     # Thousands of tests with their modules stay to the end: no search for garbage need look at them again.
     gc.collect()
     gc.freeze()
+    gc.set_threshold(20_000)
 
 
 def _start_late(item: pytest.Item) -> int:

@@ -360,7 +360,6 @@ def test_a_store_that_somebody_else_holds_for_too_long_is_said_to_be_busy(box: B
 OPENER = """
 import sys
 from pathlib import Path
-from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 
 print("ready", flush=True)
