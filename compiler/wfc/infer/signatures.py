@@ -58,6 +58,7 @@ _BY = ("case_sensitive?", "attribute?: text number null")
 
 FILTERS: dict[str, Signature] = {
     "abs": _signature(_NUMERIC, results.same_number),
+    "attr": _signature("", ANY, "name: text"),
     "batch": _signature(_SIZED, results.batches, "linecount: number", "fill_with?", walks=True),
     "bool": _signature("", BOOL),
     "capitalize": _signature(_PRINTABLE, TEXT),
@@ -90,6 +91,8 @@ FILTERS: dict[str, Signature] = {
     "max": _signature(_SIZED, results.one_item, *_BY),
     "min": _signature(_SIZED, results.one_item, *_BY),
     "parse_json": _signature("text", ANY),
+    "pprint": _signature("", TEXT),
+    "random": _signature(_SIZED, results.one_item),
     "regex_findall": _signature("text", LIST, "pattern: text"),
     "regex_replace": _signature("text", TEXT, "pattern: text", "replacement?: text", "count?: number"),
     "regex_search": _signature("text", results.matched, "pattern: text"),
@@ -112,6 +115,7 @@ FILTERS: dict[str, Signature] = {
     "split": _signature(_PRINTABLE, _TEXTS, "sep?: text null", "maxsplit?: number"),
     "string": _signature("", TEXT),
     "strip": _signature(_PRINTABLE, TEXT, "chars?: text null"),
+    "striptags": _signature(_PRINTABLE, TEXT),
     "sum": _signature(_SIZED, results.summed, "attribute?: text number null", "start?", walks=True),
     "text": _signature("", TEXT),
     "title": _signature(_PRINTABLE, TEXT),
@@ -122,7 +126,24 @@ FILTERS: dict[str, Signature] = {
     "unique": _signature(_SIZED, results.items, *_BY),
     "upper": _signature(_PRINTABLE, TEXT),
     "urlencode": _signature(f"{_PRINTABLE} list object", TEXT),
+    "urlize": _signature(
+        _PRINTABLE,
+        TEXT,
+        "trim_url_limit?: number null",
+        "nofollow?",
+        "target?: text null",
+        "rel?: text null",
+    ),
     "wordcount": _signature(_PRINTABLE, INT),
+    "wordwrap": _signature(
+        _PRINTABLE,
+        TEXT,
+        "width?: number",
+        "break_long_words?",
+        "wrapstring?: text null",
+        "break_on_hyphens?",
+    ),
+    "xmlattr": _signature("object", TEXT, "autospace?"),
 }
 FILTERS |= {
     other: FILTERS[name]

@@ -9,14 +9,13 @@ from .errors import ExpressionError, TemplateError
 from .evaluate import evaluate, evaluate_condition, evaluate_tree, is_lone, mistake_in, render
 from .limits import DEFAULT_LIMITS, TEXT_LIMITS, ExprLimits
 from .methods import METHODS
-from .registry import FILTERS, FUNCTIONS, REFUSED_FILTERS, TESTS, Builtin
+from .registry import FILTERS, FUNCTIONS, TESTS, Builtin
 
 __all__ = [
     "DEFAULT_LIMITS",
     "FILTERS",
     "FUNCTIONS",
     "METHODS",
-    "REFUSED_FILTERS",
     "TESTS",
     "TEXT_LIMITS",
     "Builtin",

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from .errors import ExpressionError, shorten
 from .lookup import nearest
 from .methods import METHODS
-from .registry import FILTERS, FUNCTIONS, REFUSED_FILTERS, TESTS, Builtin
+from .registry import FILTERS, FUNCTIONS, TESTS, Builtin
 from .run import Run
 from .values import Undefined, Value, defined, kind_of
 
@@ -16,8 +16,6 @@ _NOTHING: dict[str, Value] = {}
 
 def find_filter(name: str) -> Builtin:
     """The filter of this name."""
-    if name in REFUSED_FILTERS:
-        raise ExpressionError(f"the filter '{name}' is not available: {REFUSED_FILTERS[name]}", "undefined")
     return _find(FILTERS, "filter", name)
 
 

@@ -25,17 +25,6 @@ FILTERS: dict[str, Builtin] = {}
 TESTS: dict[str, Builtin] = {}
 FUNCTIONS: dict[str, Builtin] = {}
 
-REFUSED_FILTERS: dict[str, str] = {
-    "attr": "write value.name or value['name']",
-    "pprint": "use tojson(indent=2)",
-    "random": "the same run must give the same value each time",
-    "striptags": "use regex_replace",
-    "urlize": "it makes HTML",
-    "wordwrap": "leave line breaks to whoever shows the text",
-    "xmlattr": "it makes HTML",
-}
-"""Jinja's filters that are left out, and why."""
-
 
 def define(table: dict[str, Builtin], *names: str, takes_undefined: bool = False) -> Callable[[_F], _F]:
     """Enter a function in a table, under all its names. The first line of its docstring documents it."""

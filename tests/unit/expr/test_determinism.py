@@ -10,7 +10,8 @@ from wfc_runtime.expr import ExpressionError, evaluate
 context = {"state": {"b": 1, "a": {"z": [3, 1, 2], "y": "text"}, "c": None}, "item": "x"}
 for text in [
     "{{ state }}", "{{ state | tojson }}", "{{ state | hash }}", "{{ state.a.z | sort | join }}",
-    "{{ uuid() }} {{ uuid() }}", "{{ now() }}", "{{ ['b', 'a', 'b'] | unique }}", "{{ state.zz }}",
+    "{{ uuid() }} {{ uuid() }}", "{{ range(1000) | random }} {{ 'abc' | random }}",
+    "{{ now() }}", "{{ ['b', 'a', 'b'] | unique }}", "{{ state.zz }}",
     "{{ [state, state] | unique | list }}", "{{ ['x', 'y'] | groupby('0') }}", "{{ zz }}", "{{ 1 | zz }}",
 ]:
     try:

@@ -70,7 +70,6 @@ ESCAPES = [
     "{% autoescape true %}{% endautoescape %}",
     "{{ f(*state.list) }}",
     "{{ dict(**state) }}",
-    "{{ state.list | random }}",
 ]
 
 BOMBS = [
@@ -83,6 +82,8 @@ BOMBS = [
     "{{ 2 ** 99999999 }}",
     "{{ 2.0 ** 99999999 }}",
     "{{ 'x' | center(10**9) }}",
+    "{{ ('x' * 10**6) | wordwrap(1) }}",
+    "{{ ('x ' * 10**5) | wordwrap(1, wrapstring='y' * 1000) }}",
     "{{ 'x'.zfill(10**9) }}",
     "{{ 'x' | indent(10**9) }}",
     "{{ '%1000000000d' | format(1) }}",

@@ -60,6 +60,11 @@ TEMPLATES = [
     "{{ 'a' ~ 1 ~ none ~ true }}{{ 'a' * 3 }}{{ [1] + [2] }}{{ 'x' 'y' }}{{ 1e3 }}{{ 1_000 }}{{ 0x1f }}",
     "{{ s.split() }}{{ s.strip('H') }}{{ ' a '.strip() }}",
     "{{ ','.join(w) }}{{ s.find('w') }}{{ s.count('o') }}",
+    "{{ '<p>a <!-- b > --> <b>c</b>&amp;\\n d < e' | striptags }}|{{ '<!-- a' | striptags }}|{{ '' | striptags }}",
+    "{{ {'a': 1, 'b': none, 'c': '<\"x\">'} | xmlattr }}|{{ {'a': 1} | xmlattr(false) }}|{{ {} | xmlattr }}",
+    "{{ 'see https://a.org/b?c=1, (www.d.org) or e@f' | urlize(10, nofollow=true, target='_blank') }}",
+    "{{ 'one two-three\\n\\nfour fiveandsix' | wordwrap(6) }}|{{ 'aaaa bb' | wordwrap(3, false, '<br>') }}",
+    "{{ p | pprint }}|{{ 'x' | pprint }}|{{ (p * 4) | pprint }}|{{ 1.5 | pprint }}",
 ]
 
 

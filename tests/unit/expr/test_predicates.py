@@ -31,7 +31,7 @@ from .support import failure, value
         "1 is sameas 1",
         "1 is not sameas 1.0",
         "'upper' is filter",
-        "'attr' is not filter",
+        "'attrs' is not filter",
         "'odd' is test",
         "1 is not callable",
         "'a' is not escaped",

@@ -40,6 +40,9 @@ from .support import failure, value
         ("'%(a)5d|' | format(a=3)", "    3|"),
         ("'%s' | format([1])", "[1]"),
         ("3 | upper", "3"),
+        ("{'a': {'b': 2}} | attr('a') | attr('b')", 2),
+        ("[4] | random", 4),
+        ("'see www.a.org.' | urlize", 'see <a href="https://www.a.org" rel="noopener">www.a.org</a>.'),
     ],
 )
 def test_a_text_filter_gives_its_result(expression: str, result: Any) -> None:

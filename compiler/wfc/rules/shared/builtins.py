@@ -7,7 +7,7 @@ from functools import cached_property
 
 from wfc.rules.shared.nearest import Nearest
 from wfc.template import Template, Use
-from wfc_runtime.expr import FILTERS, FUNCTIONS, REFUSED_FILTERS, TESTS, Builtin
+from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
 
 _FILTER_WORDS = {
     "from_json": "parse_json",
@@ -44,7 +44,7 @@ _REFUSED_FUNCTIONS = {
     "lipsum": "write the text itself",
 }
 _WORDS: dict[str, dict[str, str]] = {"filter": _FILTER_WORDS, "test": _TEST_WORDS, "function": {}}
-_REFUSED = {"filter": REFUSED_FILTERS, "test": {}, "function": _REFUSED_FUNCTIONS}
+_REFUSED: dict[str, dict[str, str]] = {"filter": {}, "test": {}, "function": _REFUSED_FUNCTIONS}
 
 
 class BuiltinNames:

@@ -1,5 +1,5 @@
 """The filters, by what they work on. Importing this package fills the tables in `registry`."""
 
-from . import conversion, data, lists, numbers, patterns, picks, text
+from . import conversion, data, lists, markup, numbers, patterns, picks, text
 
-__all__ = ["conversion", "data", "lists", "numbers", "patterns", "picks", "text"]
+__all__ = ["conversion", "data", "lists", "markup", "numbers", "patterns", "picks", "text"]

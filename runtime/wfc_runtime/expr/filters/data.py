@@ -7,6 +7,7 @@ import re
 from typing import Any, NoReturn
 
 from wfc_runtime.expr.errors import ExpressionError, shorten
+from wfc_runtime.expr.lookup import find_attribute
 from wfc_runtime.expr.registry import FILTERS, define
 from wfc_runtime.expr.run import Run
 from wfc_runtime.expr.values import Undefined, Value, kind_of, plain, truth
@@ -49,6 +50,32 @@ def tojson(run: Run, value: Value, indent: int | None = None) -> str:
     text = json.dumps(copy, ensure_ascii=False, allow_nan=False, indent=indent)
     run.make_text(len(text))
     return text
+
+
+@define(FILTERS, "pprint")
+def pprint(run: Run, value: Value) -> str:
+    """`x | pprint`: as Python would show it, over several lines where it is long."""
+    from pprint import pformat
+
+    copy = plain(run, value, run.limits.text)
+    # What is inside is looked at once for each list and object around it.
+    run.read(len(repr(copy)) * (8 + _depth(copy)))
+    text = pformat(copy)
+    run.make_text(len(text))
+    return text
+
+
+def _depth(value: Value) -> int:
+    inner = value.values() if isinstance(value, dict) else value if isinstance(value, list) else ()
+    return 1 + max(map(_depth, inner), default=0)
+
+
+@define(FILTERS, "attr")
+def attr(run: Run, value: Value, name: str) -> Value:
+    """`x | attr('name')`: what `x.name` is."""
+    if not isinstance(name, str):
+        raise ExpressionError(f"attr takes a name, not {kind_of(name)}", "type")
+    return find_attribute(run, value, name, None)
 
 
 def _indented(value: Value, indent: int, level: int) -> int:

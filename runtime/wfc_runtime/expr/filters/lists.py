@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc_runtime.expr.errors import ExpressionError
+from wfc_runtime.expr.functions import uuid
 from wfc_runtime.expr.lookup import find_path
 from wfc_runtime.expr.methods import pairs
 from wfc_runtime.expr.operators import add
@@ -39,6 +40,14 @@ def last(run: Run, value: Value) -> Value:
     """`x | last`: the last item."""
     items = value if isinstance(value, str) else items_of(run, value, "take the last item of")
     return items[-1] if items else Undefined(lambda: "there is no last item: the list is empty")
+
+
+@define(FILTERS, "random")
+def random(run: Run, value: Value) -> Value:
+    """`x | random`: an item by chance, the same again when the run is replayed."""
+    items = value if isinstance(value, str) else items_of(run, value, "pick from")
+    number = int(uuid(run).replace("-", ""), 16)
+    return items[number % len(items)] if items else Undefined(lambda: "there is nothing to pick from")
 
 
 @define(FILTERS, "reverse")

@@ -11,7 +11,7 @@ from wfc_runtime.expr.methods import METHODS
 from wfc_runtime.expr.methods import replace as replace_text
 from wfc_runtime.expr.registry import FILTERS, define
 from wfc_runtime.expr.run import Run
-from wfc_runtime.expr.values import CONTAINER_COST, Value, kind_of, text_of
+from wfc_runtime.expr.values import CONTAINER_COST, Value, kind_of, text_of, truth
 
 _TITLE_BREAK = re.compile(r"([-\s({\[<]+)")
 # The ampersand first: the others bring new ones.
@@ -115,6 +115,36 @@ def truncate(
     run.read(len(text))
     beginning = text[: length - len(end)]
     return (beginning if killwords else beginning.rsplit(" ", 1)[0]) + end
+
+
+@define(FILTERS, "wordwrap")
+def wordwrap(
+    run: Run,
+    value: Value,
+    width: int = 79,
+    break_long_words: bool = True,
+    wrapstring: str | None = None,
+    break_on_hyphens: bool = True,
+) -> str:
+    """`x | wordwrap(60)`: in lines of at most so many characters."""
+    import textwrap
+
+    text = to_text(run, value, "wordwrap")
+    if width < 1:
+        raise ExpressionError("wordwrap needs a width of at least 1")
+    # A word that is broken is copied once for each of its pieces.
+    run.spend(len(text) + len(text) ** 2 // (width * 1000))
+    wrapper = textwrap.TextWrapper(
+        width,
+        expand_tabs=False,
+        replace_whitespace=False,
+        break_long_words=truth(break_long_words),
+        break_on_hyphens=truth(break_on_hyphens),
+    )
+    lines = [wrapper.wrap(line) for line in text.splitlines()]
+    joint = "\n" if wrapstring is None else wrapstring
+    run.make_text(len(text) + sum(map(len, lines)) * len(joint) + len(lines))
+    return "\n".join(joint.join(parts) for parts in lines)
 
 
 @define(FILTERS, "wordcount")
