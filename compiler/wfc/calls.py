@@ -6,7 +6,7 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.source import Span
 from wfc.steps.call import Call
 from wfc.unit import Project, Unit
@@ -71,7 +71,7 @@ def _calls_of(unit: Unit, project: Project) -> Iterator[CallSite]:
                 yield CallSite(unit, step, step.workflow.span, callee)
 
 
-@remembered(1)
+@remembered_of_files(1)
 def call_graph(project: Project) -> CallGraph:
     """The graph of a project, whose files have all been read."""
     return CallGraph(project)

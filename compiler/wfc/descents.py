@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wfc.core.ast import Scope
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.call import Call
@@ -93,7 +93,7 @@ def _from(step: Step, outer: str, unit: Unit) -> Iterator[Descent]:
             yield Descent(outer, step, step.workflow.span, step.workflow.text, called[0].workflow)
 
 
-@remembered(1)
+@remembered_of_files(1)
 def descents_of(project: Project) -> Descents:
     """Those of a project, whose files have all been read."""
     return Descents(project)

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from wfc.core.ast import Scope
 from wfc.ir import Chart, Edge, Guard, Region, State
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.steps.base import Step
 from wfc.unit import Unit
 
@@ -128,7 +128,7 @@ class Flow:
         return found
 
 
-@remembered(8)
+@remembered_of_files(8)
 def flows_of(unit: Unit) -> list[tuple[Scope, Flow]]:
     """Every scope of a file with its flow."""
     charts = unit.module.charts if unit.module else []

@@ -3,27 +3,42 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import _lru_cache_wrapper, lru_cache
+from functools import _lru_cache_wrapper, lru_cache, partial
 from typing import Any, Generic, Self, TypeVar, overload
 
 T = TypeVar("T")
-_MEMORIES: list[_lru_cache_wrapper[Any]] = []
+_OF_TEXTS: list[_lru_cache_wrapper[Any]] = []
+_OF_FILES: list[_lru_cache_wrapper[Any]] = []
 
 
 def remembered(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
-    """`functools.lru_cache`, but `forget` empties it."""
+    """`functools.lru_cache`, but `forget` empties it. For what follows from a text: the same text may come again."""
+    return partial(_remembered, _OF_TEXTS, most)
 
-    def decorate(work: Callable[..., T]) -> _lru_cache_wrapper[T]:
-        memory = lru_cache(maxsize=most)(work)
-        _MEMORIES.append(memory)
-        return memory
 
-    return decorate
+def remembered_of_files(most: int) -> Callable[[Callable[..., T]], _lru_cache_wrapper[T]]:
+    """The same for what is known of one reading of a file, or of a part of it: it never comes again, and takes much."""
+    return partial(_remembered, _OF_FILES, most)
+
+
+def _remembered(
+    memories: list[_lru_cache_wrapper[Any]], most: int, work: Callable[..., T]
+) -> _lru_cache_wrapper[T]:
+    memory = lru_cache(maxsize=most)(work)
+    memories.append(memory)
+    return memory
+
+
+def forget_files() -> None:
+    """Let go of every file that was worked on. For processes that live long: a large file takes 100 MB."""
+    for memory in _OF_FILES:
+        memory.cache_clear()
 
 
 def forget() -> None:
-    """Let go of every file that was worked on. For processes that live long: a large file takes 100 MB."""
-    for memory in _MEMORIES:
+    """Let go of files, and of their texts."""
+    forget_files()
+    for memory in _OF_TEXTS:
         memory.cache_clear()
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from wfc.core.ast import Scope, Task, Workflow
 from wfc.core.values import Text, Tree
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
 
@@ -56,7 +56,7 @@ class Site(NamedTuple):
     names: NamesInScope
 
 
-@remembered(8)
+@remembered_of_files(8)
 def template_sites(workflow: Workflow) -> list[Site]:
     """Every template with holes, of the workflow and its tasks, with the names that it may use."""
     run_by = runners(workflow)
@@ -72,7 +72,7 @@ def template_sites(workflow: Workflow) -> list[Site]:
     return found
 
 
-@remembered(8)
+@remembered_of_files(8)
 def runners(workflow: Workflow) -> dict[str, list[Foreach]]:
     """The foreach steps that run each task, by the task's name."""
     found: dict[str, list[Foreach]] = {}

@@ -9,7 +9,7 @@ from wfc.core.types import ANY, Property, Record, Type, of_value
 from wfc.flow import flows_of
 from wfc.infer.workflow import FileTypes, ScopeTypes
 from wfc.ir import Chart, Module
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.steps.call import Call
 from wfc.unit import Unit
 
@@ -18,7 +18,7 @@ _underway: list[Unit] = []
 """The files at work, one calling the other."""
 
 
-@remembered(128)
+@remembered_of_files(128)
 def types_of(unit: Unit) -> FileTypes | None:
     """What is known of a file, for its checks. One that is far too large has other worries."""
     if unit.workflow is None or unit.is_hopeless:
@@ -27,7 +27,7 @@ def types_of(unit: Unit) -> FileTypes | None:
     try:
         return FileTypes(unit.workflow, flows_of(unit), lambda step: _called(unit, step))
     finally:
-        _underway.pop()
+        _underway.remove(unit)
 
 
 def _called(unit: Unit, step: Call) -> tuple[Scope | None, Type]:

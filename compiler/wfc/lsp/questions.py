@@ -32,8 +32,8 @@ _KINDS = {
 }
 
 
-def hover(server: WorkflowServer, asked: lsp.HoverParams) -> lsp.Hover | None:
-    analysis, offset = server.place(asked)
+async def hover(server: WorkflowServer, asked: lsp.HoverParams) -> lsp.Hover | None:
+    analysis, offset = await server.place(asked)
     found = hover_at(analysis, offset)
     if found is None:
         return None
@@ -42,31 +42,32 @@ def hover(server: WorkflowServer, asked: lsp.HoverParams) -> lsp.Hover | None:
     return lsp.Hover(content, to_range(Span(analysis.unit.source, start, end)))
 
 
-def complete(server: WorkflowServer, asked: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+async def complete(server: WorkflowServer, asked: lsp.CompletionParams) -> list[lsp.CompletionItem]:
     uri = asked.text_document.uri
     text = server.workspace.get_text_document(uri).source
     offset = to_offset(Source("", text), asked.position)
-    return [_item(one) for one in suggestions_at(server.known(uri, asked.position.line), text, offset)]
+    known = await server.known(uri, asked.position.line)
+    return [_item(one) for one in suggestions_at(known, text, offset)]
 
 
-def define(server: WorkflowServer, asked: lsp.DefinitionParams) -> list[lsp.Location]:
-    found = definitions_at(*server.place(asked))
+async def define(server: WorkflowServer, asked: lsp.DefinitionParams) -> list[lsp.Location]:
+    found = definitions_at(*(await server.place(asked)))
     return [lsp.Location(from_fs_path(str(path)) or "", to_range(span)) for path, span in found]
 
 
-def refer(server: WorkflowServer, asked: lsp.ReferenceParams) -> list[lsp.Location]:
-    found = references_at(*server.place(asked), asked.context.include_declaration)
+async def refer(server: WorkflowServer, asked: lsp.ReferenceParams) -> list[lsp.Location]:
+    found = references_at(*(await server.place(asked)), asked.context.include_declaration)
     return [lsp.Location(asked.text_document.uri, to_range(span)) for span in found]
 
 
-def may_rename(server: WorkflowServer, asked: lsp.PrepareRenameParams) -> lsp.Range | None:
-    found = renamable_at(*server.place(asked))
+async def may_rename(server: WorkflowServer, asked: lsp.PrepareRenameParams) -> lsp.Range | None:
+    found = renamable_at(*(await server.place(asked)))
     return to_range(found[1]) if found else None
 
 
-def rename(server: WorkflowServer, asked: lsp.RenameParams) -> lsp.WorkspaceEdit:
+async def rename(server: WorkflowServer, asked: lsp.RenameParams) -> lsp.WorkspaceEdit:
     try:
-        spans = renamed(*server.place(asked), asked.new_name)
+        spans = renamed(*(await server.place(asked)), asked.new_name)
     except RenameError as error:
         raise JsonRpcInvalidParams(str(error)) from None
     edits = [lsp.TextEdit(to_range(span), asked.new_name) for span in spans]
@@ -82,8 +83,8 @@ async def act(server: WorkflowServer, asked: lsp.CodeActionParams) -> list[lsp.C
     return actions_of(server.analysis(uri), uri, asked)
 
 
-def outline(server: WorkflowServer, asked: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-    analysis = server.analysis(asked.text_document.uri)
+async def outline(server: WorkflowServer, asked: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+    analysis = await server.current(asked.text_document.uri)
     return [
         _symbol(analysis.unit.source, step.name, step.kind, step.node.span, step.span)
         for step in analysis.unit.steps

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
+from wfc.lazy import forget_files
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.findings import diagnostics_of
 from wfc.lsp.places import to_offset
@@ -26,6 +28,9 @@ class WorkflowServer(LanguageServer):
         self._readable: dict[str, Analysis] = {}
         self._checked: dict[str, Analysis] = {}
         self._checks: dict[str, asyncio.Task[None]] = {}
+        self._checker = ThreadPoolExecutor(max_workers=1)
+        self._at_work: Analysis | None = None
+        """What the checker is looking through at this moment."""
         self.was_shut_down = False
         """Whether the editor has said that it goes: one that has only gone is a failure, by the protocol."""
 
@@ -39,30 +44,35 @@ class WorkflowServer(LanguageServer):
             self._keep(uri, known)
         return known
 
-    def readable(self, uri: str) -> Analysis:
-        """Of the last text that could be read: while one types, that is often an earlier one."""
-        latest = self.analysis(uri)
-        return self._readable.get(uri, latest)
-
-    def known(self, uri: str, line: int) -> Analysis:
+    async def known(self, uri: str, line: int) -> Analysis:
         """Of a text that has been looked through and differs in this line at most; else of the last readable one.
 
-        While one types in a line, what the others say of names and types need not be worked out for each character.
+        While one types in a line, what the others say of names and types need not be worked out for each character, and
+        the text is often one that can't be read.
         """
         checked = self._checked.get(uri)
         text = self.workspace.get_text_document(uri).source
         if checked is not None and _is_same_but_for(line, checked.text.split("\n"), text.split("\n")):
             return checked
-        return self.readable(uri)
+        latest = await self.current(uri)
+        return self._readable.get(uri, latest)
 
     async def rested(self, uri: str) -> None:
         """Wait until the text has been checked as it is now."""
         while (check := self._checks.get(uri)) is not None and not check.done():
             await asyncio.wait([check])
 
-    def place(self, asked: Any) -> tuple[Analysis, int]:
+    async def current(self, uri: str) -> Analysis:
+        """Of the text as it is now. Where that is being checked already, it is waited for, and not looked at twice."""
+        check, at_work = self._checks.get(uri), self._at_work
+        text = self.workspace.get_text_document(uri).source
+        if check and at_work and (at_work.path, at_work.text) == (_path(uri), text):
+            await asyncio.wait([check])
+        return self.analysis(uri)
+
+    async def place(self, asked: Any) -> tuple[Analysis, int]:
         """The document and the place in it that a question is about."""
-        analysis = self.analysis(asked.text_document.uri)
+        analysis = await self.current(asked.text_document.uri)
         return analysis, to_offset(analysis.unit.source, asked.position)
 
     def _look(self, uri: str) -> Analysis:
@@ -89,7 +99,7 @@ class WorkflowServer(LanguageServer):
         await asyncio.sleep(_PAUSE)
         document = self.workspace.get_text_document(uri)
         analysis, version, before = self._look(uri), document.version, self._readable.get(uri)
-        await asyncio.to_thread(analysis.prepare)
+        await asyncio.get_running_loop().run_in_executor(self._checker, self._prepare, analysis)
         if self.workspace.get_text_document(uri).source != analysis.text:
             return
         self._keep(uri, analysis)
@@ -100,6 +110,15 @@ class WorkflowServer(LanguageServer):
         )
         if not alone:
             self._check_callers(uri, {one.unit.name for one in (before, analysis) if one})
+
+    def _prepare(self, analysis: Analysis) -> None:
+        """One text after the other: side by side, each would take as long as all of them."""
+        self._at_work = analysis
+        try:
+            analysis.prepare()
+        finally:
+            self._at_work = None
+            forget_files()
 
     def _check_callers(self, uri: str, names: set[str | None]) -> None:
         """Of a workflow that may have another name or other inputs now."""

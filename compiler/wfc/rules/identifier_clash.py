@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator
 from wfc.core.ast import Scope, Workflow
 from wfc.diagnostics import Note
 from wfc.emit.names import field_name
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.lower.names import identifier, machine_name, module_name
 from wfc.rules.base import Finding, rule
 from wfc.source import Mapping, Node, Span
@@ -134,7 +134,7 @@ def _file_of(name: str) -> str:
     return module_name(name).casefold()
 
 
-@remembered(1)
+@remembered_of_files(1)
 def _by_module(project: Project, count: int) -> dict[str, list[Unit]]:
     """The files that are compiled together, by the module that each becomes; `count` of them."""
     found: dict[str, list[Unit]] = {}

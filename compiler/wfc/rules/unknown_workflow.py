@@ -25,7 +25,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.nearest import Nearest
@@ -55,7 +55,7 @@ def _is_known(name: str, project: Project) -> bool:
     return bool(project.named(name)) or project.offered(name)
 
 
-@remembered(1)
+@remembered_of_files(1)
 def _others(project: Project, name: str | None) -> Nearest:
     """What a workflow may call: any other."""
     return Nearest(other for other in project.names() if other != name)

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from wfc.core.ast import Scope, Task, Workflow
 from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Severity
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.removal import remove_entries
@@ -127,7 +127,7 @@ def _removable(unit: Unit, scope: Scope, unread: list[Entry]) -> list[Entry]:
     return [entry for entry in unread if entry.key.text not in given]
 
 
-@remembered(2)
+@remembered_of_files(2)
 def _given_by_calls(project: Project) -> dict[str, set[str]]:
     """The inputs that calls anywhere in the project give, by workflow."""
     found: dict[str, set[str]] = {}

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.source.text import Span
 
 if TYPE_CHECKING:
@@ -39,7 +39,7 @@ def locate(scalar: Scalar, start: int, end: int) -> Span:
     return Span(span.source, at, at)
 
 
-@remembered(256)
+@remembered_of_files(256)
 def _decode(scalar: Scalar) -> tuple[list[Piece], list[int]]:
     """The pieces of the text and where in it each begins; no pieces when they do not make up the text."""
     from wfc.source.decoding import decode_block, decode_flow  # only ever needed to point at something

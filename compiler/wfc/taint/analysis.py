@@ -16,7 +16,7 @@ from wfc.core.values import Text, Tree
 from wfc.infer.texts import Place
 from wfc.infer.unit_types import types_of
 from wfc.infer.workflow import FileTypes, ScopeTypes
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.source import Node, Scalar, Sequence
 from wfc.steps.base import Step
 from wfc.taint.effects import outcome_of
@@ -30,7 +30,7 @@ _DEEPEST_CALL = 5
 _underway: list[Unit] = []
 
 
-@remembered(128)
+@remembered_of_files(128)
 def taint_of(unit: Unit) -> FileTaint | None:
     """Where what comes from outside gets to in a file."""
     types = types_of(unit)
@@ -40,7 +40,7 @@ def taint_of(unit: Unit) -> FileTaint | None:
     try:
         return FileTaint(unit, types)
     finally:
-        _underway.pop()
+        _underway.remove(unit)
 
 
 class FileTaint:

@@ -11,7 +11,7 @@ from wfc.core.ast import Scope, Task
 from wfc.core.inputs import InputDecl
 from wfc.infer.texts import Place
 from wfc.infer.workflow import ScopeTypes
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.source import Node, Scalar, Sequence
 from wfc.taint.guards import settled_by
 from wfc.taint.sources import of_declaration
@@ -62,7 +62,7 @@ class Names:
         return self._file.read((name, self._home.scope)) if is_child else CLEAN
 
 
-@remembered(128)
+@remembered_of_files(128)
 def _given_at_start(scope: Scope, name: str, decl: InputDecl) -> Taint:
     return of_declaration(decl, only(_input_flow(scope, name)))
 

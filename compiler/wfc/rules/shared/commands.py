@@ -9,7 +9,7 @@ from jinja2 import nodes
 from wfc.core.values import Text
 from wfc.diagnostics import Edit, Fix, Severity
 from wfc.infer.problems import Change
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.rules.shared.arguments import may_be_option
 from wfc.rules.shared.typed import edit_in
 from wfc.source import Span
@@ -98,7 +98,7 @@ class CommandHole(NamedTuple):
         return Fix(description, tuple(edits), safe=False)
 
 
-@remembered(8)
+@remembered_of_files(8)
 def command_holes(unit: Unit) -> list[CommandHole]:
     """In source order."""
     taint = taint_of(unit)

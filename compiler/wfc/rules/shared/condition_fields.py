@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from wfc.core.fields import CONDITION
 from wfc.core.values import Text
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.source import Entry
 from wfc.steps.base import Step
 from wfc.unit import Unit
@@ -22,7 +22,7 @@ class ConditionField(NamedTuple):
         return self.step.node.entry(self.name)
 
 
-@remembered(8)
+@remembered_of_files(8)
 def condition_fields(unit: Unit) -> list[ConditionField]:
     """Every condition of a file, in source order."""
     return [

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.source import Mapping, Node, Scalar, Sequence
 
 
@@ -16,7 +16,7 @@ class Nodes(NamedTuple):
     mappings: list[Mapping]
 
 
-@remembered(2)
+@remembered_of_files(2)
 def nodes_of(root: Node | None) -> Nodes:
     scalars: list[Scalar] = []
     mappings: list[Mapping] = []

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wfc.core.ast import Scope
 from wfc.core.names_in_scope import CHILD_IN_TURN, EVERYWHERE, NamesInScope
 from wfc.core.shape import Shape
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.rules.shared.nearest import Nearest
 from wfc.source import Mapping
 
@@ -33,7 +33,7 @@ class ScopeNames:
         return f"inputs.{near}" if near in self.inputs else None
 
 
-@remembered(8)
+@remembered_of_files(8)
 def names_of(scope: Scope) -> ScopeNames:
     return ScopeNames(scope)
 

@@ -12,7 +12,7 @@ from wfc.core.nesting import Targets, jumps
 from wfc.core.state_use import state_use
 from wfc.core.values import Text, Tree
 from wfc.flow import Flow, FlowEdge, flows_of
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.rules.shared.state_access import state_access
 from wfc.source import Node, Span
 from wfc.steps.base import Step, UnknownStep
@@ -103,7 +103,7 @@ def _sources(flow: Flow, edge: FlowEdge) -> tuple[str, ...]:
     return flow.branch_ends[edge.join] if edge.join is not None else (edge.source,)
 
 
-@remembered(8)
+@remembered_of_files(8)
 def scope_uses(unit: Unit) -> list[ScopeUse]:
     """The use that is made of things in every scope of a file."""
     found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(unit)}

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from wfc.core.state_use import state_use
 from wfc.core.values import Text, Word
-from wfc.lazy import remembered
+from wfc.lazy import remembered_of_files
 from wfc.rules.shared.scope_fields import ScopeFields
 from wfc.source import Sequence, Span
 from wfc.steps.base import Step, UnknownStep
@@ -64,7 +64,7 @@ class StepAccess:
     strangers: list[Stranger] = field(default_factory=list)
 
 
-@remembered(8)
+@remembered_of_files(8)
 def state_access(unit: Unit) -> list[StepAccess]:
     """How every step of a file treats the state, in source order."""
     scopes = [ScopeFields(scope) for scope in unit.scopes]
