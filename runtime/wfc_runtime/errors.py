@@ -63,6 +63,13 @@ class StoreError(WfcError):
     """The store can't be used."""
 
 
+def without_words(error: BaseException) -> str:
+    """An exception of which nobody was to know, for logs: what and where. What it says may quote what was worked on."""
+    from traceback import format_tb  # only ever needed for this
+
+    return f"{type(error).__qualname__} at\n{''.join(format_tb(error.__traceback__))}"
+
+
 class StepError(Exception):
     """A step could not do its work."""
 

@@ -247,7 +247,9 @@ def test_only_kinds_that_touch_nothing_need_no_grant(root: Path) -> None:
 
 
 @pytest.mark.parametrize("kind", [*sorted(EXECUTORS), "prompt", "nonsense"])
-@pytest.mark.parametrize("value", [None, 7, [1], {"a": 1}, "", "\0", "x" * 5000])
+@pytest.mark.parametrize(
+    "value", [None, 7, [1], {"a": 1}, "", "\0", "x" * 5000, 10**400, "\ud800", float("nan"), {"a": "\ud800"}]
+)
 def test_bad_parameters_are_an_error_and_never_an_exception(do: Execute, kind: str, value: Any) -> None:
     names = [
         "command",
@@ -263,9 +265,51 @@ def test_bad_parameters_are_an_error_and_never_an_exception(do: Execute, kind: s
         "outputs",
         "mode",
         "timeout",
+        "working_dir",
+        "repo",
+        "state",
+        "max_size_mb",
     ]
+    for name in names:
+        do(kind, **{**WORKS.get(kind, {}), name: value})
     result = do(kind, **dict.fromkeys(names, value))
     assert "error" in result or kind == "echo"
+
+
+WORKS: dict[str, dict[str, Any]] = {
+    "shell": {"command": "true"},
+    "create_file": {"path": "f", "content": "x"},
+    "read_file": {"path": "f"},
+    "render_template": {"template": "x"},
+    "read_json_state": {"path": "s"},
+    "write_json_state": {"path": "s", "state": {}},
+    "merge_json_state": {"path": "s", "updates": {}},
+    "create_worktree": {"branch": "b"},
+    "echo": {"message": "x"},
+}
+
+
+def test_a_working_directory_that_leads_round_in_a_circle_is_an_error(do: Execute, root: Path) -> None:
+    (root / "round").symlink_to("round")
+    assert "round" in do("shell", command="true", working_dir="round")["error"]["message"]
+
+
+@pytest.mark.parametrize(
+    "text",
+    ['{"a": NaN}', '{"a": 1e400}', '{"a": "\\ud800"}', '{"\\ud800": 1}', '{"a":' * 900 + "1" + "}" * 900],
+)
+def test_json_state_that_json_does_not_have_is_left_as_it_is(do: Execute, root: Path, text: str) -> None:
+    (root / "s.json").write_text(text)
+    for kind in ("read_json_state", "merge_json_state"):
+        assert do(kind, path="s.json", updates={"b": 1})["error"]["code"] in ("execution", "output_invalid")
+        assert (root / "s.json").read_text() == text
+
+
+@pytest.mark.parametrize("encoding", ["punycode", "idna", "IDNA", "xn__x", "undefined", "rot13", "zip"])
+def test_what_is_no_encoding_of_files_is_refused(do: Execute, root: Path, encoding: str) -> None:
+    (root / "f").write_text("z" * 2_000_000)
+    assert encoding in do("read_file", path="f", encoding=encoding)["error"]["message"]
+    assert encoding in do("create_file", path="g", content="x", encoding=encoding)["error"]["message"]
 
 
 def test_echo_gives_its_message_back(do: Execute) -> None:

@@ -41,6 +41,11 @@ def test_a_declared_output_is_read_as_its_type(
     assert sh("true", outputs=declared("f", type=kind))["outputs"]["x"] == value
 
 
+def test_a_whole_number_may_be_longer_than_any_float(sh: Execute, root: Path) -> None:
+    (root / "f").write_text("9" * 400)
+    assert sh("true", outputs=declared("f", type="int"))["outputs"]["x"] == int("9" * 400)
+
+
 @pytest.mark.parametrize(
     ("kind", "text"),
     [
@@ -48,6 +53,8 @@ def test_a_declared_output_is_read_as_its_type(
         ("float", "x"),
         ("float", "nan"),
         ("number", "1e999"),
+        ("float", "9" * 400),
+        ("int", "9" * 5000),
         ("bool", "maybe"),
         ("json", "{"),
         ("json", "NaN"),

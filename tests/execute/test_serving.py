@@ -203,6 +203,23 @@ def test_a_chain_of_quick_steps_is_never_handed_back_half_way(site: Site) -> Non
         assert service.start("w")["status"] == "completed"
 
 
+def test_a_failure_of_ours_quotes_nothing_in_the_log(
+    site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def breaks(action: dict[str, Any], *rest: Any) -> None:
+        raise LookupError(action["parameters"]["command"])
+
+    token = "tk-9f8e7d6c5b4a"
+    head = "inputs: {token: {type: string, required: true, secret: true}}"
+    site.compile(steps(sh("a", "echo {{ inputs.token | shquote }}"), head=head))
+    monkeypatch.setattr("wfc_runtime.service.sqlite.crew.execute", breaks)
+    reply = site.server().start("w", {"token": token})
+    assert (reply["status"], reply["error"]["message"]) == ("failed", "wfc itself failed: LookupError")
+    assert "a failed: LookupError" in caplog.text
+    assert "in breaks" in caplog.text
+    assert token not in caplog.text + json.dumps(reply)
+
+
 def test_secrets_and_the_environment_of_commands_are_kept_nowhere(
     site: Site, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:

@@ -24,7 +24,7 @@ from wfc_runtime.execute import (
     shell,
     write_json_state,
 )
-from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result
+from wfc_runtime.execute.base import NESTING, ExecutionError, Executor, Job, Parameters, Result
 from wfc_runtime.execute.grant import Grant
 from wfc_runtime.machine.plain import NotPlainError, check_plain
 
@@ -44,7 +44,6 @@ EXECUTORS: dict[str, Executor] = {
         echo,
     )
 }
-_NESTING = 100
 
 
 def refusal_of(action: Mapping[str, Json], grant: Grant) -> str:
@@ -94,7 +93,7 @@ def _timing(begun: datetime, seconds: float) -> Result:
 
 def _fitting(result: Result, grant: Grant) -> Result:
     try:
-        check_plain(result, grant.result_bytes, _NESTING)
+        check_plain(result, grant.result_bytes, NESTING)
     except NotPlainError as error:
         raise ExecutionError(
             f"the result {error}", "output_invalid", "Keep what is large in a file and hand on its path."

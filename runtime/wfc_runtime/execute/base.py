@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from wfc_runtime.execute.grant import Grant
 
 Result = dict[str, Json]
+NESTING = 100
+"""Lists and objects inside each other, of what comes out of the work."""
 _YES = ("true", "1", "yes", "on")
 _NO = ("false", "0", "no", "off", "")
 
@@ -74,7 +76,7 @@ class Parameters:
         value = self._values.get(name, default)
         try:
             number = float(value) if not isinstance(value, bool) else -1.0
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             number = -1.0
         if not 0 <= number < 1e9:
             raise ExecutionError(f"`{name}` must be a number of 0 or more, not {value!r:.80}")

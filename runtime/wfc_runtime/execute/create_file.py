@@ -30,6 +30,10 @@ _COMMON = (
 )
 
 
+_NAMES_ONLY = ("idna", "punycode", "undefined")
+"""Made for names of hosts: a file of some megabytes takes them minutes."""
+
+
 def work(job: Job) -> Result:
     parameters = job.parameters
     content = parameters.value("content")
@@ -67,7 +71,8 @@ def encode(text: str, encoding: str) -> bytes:
 def check_encoding(encoding: str) -> None:
     try:
         # Python also has codecs that are none, and packed ones would be bombs.
-        is_text = codecs.lookup(encoding)._is_text_encoding
+        found = codecs.lookup(encoding)
+        is_text = found._is_text_encoding and found.name not in _NAMES_ONLY
     except (LookupError, ValueError):
         is_text = False
     if not is_text:

@@ -6,7 +6,8 @@ import json
 
 from wfc_runtime.contract import Json
 from wfc_runtime.execute import paths
-from wfc_runtime.execute.base import ExecutionError, Job
+from wfc_runtime.execute.base import NESTING, ExecutionError, Job
+from wfc_runtime.machine.plain import NotPlainError, check_plain
 
 
 def read_object(job: Job, place: paths.Place) -> dict[str, Json] | None:
@@ -24,7 +25,11 @@ def read_object(job: Job, place: paths.Place) -> dict[str, Json] | None:
 
 
 def write_object(job: Job, place: paths.Place, value: dict[str, Json]) -> tuple[bool, int]:
-    """Whether the file is new, and its size."""
+    """Whether the file is new, and its size. What could not be read again is not written."""
+    try:
+        check_plain(value, job.grant.file_bytes, NESTING)
+    except NotPlainError as error:
+        raise ExecutionError(f"what {place} would hold {error}") from None
     data = (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
     if len(data) > job.grant.file_bytes:
         raise ExecutionError(f"{place} would have {len(data):,} bytes; the limit is {job.grant.file_bytes:,}")

@@ -101,7 +101,7 @@ def _parse_number(text: str, kind: str) -> float:
         number: float = _NUMBERS[kind](text)
     except ValueError:
         number = nan
-    if not isfinite(number):
+    if isinstance(number, float) and not isfinite(number):
         raise ValueError(f"it holds {shortened(text, 40)!r}")
     return int(text) if kind == "num" and text.lstrip("+-").isdigit() else number
 

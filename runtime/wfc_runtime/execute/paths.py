@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
-from wfc_runtime.execute.base import ExecutionError
+from wfc_runtime.execute.base import ExecutionError, shortened
 from wfc_runtime.execute.grant import Grant
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
@@ -62,10 +62,15 @@ def locate(grant: Grant, text: str, base: Path | None = None) -> Place:
 
 def folder(grant: Grant, text: str) -> Path:
     """A working directory."""
-    place = Path(grant.root, text).resolve()
-    if not any(place.is_relative_to(root.resolve()) for root in grant.roots):
+    try:
+        place = Path(grant.root, text).resolve()
+        is_there = place.is_dir()
+        roots = [root.resolve() for root in grant.roots]
+    except (OSError, RuntimeError, ValueError) as error:
+        raise ExecutionError(f"the working directory {shortened(text)} can't be resolved: {error}") from None
+    if not any(map(place.is_relative_to, roots)):
         raise _refused(f"the working directory {text} is outside the folders that the server may work in")
-    if not place.is_dir():
+    if not is_there:
         raise ExecutionError(f"the working directory {text} is not there")
     return place
 

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import logging
-import traceback
 
 from mcp_types import CallToolResult, TextContent
 
-from wfc_runtime.errors import WfcError
+from wfc_runtime.errors import WfcError, without_words
 from wfc_runtime.server.characters import sendable
 from wfc_runtime.service import Reply
 
@@ -30,9 +29,8 @@ def to_error(tool: str, error: WfcError) -> CallToolResult:
 
 
 def to_failure(tool: str, error: Exception) -> CallToolResult:
-    """A mistake of ours: where it was goes to the log. What the exception says may quote what was worked on."""
-    frames = "".join(traceback.format_tb(error.__traceback__))
-    _log.error("%s failed: %s at\n%s", tool, type(error).__qualname__, frames)
+    """A mistake of ours: where it was goes to the log."""
+    _log.error("%s failed: %s", tool[:_LONGEST_NAME], without_words(error))
     return _error(
         f"{tool[:_LONGEST_NAME]}: wfc itself failed ({type(error).__name__}); the server's log says where. Next: "
         "get_workflow_status(workflow_id=...) shows where a run is, list_runs() which are open."

@@ -229,3 +229,21 @@ def test_a_pipe_that_is_closed_early_changes_no_exit_code(
     process.stdout.close()
     assert (process.stderr.read(), process.wait()) == ("", status)
     process.stderr.close()
+
+
+@pytest.mark.parametrize("in_a_group", [False, True])
+def test_a_failure_of_wfc_itself_says_where_and_quotes_nothing(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], in_a_group: bool
+) -> None:
+    def breaks(**_: object) -> None:
+        error = LookupError("tk-9f8e7d6c5b4a")
+        raise ExceptionGroup("tk-9f8e7d6c5b4a", [error]) if in_a_group else error
+
+    monkeypatch.setattr("wfc.cli.main.cli.main", breaks)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    said = capsys.readouterr().err
+    assert stopped.value.code == 3
+    assert said.startswith("wfc: internal error: LookupError")
+    assert (Path(__file__).name in said) is not in_a_group
+    assert "tk-9f8e7d6c5b4a" not in said

@@ -13,7 +13,7 @@ from threading import Condition, Event, Thread
 from typing import Protocol
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import StoreError, WfcError
+from wfc_runtime.errors import StoreError, WfcError, without_words
 from wfc_runtime.execute import Grant, execute
 from wfc_runtime.service.sqlite.openings import Opening, View
 
@@ -134,8 +134,8 @@ class Crew:
                 pass
         except WfcError as error:
             _log.warning("a run can't be led on: %s", error)
-        except Exception:
-            _log.exception("a run can't be led on")
+        except Exception as error:
+            _log.error("a run can't be led on: %s", without_words(error))
         finally:
             with self._changed:
                 lead.over = True
@@ -217,15 +217,15 @@ class Crew:
         try:
             result = execute(job.opening.action, self._grant, self._bench.name_of(job.root), job.stop)
         except Exception as error:
-            _log.exception("%s failed", job.opening.visit)
+            _log.error("%s failed: %s", job.opening.visit, without_words(error))
             result = {"error": {"code": "execution", "message": f"wfc itself failed: {type(error).__name__}"}}
         if self.watch is not None:
             self.watch.ended(job.opening, result)
         try:
             self._bring_back(job, result)
-        except Exception:
+        except Exception as error:
             # The claim stays, and is found when this process has ended.
-            _log.exception("the result of %s can't be kept", job.opening.visit)
+            _log.error("the result of %s can't be kept: %s", job.opening.visit, without_words(error))
         finally:
             self._forget(job)
 
