@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.runtime.support import OK, Box, children, steps
+from tests.runtime.test_versions import lose_module
 from wfc_runtime.errors import RefusedError, RequestError
 from wfc_runtime.machine.masking import HIDDEN, Mask, mask_of
 from wfc_runtime.server.checkpoints import about, listed
@@ -160,6 +161,75 @@ def test_a_run_that_has_ended_has_forgotten_its_secrets(file_box: Box) -> None:
     for secret in (TOKEN, TOKEN.upper(), "correct", CODE):
         assert secret.encode() not in data
     assert file_box.service.submit(run, "use", {"ok": True, "echo": f"{TOKEN} {CODE}"}) == reply
+
+
+@pytest.mark.parametrize("count", [100, 1_000, 10_000])
+def test_a_long_secret_is_overwritten_as_well(file_box: Box, count: int) -> None:
+    token = "".join(f"{number:05}-{TOKEN}\n" for number in range(count))
+    service = file_box.compile(TEXT).service
+    for run in [service.start("w", {"token": token})["workflow_id"] for _ in range(3)]:
+        service.submit(run, "log-in", {**OK, "stdout": token})
+        service.submit(run, "ask", {"input": CODE})
+        assert service.submit(run, "use", {"ok": True})["status"] == "completed"
+    file_box.close()
+    assert TOKEN.encode() not in file_box.state.read_bytes()
+
+
+def test_what_it_returns_keeps_no_other_secret_alive(file_box: Box) -> None:
+    text = TEXT + "  - {id: give, type: return, needs_state: [put], value: '{{ state.put }}'}\n"
+    service = file_box.compile(text).service
+    run, _ = work(service)
+    assert service.submit(run, "use", f"made with {CODE}")["result"] == f"made with {CODE}"
+    assert service.status(run, masked=True)["result"] == f"made with {HIDDEN}"
+    file_box.close()
+    data = file_box.state.read_bytes()
+    for secret in (TOKEN, TOKEN.upper(), "correct"):
+        assert secret.encode() not in data
+
+
+def test_no_part_of_an_error_that_is_reported_has_a_secret(box: Box) -> None:
+    service = box.compile(TEXT).service
+    run = service.start("w", INPUTS)["workflow_id"]
+    error = {"code": TOKEN, "message": f"no {TOKEN}", "hint": f"try {PASSWORD}"}
+    reply = service.submit(run, "log-in", {"error": error})
+    assert (reply["error"]["code"], reply["error"]["message"]) == (HIDDEN, f"no {HIDDEN} try {HIDDEN}")
+    shown = json.dumps([reply, service.history(run), service.status(run, masked=True)])
+    for secret in (TOKEN, "horse"):
+        assert secret not in shown
+
+
+def test_a_run_that_is_ended_without_its_module_has_forgotten_them_too(file_box: Box) -> None:
+    text = TEXT.replace("inputs:\n", "inputs:\n  pin: {type: integer, secret: true}\n", 1)
+    text = text.replace("{{ inputs.token | shquote }}", "{{ inputs.token | shquote }} {{ inputs.pin }}")
+    service = file_box.compile(text).service
+    run = service.start("w", {**INPUTS, "pin": 47118})["workflow_id"]
+    service.submit(run, "log-in", ECHOED)
+    service.submit(run, "ask", {"input": CODE})
+    lose_module(file_box)
+    (file_box.generated / "w.py").unlink()
+    reply = file_box.service.cancel(run, f"{TOKEN} is known, and so is {CODE}")
+    assert reply["status"] == "cancelled"
+    shown = json.dumps([file_box.service.history(run), file_box.service.state(run, ["out", "code"])])
+    for secret in (TOKEN, "47118", CODE):
+        assert secret not in shown
+    assert "is known, and so is" in shown
+    file_box.close()
+    data = file_box.state.read_bytes()
+    for secret in (TOKEN, TOKEN.upper(), "correct", CODE, "47118"):
+        assert secret.encode() not in data
+
+
+def test_a_run_that_fails_in_the_moment_of_its_return_has_forgotten_them_too(file_box: Box) -> None:
+    text = steps(
+        "{id: a, type: prompt, prompt_type: text, message: Code?, output_to: c, secret: true}",
+        "{id: p, type: parallel, branches: {x: [{id: r, type: return, needs_state: [c], value: '{{ state.c.input }}'}],"
+        " y: [{id: f, type: set_state, updates: {z: '{{ [] | first }}'}}]}}",
+    )
+    service = file_box.compile(text).service
+    run = service.start("w")["workflow_id"]
+    assert service.submit(run, "a", {"input": CODE})["status"] == "failed"
+    file_box.close()
+    assert CODE.encode() not in file_box.state.read_bytes()
 
 
 def test_a_short_secret_is_hidden_by_its_name_and_forgotten_too(file_box: Box) -> None:

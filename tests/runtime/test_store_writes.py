@@ -236,3 +236,19 @@ steps:
         (size,) = connection.execute("SELECT sum(length(data)) + sum(length(told)) FROM history").fetchone()
     connection.close()
     assert size < 60 * 1700
+
+
+def test_of_an_erased_run_no_page_has_a_word_left(file_box: Box) -> None:
+    text = steps(
+        "{id: a, type: shell, command: \"say '{{ inputs.words }}'\", output_to: o}",
+        "{id: keep, type: set_state, needs_state: [o], updates: {kept: '{{ state.o.stdout * 3 }}'}}",
+        "{id: again, type: goto, needs_state: [o], when: '{{ state.o.exit_code }}', target: a, max_iterations: 9}",
+        head="inputs: {words: {type: string, required: true}}",
+    )
+    service = file_box.compile(text).service
+    run = service.start("w", {"words": "remarkable " * 3000})["workflow_id"]
+    for visit, code in (("a", 1), ("a@2", 1), ("a@3", 0)):
+        service.submit(run, visit, {**OK, "stdout": f"{visit} remarkable " * 2000, "exit_code": code})
+    assert service.erase(run) == 1
+    file_box.close()
+    assert b"remarkable" not in file_box.state.read_bytes()

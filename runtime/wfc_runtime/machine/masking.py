@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from shlex import quote as shell_quote
@@ -167,6 +167,18 @@ def _hidden(field: FieldInfo | None, value: Json) -> Json:
         return HIDDEN
     inner = _model_in(field.annotation)
     return hide_inputs(inner, value) if inner is not None and isinstance(value, dict) else value
+
+
+def hide_known(value: Json, secrets: Collection[str]) -> Json:
+    """A value with whatever in it is one of these hidden, however short: for inputs of which nobody knows the marks."""
+    match value:
+        case dict():
+            return {key: hide_known(item, secrets) for key, item in value.items()}
+        case list() | tuple():
+            return [hide_known(item, secrets) for item in value]
+        case bool() | None:
+            return value
+    return HIDDEN if str(value) in secrets else value
 
 
 def secrets_in(model: type[BaseModel], values: Mapping[str, Json]) -> Iterator[str]:

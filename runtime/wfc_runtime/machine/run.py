@@ -194,7 +194,8 @@ class Run:
     def record(self, state: str, error: StepError) -> dict[str, Json]:
         """As replies, results and history show it: messages may quote what was being worked on."""
         record = error.record(self.visit_of(state))
-        return {**record, "message": self.snapshot.mask.message(record["message"])}
+        mask = self.snapshot.mask
+        return {**record, **{name: mask.message(record[name]) for name in ("code", "message")}}
 
     # -- values ----------------------------------------------------------------
 

@@ -10,7 +10,7 @@ from typing import Any, Self
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import SnapshotError
 from wfc_runtime.machine.masking import HIDDEN, Mask, mask_of
-from wfc_runtime.machine.plain import to_text
+from wfc_runtime.machine.plain import size_of, to_text
 
 FORMAT = 1
 
@@ -108,6 +108,21 @@ class Snapshot:
             name: HIDDEN if name in self.hidden else self.mask.value(value)
             for name, value in self.state.items()
         }
+
+    def forget_secrets(self, inputs: dict[str, Json]) -> list[str]:
+        """A run that has ended needs them no more. What it returns is its author's decision, and stays.
+
+        `inputs`: without what is marked. Gives the fields that have changed.
+        """
+        if not self.secrets and not self.hidden:
+            return []
+        shown = self.shown_state
+        changed = [name for name in shown if shown[name] is not self.state[name]]
+        self.state, self.size = shown, size_of(shown)
+        self.inputs, self.scope = self.mask.value(inputs), self.mask.value(self.scope)
+        kept = () if self.mask.value(self.result) is self.result else self.secrets
+        self.secrets = [one for one in kept if mask_of((one,)).value(self.result) is not self.result]
+        return changed
 
     @property
     def due(self) -> float | None:

@@ -131,12 +131,12 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     run.outcome.secrets = tuple(snapshot.secrets)
     if snapshot.status == "running":
         return run.outcome
-    _forget_secrets(run)
+    if snapshot.status != "completed":
+        snapshot.result = None
+    run.outcome.forgotten = snapshot.forget_secrets(hide_inputs(run.structure.inputs, snapshot.inputs))
     if snapshot.status == "completed":
         snapshot.error = None
         snapshot.result = _with_facts(run, snapshot.result if run.returned else snapshot.state)
-    else:
-        snapshot.result = None
     # The parent has the results of earlier items too.
     snapshot.scope = {name: value for name, value in snapshot.scope.items() if name != "previous"}
     return run.outcome
@@ -149,17 +149,3 @@ def _with_facts(run: Run, result: Json) -> Json:
         return result
     facts = run.structure.facts
     return {**{name: facts[name] for name in asked if name in facts}, **result}
-
-
-def _forget_secrets(run: Run) -> None:
-    """A run that has ended needs them no more. What it returns is its author's decision, and stays."""
-    snapshot = run.snapshot
-    if not snapshot.secrets and not snapshot.hidden:
-        return
-    shown = snapshot.shown_state
-    run.outcome.forgotten = [name for name in shown if shown[name] is not snapshot.state[name]]
-    snapshot.state, snapshot.size = shown, size_of(shown)
-    snapshot.inputs = snapshot.mask.value(hide_inputs(run.structure.inputs, snapshot.inputs))
-    snapshot.scope = snapshot.mask.value(snapshot.scope)
-    if snapshot.mask.value(snapshot.result) is snapshot.result:
-        snapshot.secrets = []

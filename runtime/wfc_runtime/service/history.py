@@ -83,7 +83,7 @@ def _given(event: Event, outcome: Outcome, cover: Cover) -> dict[str, Json]:
         case ChildEnded():
             return {
                 "index": event.index,
-                **({"error": event.result["error"]} if "error" in event.result else {}),
+                **({"error": cover.value(event.result["error"])} if "error" in event.result else {}),
             }
         case Cancel():
             return {"reason": cover.value(event.reason)}

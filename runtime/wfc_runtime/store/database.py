@@ -60,8 +60,8 @@ def connect(
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
             connection.execute("PRAGMA fullfsync = 1")
             connection.execute("PRAGMA foreign_keys = 1")
-            # What a run has forgotten, or was erased, is overwritten where its page is written anyway.
-            connection.execute("PRAGMA secure_delete = FAST")
+            # What a run has forgotten, or was erased, is overwritten; FAST would leave whole pages as they were.
+            connection.execute("PRAGMA secure_delete = 1")
             connection.execute("PRAGMA trusted_schema = 0")
             # Writing where the log has been before costs half of making it longer, of which the file system keeps a
             # journal too: bring the pages home early and begin the log anew.

@@ -91,8 +91,6 @@ class Store:
             if found is None:
                 raise NotFoundError("unknown_run", f"there is no run `{run_id}` to erase")
             (count,) = connection.execute("SELECT count(*) FROM runs WHERE root = ?", found).fetchone()
-            # Else what was deleted could still be read in the file.
-            connection.execute("PRAGMA secure_delete = 1")
             connection.execute("DELETE FROM runs WHERE key = ?", found)
             return int(count)
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from wfc_runtime.contract import Json
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Clock, Event, Interrupted, Outcome
+from wfc_runtime.machine.masking import hide_known
 from wfc_runtime.machine.plain import to_text
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
@@ -156,20 +157,22 @@ class Ledger:
 
     # -- endings ---------------------------------------------------------------
 
-    def close_without_module(self, row: RunRow, error: dict[str, Json]) -> list[str]:
-        """Cancel a run with which nothing else can be done. Gives the ids of its children."""
+    def close_without_module(self, row: RunRow, reason: str) -> tuple[dict[str, Json], list[str]]:
+        """Cancel a run with which nothing else can be done. Gives its error, and the ids of its children."""
         row, known = self.cache.load(self.queries, row)
         snapshot, read_version = known.copy(), row.version
         children = [child for one in snapshot.pending.values() for child in one.children if child]
         stopped = [str(child["run"]) for child in children if "run" in child]
         snapshot.pending, snapshot.configuration, snapshot.status = {}, ["cancelled"], "cancelled"
-        snapshot.error = error
+        error = snapshot.error = {"code": "cancelled", "message": snapshot.mask.message(reason)}
+        forgotten = snapshot.forget_secrets(hide_known(snapshot.inputs, snapshot.secrets))
+        row.fields = {name: to_text(snapshot.state[name]) for name in forgotten}
         data = to_text({"reason": error["message"], "status": "cancelled"})
         self._enter(row, snapshot, HistoryRow(0, self.at, "cancelled", data, None, self.actor))
         row.snapshot = snapshot.to_json(with_state=False)
         self._changes.updated[row.key] = (row, read_version)
         self.closed.add(row.id)
-        return stopped
+        return error, stopped
 
     def _enter(self, row: RunRow, snapshot: Snapshot, entry: HistoryRow) -> HistoryRow:
         row.version += 1

@@ -203,8 +203,7 @@ class Work:
             self._step(active, Cancel(at=self.at, id=active.next_event_id, reason=reason))
 
     def _stop_without_module(self, row: RunRow, reason: str) -> None:
-        error: dict[str, Json] = {"code": "cancelled", "message": reason or NO_REASON}
-        children = self.ledger.close_without_module(row, error)
+        error, children = self.ledger.close_without_module(row, reason or NO_REASON)
         self._todo += [partial(self._stop, child, STOPPED["cancelled"]) for child in children]
         self._todo.append(partial(self._tell_parent, row, None, {"error": error}))
 
