@@ -20,8 +20,9 @@ _LOOKED_AT = 50
 """Of so many problems the first ones by their place are told. A long list has one per item."""
 _MAX_PATTERN = 2_000
 _MAX_MEMORY = 8 << 20
-_LIMITS = ExprLimits(fuel=2_000_000, seconds=15)
-"""What comparing one value with one schema may take. Time is only for what the fuel does not know of."""
+_LIMITS = ExprLimits(fuel=2_000_000, seconds=60)
+"""What comparing one value with one schema may take: some seconds. The clock is only for what the fuel does not know of,
+and must not run out on a busy machine."""
 _COST = 4
 _REFERENCE_COST = 16
 _ITEMS_PER_UNIT = 8
