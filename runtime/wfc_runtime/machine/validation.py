@@ -21,8 +21,8 @@ _LOOKED_AT = 50
 _MAX_PATTERN = 2_000
 _MAX_MEMORY = 8 << 20
 _LIMITS = ExprLimits(fuel=2_000_000, seconds=60)
-"""What comparing one value with one schema may take: some seconds. The clock is only for what the fuel does not know of,
-and must not run out on a busy machine."""
+"""What comparing one value with one schema may take: some seconds. The clock is for what the fuel does not know of, and
+must not run out on a busy machine."""
 _COST = 4
 _REFERENCE_COST = 16
 _ITEMS_PER_UNIT = 8
