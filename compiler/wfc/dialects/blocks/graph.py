@@ -42,6 +42,7 @@ class BlockNode:
     condition: Node | None = None
     wave: int = 0
     order: int = 0
+    """How many blocks there are in the waves before."""
 
     @property
     def can_fail(self) -> bool:
@@ -64,6 +65,7 @@ class Graph:
         for node in nodes:
             self.nodes.setdefault(node.name, node)
         self.all = nodes
+        self._bit = {name: 1 << number for number, name in enumerate(self.nodes)}
         self._edges = {
             name: [wait.block for wait in node.waits if wait.block in self.nodes]
             for name, node in self.nodes.items()
@@ -131,7 +133,7 @@ class Graph:
         behind = 0
         for name in names:
             behind |= self._behind[name]
-        return {name for name in names if behind >> self.nodes[name].order & 1}
+        return {name for name in names if behind & self._bit[name]}
 
     @cached_property
     def _behind(self) -> dict[str, int]:
@@ -141,7 +143,7 @@ class Graph:
             for node in nodes:
                 found[node.name] = 0
                 for name in self._required[node.name]:
-                    found[node.name] |= found[name] | 1 << self.nodes[name].order
+                    found[node.name] |= found[name] | self._bit[name]
         return found
 
     @cached_property
