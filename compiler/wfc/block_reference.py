@@ -15,10 +15,10 @@ STATE_DOCS = dict(
         STATES,
         (
             "bool: it ran, and what it did worked.",
-            "bool: it ran, and its command failed.",
+            "bool: its command failed, or it crashed.",
             "bool: it did not run.",
-            "str: `completed` or `skipped`.",
-            "str: `success`, `failure`, or `n/a` where it did not run.",
+            "str: `completed`, `skipped`, or `failed` where it crashed.",
+            "str: `success`, `failure` of its command, or `n/a` where it did not run or crashed.",
         ),
         strict=True,
     )

@@ -127,6 +127,8 @@ class Chart:
     """Fields whose values are hidden wherever a run is shown."""
     facts: dict[str, Any] = field(default_factory=dict)
     """What it says of itself to a caller that asks."""
+    deferred: tuple[str, ...] = ()
+    """States after whose failure it goes on, to fail at its end."""
 
     def states(self) -> Iterator[State]:
         return self.root.walk()
@@ -166,6 +168,7 @@ def dump(module: Module) -> str:
         for info in chart.fields:
             start = f" = {json.dumps(info.default, ensure_ascii=False)}" if info.initial else ""
             lines.append(f"  field {info.name}: {info.type}{start}")
+        lines += [f"  deferred {name}" for name in chart.deferred]
         lines += _dump_region(chart.root, "  ")
     return "\n".join(lines) + "\n"
 

@@ -71,6 +71,33 @@ def test_a_child_that_crashes_fails_its_parent(tmp_path: Path) -> None:
     assert "none.txt" in reply["error"]["message"]
 
 
+def test_a_child_that_crashes_is_seen_by_blocks_that_only_wait_for_its_call(tmp_path: Path) -> None:
+    child = workflow(
+        """
+  - {id: read, type: ReadFile, inputs: {path: none.txt}}
+  - {id: tidy, type: CreateFile, inputs: {path: tidy.txt, content: x}, depends_on: [{block: read, required: false}]}
+""",
+        "  error: ${blocks.read.content}",
+        "",
+        "reader",
+    )
+    parent = workflow(
+        """
+  - {id: call, type: Workflow, inputs: {workflow: reader}}
+  - id: tell
+    type: CreateFile
+    inputs: {path: told.txt, content: "${blocks.call.status} ${blocks.call.failed} [${blocks.call.error}]"}
+    depends_on: [{block: call, required: false}]
+""",
+        "  x: ${blocks.call.error}",
+    )
+    reply = run(tmp_path, parent, child)
+    assert (reply["status"], reply["error"]["step_id"]) == ("failed", "call")
+    assert "none.txt" in reply["error"]["message"]
+    assert (tmp_path / "work" / "tidy.txt").exists()
+    assert (tmp_path / "work" / "told.txt").read_text(encoding="utf-8") == "failed true []"
+
+
 def test_a_call_says_what_it_called_how_that_went_and_how_long_it_took(tmp_path: Path) -> None:
     parent = workflow(
         """

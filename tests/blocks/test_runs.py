@@ -71,6 +71,68 @@ def test_a_crashed_block_fails_the_run(block: str, code: str, tmp_path: Path) ->
     assert "on_error" not in reply["error"]["hint"]
 
 
+def test_a_block_that_only_waits_for_one_that_crashed_runs_and_sees_it(tmp_path: Path) -> None:
+    asked = [
+        "succeeded",
+        "failed",
+        "skipped",
+        "status",
+        "outcome",
+        "metadata.status",
+        "metadata.error",
+        "content",
+    ]
+    text = workflow(
+        f"""
+  - {{id: bad, type: ReadFile, inputs: {{path: none.txt}}}}
+  - id: tell
+    type: CreateFile
+    inputs: {{path: told.txt, content: "{" ".join(f"${{blocks.bad.{one}}}" for one in asked)}|"}}
+    depends_on: [{{block: bad, required: false}}]
+  - id: alert
+    type: CreateFile
+    inputs: {{path: alert.txt, content: crashed}}
+    condition: ${{blocks.bad.status}} == 'failed' and ${{blocks.bad.outcome}} == 'n/a'
+    depends_on: [{{block: bad, required: false}}]
+  - {{id: never, type: CreateFile, inputs: {{path: never.txt, content: x}}, depends_on: [bad]}}
+  - id: cleanup
+    type: CreateFile
+    inputs: {{path: cleanup.txt, content: "${{blocks.never.status}}"}}
+    depends_on: [{{block: never, required: false}}]
+""",
+        "  ok: ${blocks.bad.succeeded}",
+    )
+    reply = run(tmp_path, text)
+    assert (reply["status"], reply["error"]["step_id"]) == ("failed", "bad")
+    assert "none.txt" in reply["error"]["message"]
+    files = {path.name: path.read_text(encoding="utf-8") for path in (tmp_path / "work").glob("*.txt")}
+    assert files == {
+        "told.txt": "false true false failed n/a failed the block crashed |",
+        "alert.txt": "crashed",
+        "cleanup.txt": "skipped",
+    }
+
+
+def test_a_block_that_was_skipped_is_told_from_one_that_crashed(tmp_path: Path) -> None:
+    text = workflow(
+        """
+  - {id: bad, type: ReadFile, inputs: {path: none.txt}, condition: "${inputs.loud}"}
+  - id: tell
+    type: CreateFile
+    inputs: {path: told.txt, content: "${blocks.bad.status} ${blocks.bad.failed} ${blocks.bad.skipped}"}
+    depends_on: [{block: bad, required: false}]
+""",
+        "  told: ${blocks.tell.path}",
+        INPUTS,
+    )
+    told = tmp_path / "work" / "told.txt"
+    assert run(tmp_path, text)["status"] == "failed"
+    assert told.read_text(encoding="utf-8") == "failed true false"
+    (again := tmp_path / "again").mkdir()
+    assert run(again, text, inputs={"loud": False})["status"] == "completed"
+    assert (again / "work" / "told.txt").read_text(encoding="utf-8") == "skipped false true"
+
+
 def test_inputs_are_converted_to_what_is_declared(tmp_path: Path) -> None:
     text = workflow(
         "  - {id: say, type: Shell, inputs: {command: printf x}}",

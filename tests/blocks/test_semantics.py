@@ -16,14 +16,15 @@ STATES = ("succeeded", "failed", "skipped")
 @dataclass(frozen=True)
 class Block:
     name: str
-    exit_code: int
+    exit_code: int | None
+    """None: it crashes."""
     waits: tuple[tuple[str, bool], ...]
     """What it waits for, and whether it requires that."""
     condition: tuple[tuple[str, str, bool], ...]
     """All of these must hold: of a block, one of STATES, negated or not."""
 
 
-def made_up(seed: int) -> list[Block]:
+def made_up(seed: int, codes: tuple[int | None, ...] = (0, 0, 0, 1)) -> list[Block]:
     """A graph in which a block waits for earlier ones and asks only for what is upstream."""
     random = Random(seed)
     blocks: list[Block] = []
@@ -40,7 +41,7 @@ def made_up(seed: int) -> list[Block]:
             if asked
         )
         waits = tuple((one, random.random() < 0.6) for one in chosen)
-        blocks.append(Block(name, random.choice((0, 0, 0, 1)), waits, condition))
+        blocks.append(Block(name, random.choice(codes), waits, condition))
     shuffled = blocks.copy()
     random.shuffle(shuffled)
     return shuffled
@@ -63,13 +64,29 @@ def to_yaml(blocks: list[Block]) -> str:
     return "\n".join(lines) + "\n"
 
 
-def simulated(blocks: list[Block]) -> dict[str, str]:
+def endings(blocks: list[Block]) -> dict[str, str]:
     """What the rules say, block by block."""
     ended: dict[str, str] = {}
     for block in sorted(blocks, key=lambda block: int(block.name[1:])):
         runs = all(ended[one] == "succeeded" for one, must in block.waits if must)
         runs = runs and all((ended[one] == state) is not no for one, state, no in block.condition)
-        ended[block.name] = ("failed" if block.exit_code else "succeeded") if runs else "skipped"
+        ended[block.name] = ("succeeded" if block.exit_code == 0 else "failed") if runs else "skipped"
+    return ended
+
+
+def outlived(blocks: list[Block]) -> set[str]:
+    """The blocks after which another one comes that does not require them, in however many steps."""
+    by_name = {block.name: block for block in blocks}
+
+    def before(name: str, only_required: bool) -> set[str]:
+        near = {one for one, must in by_name[name].waits if must or not only_required}
+        return near.union(*(before(one, only_required) for one in near))
+
+    return set().union(*(before(name, False) - before(name, True) for name in by_name))
+
+
+def simulated(blocks: list[Block]) -> dict[str, str]:
+    ended = endings(blocks)
     words = {"succeeded": "completed success", "failed": "completed failure", "skipped": "skipped n/a"}
     codes = {
         f"code_{block.name}": str(block.exit_code if ended[block.name] != "skipped" else 0)
@@ -78,15 +95,40 @@ def simulated(blocks: list[Block]) -> dict[str, str]:
     return {name: words[state] for name, state in ended.items()} | codes
 
 
-@pytest.mark.parametrize("seed", range(60))
-def test_a_graph_ends_as_the_rules_say(seed: int) -> None:
-    blocks = made_up(seed)
+def driven(blocks: list[Block], seed: int) -> tuple[Drive, list[str]]:
+    """A run to its end, and the blocks that were tried in it, one after the other."""
     codes = {block.name: block.exit_code for block in blocks}
     order = Random(seed)
     drive = Drive(to_yaml(blocks))
+    tried: list[str] = []
     while drive.pending:
         visit = order.choice(drive.pending)
+        tried.append(visit)
         result: dict[str, Any] = {"stdout": "", "stderr": "", "exit_code": codes[visit]}
-        drive.submit(visit, result)
+        drive.submit(visit, {"error": "it crashed"} if codes[visit] is None else result)
+    return drive, tried
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_graph_ends_as_the_rules_say(seed: int) -> None:
+    blocks = made_up(seed)
+    drive, _ = driven(blocks, seed)
     assert drive.at.error is None
     assert drive.at.result == simulated(blocks)
+
+
+@pytest.mark.parametrize("seed", range(120))
+def test_a_crash_fails_the_run_when_all_that_can_run_without_the_block_has(seed: int) -> None:
+    blocks = made_up(seed, (0, 0, 1, None))
+    drive, tried = driven(blocks, seed)
+    ended = endings(blocks)
+    runs = {block.name for block in blocks if ended[block.name] != "skipped"}
+    crashing = {block.name for block in blocks if block.exit_code is None}
+    assert drive.at.status == ("failed" if crashing & runs else "completed")
+    if crashing & runs:
+        assert drive.error["step_id"] == next(name for name in tried if name in crashing)
+    if crashing & runs <= outlived(blocks):
+        assert set(tried) == runs
+    else:
+        assert set(tried) <= runs
+        assert tried[-1] in crashing

@@ -45,6 +45,7 @@ class Asking:
     brief: str | None
     visits: Counter[str]
     jumps: Counter[str]
+    deferred: tuple[str, str] | None
 
     def child(self, step: Step, wait: Wait, index: int, names: dict[str, Any], inputs: Any) -> Run:
         raise NotImplementedError
@@ -61,8 +62,11 @@ class Asking:
             return False, None
 
     def _recover(self, step: Step, failure: FailError) -> None:
-        """After a failure the flow goes on behind the step, or where on_error says, or the run fails."""
+        """After a failure the flow goes on behind the step, or where on_error says, or the run fails, now or later."""
         how = step.get("on_error", "fail")
+        if how == "defer":
+            self.deferred = self.deferred or (failure.code, failure.visit or step["id"])
+            return
         if failure.kept is not None and "output_to" in step:
             self.write({step["output_to"]: failure.kept})
         if isinstance(how, dict):

@@ -78,6 +78,8 @@ class Run(Steps):
     pending: dict[str, Wait] = field(default_factory=dict)
     visits: Counter[str] = field(default_factory=Counter)
     jumps: Counter[str] = field(default_factory=Counter)
+    deferred: tuple[str, str] | None = None
+    """Why it fails at its end."""
 
     def __post_init__(self) -> None:
         initial = {} if self.brief else self.scope.get("initial_state", {})
@@ -222,6 +224,8 @@ class Run(Steps):
                 self.family.todo.append(child.cancel)
 
     def _end(self, status: str, result: Any = None, error: tuple[str, str] | None = None) -> None:
+        if self.deferred and status != "cancelled":
+            status, result, error = "failed", None, self.deferred
         self.gives_state = status == "completed" and result is self.state
         if self.asked and isinstance(result, dict):
             facts = self.scope.get("facts", {})

@@ -131,7 +131,7 @@ class Writer(Actions):
             if self.choose.chance():
                 step["retry"] |= {"delay_seconds": 2, "backoff": 1.5}
         if kind not in ("prompt", "wait") and self.choose.chance(4):
-            step["on_error"] = self.choose.pick(("fail", "continue"))
+            step["on_error"] = self.choose.pick(("fail", "continue", "defer"))
             if self.choose.chance():
                 self._jump(step, "on_error")
             return True

@@ -14,9 +14,13 @@ _ENDINGS = """\
     failed = State("failed", final=True)
     cancelled = State("cancelled", final=True)
 
-    done_state_running = running.to(completed)
+{done}
     fail = running.to(failed)
     cancel = running.to(cancelled)"""
+_DONE = "    done_state_running = running.to(completed)"
+_DONE_OR_FAILED = """\
+    done_state_running = running.to(completed, cond=faultless)
+    running.to(failed, event="done.state.running")"""
 
 
 class ChartWriter:
@@ -43,8 +47,16 @@ class ChartWriter:
             lines.append(print_assignment("secrets", Tuple(self.chart.secrets), 1))
         if self.chart.facts:
             lines.append(print_assignment("facts", self.chart.facts, 1))
-        lines += ["", *self._region(self.chart.root, 1), "", _ENDINGS, *self._steps()]
+        if self.chart.deferred:
+            lines.append(print_assignment("deferred", Tuple(self.chart.deferred), 1))
+        lines += ["", *self._region(self.chart.root, 1), "", self._endings(), *self._steps()]
         return "\n".join(lines)
+
+    def _endings(self) -> str:
+        if not self.chart.deferred:
+            return _ENDINGS.format(done=_DONE)
+        self.runtime.add("faultless")
+        return _ENDINGS.format(done=_DONE_OR_FAILED)
 
     # -- the chart -------------------------------------------------------------
 

@@ -44,6 +44,7 @@ def _chart(scope: Scope, name: str, title: str, description: str) -> Chart:
         lowering.root,
         secret_fields(scope),
         {name: tree.data for name, tree in (scope.values.get("facts") or {}).items()},
+        tuple(lowering.deferred),
     )
 
 

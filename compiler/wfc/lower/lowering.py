@@ -26,6 +26,8 @@ class Lowering:
         self.root = Region("running", "running")
         self._region = self.root
         self._loops: list[tuple[str, str]] = []
+        self.deferred: list[str] = []
+        """States whose failure is kept for the end of the run."""
 
     # -- flow ------------------------------------------------------------------
 
@@ -127,8 +129,9 @@ class Lowering:
         handler = step.on_error if isinstance(step, Fallible) else None
         if isinstance(handler, Recovery):
             self.edge(name, self.target(handler.goto, after), "recover")
-        elif handler is not None and handler.text == "continue":
+        elif handler is not None and handler.text != "fail":
             self.edge(name, after, "recover")
+            self.deferred += [name] if handler.text == "defer" else []
 
     # -- loops and branches ----------------------------------------------------
 

@@ -14,7 +14,7 @@ def _words(text: str) -> frozenset[str]:
 MACHINE_NAMES = _words("""
     TransitionNotAllowed activate_initial_state active_listeners add_listener addressed
     allow_event_without_transition allowed_events atomic_configuration_update bind_events_to
-    cancel_event catch_errors_as_events configuration configuration_values current_state current_state_value
+    cancel_event catch_errors_as_events configuration configuration_values current_state current_state_value deferred
     enable_self_transition_entries enabled_events events facts fields final_states history_values id initial
     initial_state inputs is_terminated model name on_enter_state on_exit_state prepare raise_ secrets send
     start_configuration_values start_values state_field states states_map steps validate_disconnected_states
@@ -29,7 +29,7 @@ STATE_NAMES = _words("""
 """Attributes of the library's State: a state becomes an attribute of the one around it."""
 
 CHART_NAMES = _words("""
-    State at_most cancel cancelled completed due fail failed finished joined ok otherwise recover retry
+    State at_most cancel cancelled completed due fail failed faultless finished joined ok otherwise recover retry
     running submit when
 """)
 """What stands in every chart: its events and endings, and the names that its edges are written with."""

@@ -51,22 +51,25 @@ class Recovery(Shape):
     goto = Field(WORD, "The step to go on with.", required=True)
 
 
+HANDLERS = ("fail", "continue", "defer")
+
+
 class OnErrorType(FieldType["Word | Recovery"]):
-    words = "`fail`, `continue` or `{goto: <step>}`"
+    words = "`fail`, `continue`, `defer` or `{goto: <step>}`"
 
     def read(self, node: Node, reader: Reader) -> Word | Recovery | None:
         if isinstance(node, Mapping):
             found: Recovery = reader.shape(Recovery, node)
             return found
-        return OneOf(("fail", "continue")).read(node, reader)
+        return OneOf(HANDLERS).read(node, reader)
 
     def mismatches(self, node: Node) -> list[Mismatch]:
-        if isinstance(node, Mapping) or (isinstance(node, Scalar) and node.value in ("fail", "continue")):
+        if isinstance(node, Mapping) or (isinstance(node, Scalar) and node.value in HANDLERS):
             return []
         return [Mismatch(node.span, f"expected {self.words}, found {kind_of(node)}")]
 
     def schema(self) -> dict[str, Any]:
-        return {"anyOf": [{"enum": ["fail", "continue"]}, {"$ref": "#/definitions/Recovery"}]}
+        return {"anyOf": [{"enum": list(HANDLERS)}, {"$ref": "#/definitions/Recovery"}]}
 
 
 class Step(Shape):
@@ -174,7 +177,8 @@ class Fallible(Step):
 
     on_error = Field(
         OnErrorType(),
-        "What to do when the step fails: `fail` the run, `continue` after it, or `{goto: <step>}`.",
+        "What to do when the step fails: `fail` the run, `continue` after it, `defer` (go on after it, and fail the "
+        "run with this error at its end), or `{goto: <step>}`.",
         default="fail",
     )
 

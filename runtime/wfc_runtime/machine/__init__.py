@@ -6,7 +6,7 @@ from statemachine import State
 from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.chart import Machine, WorkflowInputs, WorkflowObject, WorkflowState
 from wfc_runtime.machine.effects import Assign, Begin, Delay, Effect, Retry, Return
-from wfc_runtime.machine.guards import at_most, ok, otherwise, when
+from wfc_runtime.machine.guards import at_most, faultless, ok, otherwise, when
 from wfc_runtime.machine.masking import Secret
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.validators import lenient, one_of, with_keys
@@ -30,6 +30,7 @@ __all__ = [
     "WorkflowObject",
     "WorkflowState",
     "at_most",
+    "faultless",
     "lenient",
     "ok",
     "one_of",

@@ -58,6 +58,8 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     """Fields whose values are hidden wherever a run is shown."""
     facts: ClassVar[Mapping[str, Json]] = {}
     """What it says of itself to a caller that asks."""
+    deferred: ClassVar[tuple[str, ...]] = ()
+    """States after whose failure the run goes on, to fail at its end."""
     steps: ClassVar[Mapping[str, Effect]] = {}
 
     def on_enter_state(self, target: State) -> None:

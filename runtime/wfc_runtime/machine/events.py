@@ -100,7 +100,7 @@ class Outcome:
     stopped: list[str] = field(default_factory=list)
     """The ids of children whose results nobody waits for any more: to be cancelled."""
     notes: list[dict[str, Json]] = field(default_factory=list)
-    """Failures that were retried or recovered from."""
+    """Failures that were retried, recovered from or deferred."""
     secrets: tuple[str, ...] = ()
     """All values that are known to be secrets, also where the snapshot has forgotten them."""
     forgotten: list[str] = field(default_factory=list)

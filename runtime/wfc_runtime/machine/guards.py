@@ -59,5 +59,14 @@ class Unfailed(Guarding):
 ok: Guard = Unfailed().holds
 """The state's effect has succeeded."""
 
+
+class Faultless(Guarding):
+    def allows(self, run: Run, state: str) -> bool:
+        return run.snapshot.error is None
+
+
+faultless: Guard = Faultless().holds
+"""No failure is kept for the end of the run."""
+
 otherwise: Guard = ok
 """No edge above was taken, and none of their conditions failed."""

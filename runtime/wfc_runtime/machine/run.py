@@ -180,7 +180,10 @@ class Run:
             return
         attempts.pop(state, None)
         if error.code != STATE_ACCESS and self.structure.can_recover(state):
-            self.outcome.notes.append({"recovered": True, **record})
+            is_kept = state in self.structure.deferred
+            if is_kept:
+                self._keep(record)
+            self.outcome.notes.append({"deferred" if is_kept else "recovered": True, **record})
             self.go_on("recover", state)
             return
         self._end(state, error)
@@ -188,8 +191,13 @@ class Run:
     def _end(self, state: str, error: StepError) -> None:
         """The run fails, and nothing else moves before it has."""
         self._halted = True
-        self.snapshot.error = self.record(state, error)
+        self._keep(self.record(state, error))
         self.mover.raise_("fail")
+
+    def _keep(self, record: dict[str, Json]) -> None:
+        """Why the run fails, now or at its end: what came first, others may have come of."""
+        if self.snapshot.error is None:
+            self.snapshot.error = record
 
     def record(self, state: str, error: StepError) -> dict[str, Json]:
         """As replies, results and history show it: messages may quote what was being worked on."""

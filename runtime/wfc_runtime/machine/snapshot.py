@@ -84,6 +84,7 @@ class Snapshot:
     pending: dict[str, Pending] = field(default_factory=dict)
     result: Json = None
     error: dict[str, Json] | None = None
+    """Why the run has failed or, while it goes on, why it will."""
     secrets: list[str] = field(default_factory=list)
     """Values to be hidden in whatever is kept or shown beside this snapshot. Replaced, never changed in place."""
     hidden: list[str] = field(default_factory=list)

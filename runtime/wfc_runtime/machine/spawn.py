@@ -186,8 +186,9 @@ class Spawn(Effect):
             f"`{self.workflow}` failed" if self.is_call else f"{len(failed)} of {len(values)} children failed"
         )
         error = StepError("child_failed", f"{count}: {first}")
-        # Whoever recovers from this, or looks into the failed run, wants what the others brought.
-        if not run.will_retry(pending.state):
+        # Whoever recovers from this, or looks into the failed run, wants what the others brought. Where the failure
+        # is only deferred, a result would look like one of success.
+        if not run.will_retry(pending.state) and pending.state not in run.structure.deferred:
             try:
                 run.put(self, value)
             except StepError as too_large:

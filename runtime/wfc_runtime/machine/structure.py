@@ -74,6 +74,7 @@ class Structure:
         self.inputs = machine.inputs
         self.secrets = machine.secrets
         self.facts = machine.facts
+        self.deferred = frozenset(machine.deferred)
         self.nodes: dict[str, Node] = {}
         for order, state in enumerate(machine.states_map.values()):
             parent = self.nodes[state.parent.id] if state.parent else None

@@ -14,6 +14,7 @@ from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Snapshot
 
 NUMBER = "inputs: {n: {type: number, required: true}}"
+UNTYPED = "inputs: {n: {type: array, default: [text]}}"
 RETRIED = steps(
     "{id: call, type: mcp_call, tool: t, parameters: {}, output_to: out,"
     " retry: {max_attempts: 3, delay_seconds: 5, backoff: 2}}",
@@ -98,6 +99,83 @@ def test_on_error_continue_goes_on_behind_the_step() -> None:
     assert outcome.notes[0]["recovered"] is True
 
 
+def test_on_error_defer_goes_on_behind_the_step_and_fails_the_run_at_its_end() -> None:
+    run = Drive(
+        steps(
+            "{id: a, type: shell, command: x, on_error: defer, output_to: a}",
+            "{id: b, type: shell, command: y}",
+            "{id: c, type: return, value: on}",
+        )
+    )
+    outcome = run.submit("a", {"error": "no"})
+    assert outcome.notes == [{"deferred": True, "code": "agent_error", "message": "no", "step_id": "a"}]
+    assert (run.at.status, run.pending) == ("running", ["b"])
+    run.submit("b", OK)
+    assert (run.at.status, run.at.result) == ("failed", None)
+    assert run.error == {"code": "agent_error", "message": "no", "step_id": "a"}
+
+
+def test_a_deferred_failure_waits_for_the_end_of_a_flow_without_a_return() -> None:
+    text = steps("{id: a, type: shell, command: x, on_error: defer}", "{id: b, type: shell, command: y}")
+    run = Drive(text)
+    run.submit("a", {"error": "no"})
+    run.submit("b", OK)
+    assert (run.at.status, run.error["step_id"]) == ("failed", "a")
+    run = Drive(text)
+    run.submit("a", OK)
+    run.submit("b", OK)
+    assert (run.at.status, run.at.error) == ("completed", None)
+
+
+def test_the_first_deferred_failure_is_told_whatever_fails_after_it() -> None:
+    text = steps(
+        "{id: a, type: shell, command: x, on_error: defer}",
+        "{id: b, type: shell, command: y, on_error: defer}",
+        "{id: c, type: shell, command: z}",
+    )
+    run = Drive(text)
+    run.submit("a", {"error": "one"})
+    run.submit("b", {"error": "two"})
+    run.submit("c", {"error": "three"})
+    assert run.error == {"code": "agent_error", "message": "one", "step_id": "a"}
+
+
+def test_a_deferred_failure_leaves_the_other_branches_alone() -> None:
+    text = steps(
+        "{id: p, type: parallel, branches: {l: [{id: a, type: shell, command: x, on_error: defer}],"
+        " r: [{id: b, type: shell, command: y}]}}",
+        "{id: c, type: shell, command: z}",
+    )
+    run = Drive(text)
+    run.submit("a", {"error": "no"})
+    assert run.pending == ["b"]
+    run.submit("b", OK)
+    run.submit("c", OK)
+    assert (run.at.status, run.error["step_id"]) == ("failed", "a")
+
+
+def test_a_when_that_fails_is_deferred_with_its_step() -> None:
+    text = steps(
+        "{id: a, type: shell, command: x, when: '{{ inputs.n[0] < 1 }}', on_error: defer}",
+        "{id: b, type: shell, command: y}",
+        head=UNTYPED,
+    )
+    run = Drive(text)
+    assert run.pending == ["b"]
+    run.submit("b", OK)
+    assert (run.at.status, run.error["code"], run.error["step_id"]) == ("failed", "expression", "a")
+
+
+def test_a_deferred_failure_is_kept_between_events_and_forgotten_by_a_cancel() -> None:
+    text = steps("{id: a, type: shell, command: x, on_error: defer}", "{id: b, type: shell, command: y}")
+    run = Drive(text)
+    run.submit("a", {"error": "no"})
+    kept = Snapshot.from_json(run.at.to_json())
+    assert kept.error == {"code": "agent_error", "message": "no", "step_id": "a"}
+    run.cancel("enough")
+    assert (run.at.status, run.error["message"]) == ("cancelled", "enough")
+
+
 def test_on_error_goto_goes_to_its_step() -> None:
     run = Drive(
         steps(
@@ -108,9 +186,6 @@ def test_on_error_goto_goes_to_its_step() -> None:
     )
     run.submit("a", {"error": "no"})
     assert run.at.result == "helped"
-
-
-UNTYPED = "inputs: {n: {type: array, default: [text]}}"
 
 
 def test_an_expression_that_fails_fails_its_step_with_the_place() -> None:

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
 
 
 _WHEN = "_when"
+_AFTER = {"recovered": "recovered", "deferred": "which fails the run at its end"}
 
 
 class StepNames:
@@ -64,7 +65,7 @@ class Trail:
     def _words(self, run: str, event: dict[str, Any]) -> list[str]:
         notes = [
             f"{note['step_id']} failed ({note['message']}), "
-            + ("recovered" if "recovered" in note else "tried again")
+            + next((word for key, word in _AFTER.items() if key in note), "tried again")
             for note in event.get("notes", ())
         ]
         return notes + self._names.of(run, event.get("entered", ()))

@@ -43,8 +43,7 @@ def _words(run: str, event: Event, names: StepNames) -> Iterator[str]:
         if event.get(key):
             yield f"{_LABELS.get(key, key)}: {_short(event[key])}"
     for note in event.get("notes", ()):
-        what = f"attempt {note['retried'] + 1} follows" if "retried" in note else "recovered by on_error"
-        yield f"{note['step_id']} failed: {_short(note['message'])}; {what}"
+        yield f"{note['step_id']} failed: {_short(note['message'])}; {_after(note)}"
     for field, value in event.get("written", {}).items():
         # What was kept as it came stands above already.
         yield f"wrote {field}" + ("" if value == event.get("result") else f" = {_written(value)}")
@@ -55,6 +54,13 @@ def _words(run: str, event: Event, names: StepNames) -> Iterator[str]:
         yield f"broken off under way: {', '.join(event['broken_off'])}"
     if "status" in event:
         yield f"the run is {event['status']}"
+
+
+def _after(note: dict[str, Any]) -> str:
+    """What became of a failure."""
+    if "retried" in note:
+        return f"attempt {note['retried'] + 1} follows"
+    return "the run goes on, and fails at its end" if "deferred" in note else "recovered by on_error"
 
 
 _LABELS = {"scope": "for", "result": "came"}

@@ -9,7 +9,9 @@ check of the core knows `parallel`, and the same flow written by hand as steps i
 A block that is skipped leaves its state field unset. So `blocks.b.skipped` is `state.b is not defined`, and what is
 read of a block that may have been skipped has a default of its type. A block runs `when` all that it requires has
 succeeded and its condition holds; what `depends_on` already ensures is left out of both. A command that fails is
-data (`exit_code`); a block that crashes fails the step, and with it the run, at once.
+data (`exit_code`). A block that crashes fails its step, and with it the run: at once, unless another block comes after
+it and can run without it. Then the step has `on_error: defer`: the run goes on, and fails at its end. Where blocks ask
+how such a one ended, and it may have been skipped as well, a step before it notes that it is tried.
 """
 
 from __future__ import annotations

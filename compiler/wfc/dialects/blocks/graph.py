@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from dataclasses import field as having
 from functools import cached_property
@@ -43,10 +43,16 @@ class BlockNode:
     wave: int = 0
     order: int = 0
     """How many blocks there are in the waves before."""
+    is_outlived: bool = False
+    """Whether others may run after it has crashed."""
 
     @property
     def can_fail(self) -> bool:
         return self.kind is None or self.kind.can_fail
+
+    @property
+    def can_crash(self) -> bool:
+        return self.kind is None or self.kind.can_crash
 
 
 def waits_of(block: Block) -> Iterator[Wait]:
@@ -75,6 +81,7 @@ class Graph:
             self._edges = self._without_circles()
         self.waves = self._waves()
         self._upstream_of: dict[str, set[str]] = {}
+        self._mark_outlived()
 
     def _circles(self) -> Iterator[list[str]]:
         """Blocks that wait for each other in a circle: the way round it, from its first block back to that."""
@@ -110,6 +117,18 @@ class Graph:
                 node.order = order
             order += len(nodes)
         return found
+
+    def _mark_outlived(self) -> None:
+        """A block outlives those that it comes after and can run without."""
+        before: dict[str, int] = {}
+        found = 0
+        for node in (node for nodes in self.waves for node in nodes):
+            before[node.name] = 0
+            for name in self._edges[node.name]:
+                before[node.name] |= before[name] | self._bit[name]
+            found |= before[node.name] & ~self._behind[node.name]
+        for node in self.all:
+            node.is_outlived = node.can_crash and bool(found & self._bit[node.name])
 
     def is_upstream(self, block: str, node: BlockNode) -> bool:
         """Whether a block has ended, one way or another, before this one begins."""
@@ -152,13 +171,22 @@ class Graph:
 
     @cached_property
     def always(self) -> set[str]:
-        """The blocks that run in every run that does not crash."""
+        """The blocks that run in every run where none crashes."""
+        return self._tried(lambda node: not node.can_fail)
+
+    @cached_property
+    def surely(self) -> set[str]:
+        """The blocks that are tried in every run that goes on as far as there, whatever has crashed."""
+        return self._tried(lambda node: not node.can_fail and not node.is_outlived)
+
+    def _tried(self, succeeds: Callable[[BlockNode], bool]) -> set[str]:
+        """The blocks that have no condition, and require only such as surely run and succeed."""
         found: set[str] = set()
         for nodes in self.waves:
             for node in nodes:
                 needed = self.required(node)
                 if node.condition is None and all(
-                    one in found and not self.nodes[one].can_fail for one in needed
+                    one in found and succeeds(self.nodes[one]) for one in needed
                 ):
                     found.add(node.name)
         return found

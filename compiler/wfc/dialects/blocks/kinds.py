@@ -196,6 +196,8 @@ class Kind:
     """Inputs that change nothing, each with what to say of that and what to do instead."""
     can_fail: bool = False
     """Whether it can end without success and without crashing, as a command can."""
+    can_crash: bool = True
+    """Whether a run could go on without it, as it can't without the answer to a question."""
     is_open: bool = False
     """Whether it can give back more than is known here."""
 
@@ -269,6 +271,7 @@ KINDS: dict[str, Kind] = {
         {"response": Output("input", "str")},
         renamed={"prompt": "message", "operation": "", "details": "", "allow_empty": ""},
         unheeded={"operation": _ONLY_PROMPT, "details": _ONLY_PROMPT},
+        can_crash=False,
     ),
     "ReadJSONState": Kind(
         "read_json_state",

@@ -62,6 +62,8 @@ class World:
     """The names of state fields that are in use."""
     times: dict[str, tuple[str, str]] = field(default_factory=dict)
     """Blocks whose begin and end are noted, with the two state fields for that: made when first asked for."""
+    tried: dict[str, str] = field(default_factory=dict)
+    """Blocks of which it is noted that they are tried, with the state field for that: made when first asked for."""
     asked: dict[str, dict[str, None]] = field(default_factory=dict)
     """Blocks that call a workflow, with what somebody wants to know of it beside its outputs."""
     inputs: set[str] = field(default_factory=set)
@@ -73,6 +75,11 @@ class World:
             began, ended = (field_name(f"{block}_{word}", self.taken) for word in ("began", "ended"))
             self.times[block] = (began, ended)
         return self.times[block]
+
+    def tried_of(self, block: str) -> str:
+        if block not in self.tried:
+            self.tried[block] = field_name(f"{block}_tried", self.taken)
+        return self.tried[block]
 
     @property
     def name(self) -> str:
@@ -88,8 +95,10 @@ class Results:
     """The block that it belongs to; None for the outputs of the workflow."""
     needed: tuple[str, ...] = ()
     """Blocks that are known to have succeeded."""
-    ended: frozenset[str] = frozenset()
-    """Blocks that are known to have run."""
+    tried: frozenset[str] = frozenset()
+    """Blocks that are known to have been tried."""
+    there: frozenset[str] = frozenset()
+    """Blocks that are known to have a result."""
     reads: dict[str, None] = field(default_factory=dict)
     """The state fields that expressions here read."""
 
@@ -100,10 +109,29 @@ class Results:
     def has_succeeded(self, node: BlockNode) -> bool:
         return node.name in self.needed or node.name in self._succeeded
 
-    def has_run(self, node: BlockNode) -> bool:
+    def may_have_crashed(self, node: BlockNode) -> bool:
+        """Whether this is worked out though the block has crashed. The outputs of a run that fails nobody sees."""
+        is_here = self.node is not None and node.is_outlived
+        return is_here and node.name not in self.there and not self.has_succeeded(node)
+
+    def _is_tried(self, node: BlockNode) -> bool:
+        """Whether it is certain here that the block was not skipped."""
         graph = self.world.graph
-        in_order = self.node is None or graph.is_upstream(node.name, self.node)
-        return node.name in self.ended or (node.name in graph.always and in_order) or self.has_succeeded(node)
+        if node.name in self.tried:
+            return True
+        if self.node is None:
+            return node.name in graph.always
+        return node.name in graph.surely and graph.is_upstream(node.name, self.node)
+
+    def has_run(self, node: BlockNode) -> bool:
+        """Whether it is certain here that there is a result of the block."""
+        if node.name in self.there or self.has_succeeded(node):
+            return True
+        return self._is_tried(node) and not self.may_have_crashed(node)
+
+    def _surely_crashed(self, node: BlockNode) -> bool:
+        """Whether a block without a result has crashed."""
+        return self.may_have_crashed(node) and self._is_tried(node)
 
     def _of(self, node: BlockNode, at: Part, path: str, start: int, end: int, type_: str = "any") -> Expr:
         """A part of a block's result."""
@@ -123,6 +151,26 @@ class Results:
             return literal(False, at.start, at.end)
         return replace(self._of(node, at, " is not defined", at.start, at.end, "bool"), level=COMPARISON)
 
+    def _skipped(self, node: BlockNode, at: Part) -> Expr:
+        if not self.may_have_crashed(node):
+            return self._is_not_there(node, at)
+        if self._surely_crashed(node):
+            return literal(False, at.start, at.end)
+        return self._noted_as_tried(node, at, " is not defined")
+
+    def _crashed(self, node: BlockNode, at: Part) -> Expr:
+        if not self.may_have_crashed(node):
+            return literal(False, at.start, at.end)
+        gone = self._is_not_there(node, at)
+        if self._surely_crashed(node):
+            return gone
+        return combination("and", [self._noted_as_tried(node, at, " is defined"), gone])
+
+    def _noted_as_tried(self, node: BlockNode, at: Part, test: str) -> Expr:
+        name = self.world.tried_of(node.name)
+        piece = Piece(f"state.{name}{test}", at.start, at.end)
+        return Expr((piece,), "bool", COMPARISON, reads=frozenset({name}))
+
     def succeeded(self, node: BlockNode, at: Part) -> Expr:
         if self.has_succeeded(node):
             return literal(True, at.start, at.end)
@@ -132,6 +180,9 @@ class Results:
         return combination("and", [there, self._exit(node, at, "==")])
 
     def _failed(self, node: BlockNode, at: Part) -> Expr:
+        return combination("or", [self._crashed(node, at), self._command_failed(node, at)])
+
+    def _command_failed(self, node: BlockNode, at: Part) -> Expr:
         if self.has_succeeded(node) or not node.can_fail:
             return literal(False, at.start, at.end)
         return combination("and", [self._is_there(node, at), self._exit(node, at, "!=")])
@@ -152,17 +203,20 @@ class Results:
             case "failed":
                 return self._failed(node, at)
             case "skipped":
-                return self._is_not_there(node, at)
+                return self._skipped(node, at)
             case "status":
-                return choice(word("completed"), self._is_there(node, at), word("skipped"))
-            case "outcome":
-                return choice(
-                    word("success"),
-                    self.succeeded(node, at),
-                    choice(word("failure"), self._failed(node, at), word("n/a")),
+                otherwise = (
+                    word("failed")
+                    if self._surely_crashed(node)
+                    else choice(word("failed"), self._crashed(node, at), word("skipped"))
                 )
+                return choice(word("completed"), self._is_there(node, at), otherwise)
+            case "outcome":
+                otherwise = choice(word("failure"), self._command_failed(node, at), word("n/a"))
+                return choice(word("success"), self.succeeded(node, at), otherwise)
             case "message" | "error":
-                return choice(word("the command failed"), self._failed(node, at), word(None))
+                otherwise = choice(word("the block crashed"), self._crashed(node, at), word(None))
+                return choice(word("the command failed"), self._command_failed(node, at), otherwise)
             case "wave":
                 return word(node.wave)
             case "execution_order":

@@ -19,18 +19,20 @@ from wfc.dialects.blocks.texts import hole
 from wfc.dialects.blocks.unseen import check_unseen
 from wfc.source import Scalar, Span
 
-_ENDED = ("succeeded", "failed")
+_SUCCESS = ("succeeded",)
+_TRIED = ("succeeded", "failed")
 
 
 def site_of(node: BlockNode, world: World) -> Site:
     """The inside of a block: what it needed has succeeded, and its condition has held."""
-    return Site(world, node, tuple(world.graph.required(node)), frozenset(_shown_by(node.condition)))
+    tried, there = (frozenset(_shown_by(node.condition, words)) for words in (_TRIED, _SUCCESS))
+    return Site(world, node, tuple(world.graph.required(node)), tried, there)
 
 
-def _shown_by(condition: Node | None) -> set[str]:
-    """The blocks that must have run for a condition to hold."""
+def _shown_by(condition: Node | None, words: tuple[str, ...]) -> set[str]:
+    """The blocks that must have ended in one of these ways for a condition to hold."""
     parts = [part.reference for part in conjuncts(condition) if part.reference] if condition else []
-    return {one.names[1] for one in parts if len(one.names) == 3 and one.names[2] in _ENDED}
+    return {one.names[1] for one in parts if len(one.names) == 3 and one.names[2] in words}
 
 
 class Skipping:

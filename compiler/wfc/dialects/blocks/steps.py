@@ -65,7 +65,7 @@ class Steps:
             entries.append(Entry(made("needs_state", at), Sequence(at, names)))
         if when is not None:
             entries.append(Entry(made("when", at), when))
-        return Mapping(block.node.span, [*entries, *fields, *self._retry(node)])
+        return Mapping(block.node.span, [*entries, *fields, *self._retry(node), *_failure(node)])
 
     def _retry(self, node: BlockNode) -> Iterator[Entry]:
         entry = node.block.node.entry("retry")
@@ -80,8 +80,18 @@ class Steps:
             "WF009", entry.key.span, message, "take it out", step=node.name, severity=Severity.WARNING
         )
 
+    def mark(self, node: BlockNode, step: str, field: str) -> Mapping:
+        """A step that notes that the block is tried."""
+        return self._noting(node, step, Entry(made(field, node.block.span), made(True, node.block.span)))
+
     def note(self, node: BlockNode, step: str, field: str) -> Mapping:
-        """A step that notes the time, where the block itself runs."""
+        """A step that notes the time."""
+        at = node.block.span
+        moment = Mapping(at, [Entry(made(name, at), made(text, at)) for name, text in _MOMENT.items()])
+        return self._noting(node, step, Entry(made(field, at), moment))
+
+    def _noting(self, node: BlockNode, step: str, update: Entry) -> Mapping:
+        """A step that notes something, where the block itself runs."""
         at = node.block.span
         when, reads = self._whens[node]
         entries = [Entry(made("id", at), made(step, at)), Entry(made("type", at), made("set_state", at))]
@@ -89,10 +99,7 @@ class Steps:
             names: list[Node] = [made(name, at) for name in reads]
             entries += [Entry(made("needs_state", at), Sequence(at, names))] if names else []
             entries.append(Entry(made("when", at), when))
-        moment = Mapping(at, [Entry(made(name, at), made(text, at)) for name, text in _MOMENT.items()])
-        return Mapping(
-            at, [*entries, Entry(made("updates", at), Mapping(at, [Entry(made(field, at), moment)]))]
-        )
+        return Mapping(at, [*entries, Entry(made("updates", at), Mapping(at, [update]))])
 
     def _fields(self, node: BlockNode, inside: Site) -> Iterator[Entry]:
         block, kind, at = node.block, node.kind, node.block.span
@@ -190,6 +197,13 @@ class Steps:
                     for entry in node.entries
                 ]
                 return collected("dict", values, start, end)
+
+
+def _failure(node: BlockNode) -> Iterator[Entry]:
+    """Where others can still run, the run fails when they have."""
+    if node.is_outlived and node.kind is not None:
+        at = node.block.span
+        yield Entry(made("on_error", at), made("defer", at))
 
 
 def _is_heeded(entry: Entry, kind: Kind | None) -> bool:

@@ -62,16 +62,16 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
             at = node.block.span
             wanted: list[SourceNode] = [made(name, at) for name in world.asked[node.name]]
             step.entries.append(Entry(made("facts", at), Sequence(at, wanted)))
-    timed = {node: _timed(node, step, making, world, names) for node, step in made_of.items()}
+    noted = {node: _noted(node, step, making, world, names) for node, step in made_of.items()}
     steps: list[SourceNode] = []
     parts: dict[str, int] = {}
     for wave in graph.waves:
         for number, part in enumerate(batched(wave, _AT_ONCE), 1):
             parts |= dict.fromkeys((node.name for node in part), len(steps))
-            steps += [_side_by_side(part, number, timed, names)] if len(part) > 1 else timed[part[0]]
+            steps += [_side_by_side(part, number, noted, names)] if len(part) > 1 else noted[part[0]]
     steps.append(last)
-    noted = [_note(file, world.facts, names)] if world.facts else []
-    return Translation(_workflow(file, graph, [*noted, *steps]), graph, parts, frozenset(world.inputs))
+    first = [_note(file, world.facts, names)] if world.facts else []
+    return Translation(_workflow(file, graph, [*first, *steps]), graph, parts, frozenset(world.inputs))
 
 
 def batched(nodes: list[BlockNode], size: int) -> Iterator[list[BlockNode]]:
@@ -114,13 +114,16 @@ def _condition(block: Block, name: str, reports: Reports) -> Node | None:
         return None
 
 
-def _timed(node: BlockNode, step: Mapping, making: Steps, world: World, names: _Names) -> list[SourceNode]:
-    """A block's step, between others that note the time where somebody asks for it."""
-    if node.name not in world.times:
-        return [step]
-    began, ended = world.times[node.name]
-    before = making.note(node, names.free(f"{node.name}-began"), began)
-    return [before, step, making.note(node, names.free(f"{node.name}-ended"), ended)]
+def _noted(node: BlockNode, step: Mapping, making: Steps, world: World, names: _Names) -> list[SourceNode]:
+    """A block's step, between others that note what somebody asks for: that it is tried, when it began and ended."""
+    steps: list[SourceNode] = [step]
+    if node.name in world.tried:
+        steps.insert(0, making.mark(node, names.free(f"{node.name}-tried"), world.tried[node.name]))
+    if node.name in world.times:
+        began, ended = world.times[node.name]
+        steps.insert(0, making.note(node, names.free(f"{node.name}-began"), began))
+        steps.append(making.note(node, names.free(f"{node.name}-ended"), ended))
+    return steps
 
 
 def _side_by_side(

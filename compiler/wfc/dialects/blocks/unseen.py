@@ -13,8 +13,9 @@ from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
 from wfc.source import Scalar, Span
 
-_NEVER = ("failed", "pending", "running", "paused")
-"""What the status of a block is never seen to be: one that crashes fails the run at once."""
+_NEVER = ("pending", "running", "paused")
+"""What the status of a block is never seen to be."""
+_CRASHED = ("failed",)
 
 
 def check_unseen(
@@ -43,15 +44,13 @@ def _told(part: Node, is_wanted: bool, node: BlockNode, site: Site) -> Told | No
     asked = [one for one in references(part) if _block(one, site) is not None]
     if not asked:
         return None
-    if is_wanted and _asks_for_a_crash(part):
-        return (
-            "is never true",
-            "a block that crashes fails the run, and no other block sees it",
-            "`failed` of a block says that its command failed",
-            None,
-        )
-    known, unknown = _value(part, site), _value(part, Site(site.world, node))
     name = asked[0].names[1]
+    if is_wanted and _asks_for_status(part, _NEVER):
+        help_ = "it is `completed`, `failed` or `skipped`"
+        return "is never true", f"`{name}` has ended before this block begins", help_, None
+    if is_wanted and _asks_for_status(part, _CRASHED):
+        return "is never true here", _why(name, node), *_remedy(name, node)
+    known, unknown = _value(part, site), _value(part, Site(site.world, node))
     if known is None or not known.is_constant or unknown is None:
         return None
     if known.constant is not is_wanted and not unknown.is_constant:
@@ -78,12 +77,12 @@ def _block(reference: Reference, site: Site) -> BlockNode | None:
     return found if found is not None and found.kind is not None and site.has_succeeded(found) else None
 
 
-def _asks_for_a_crash(part: Node) -> bool:
+def _asks_for_status(part: Node, words: tuple[str, ...]) -> bool:
     values = [one.value for one in part.operands if one.word == "value"]
     paths = [one.reference for one in part.operands if one.reference is not None]
     is_status = bool(paths) and paths[0].names[-1] == "status"
     return (
-        is_status and [word.text for word in part.words] == ["=="] and values[:1] in ([one] for one in _NEVER)
+        is_status and [word.text for word in part.words] == ["=="] and values[:1] in [[one] for one in words]
     )
 
 

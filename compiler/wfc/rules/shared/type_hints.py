@@ -11,7 +11,7 @@ from wfc.rules.shared.scalar_hints import SCALAR_ADVICE, Advice
 from wfc.rules.shared.wording import flow
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 from wfc.source.wording import excerpt
-from wfc.steps.base import OnErrorType
+from wfc.steps.base import HANDLERS, OnErrorType
 from wfc.suggest import nearest
 
 _TYPE_NAMES = {
@@ -87,7 +87,7 @@ def _failure(key: str, kind: FieldType[Any], node: Node) -> str:
         return ""
     if node.text.strip().lower() in ("retry", "again"):
         return "to try again, add `retry: {max_attempts: 3}` to the step"
-    near = nearest(node.text, ("fail", "continue"))
+    near = nearest(node.text, HANDLERS)
     if near:
         return f"did you mean `{near}`?"
     return f"to go on with a step, write `{{goto: {excerpt(node.text)}}}`"
