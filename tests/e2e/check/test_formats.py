@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+import pytest
+
 from tests.e2e.check.conftest import MISSPELT
 from tests.e2e.command import wfc, write
 
@@ -73,6 +75,23 @@ def test_sarif_names_the_tool_the_rules_and_the_places(folder: Path) -> None:
     place = run["results"][1]["locations"][0]["physicalLocation"]
     assert place["artifactLocation"]["uri"] == "panel.yaml"
     assert place["region"] == {"startLine": 9, "startColumn": 15, "endLine": 9, "endColumn": 17}
+
+
+@pytest.mark.parametrize("named", [(), ("workflows",), ("./workflows/misspelt.yaml",)])
+def test_a_job_in_a_folder_of_the_repository_names_files_from_its_root(
+    tmp_path: Path, named: tuple[str, ...]
+) -> None:
+    write(tmp_path / "tools" / "workflows", misspelt=MISSPELT)
+    here, env = tmp_path / "tools", {"GITHUB_WORKSPACE": str(tmp_path)}
+    assert wfc("check", *named, "--format", "github", cwd=here).out.startswith("::error file=")
+    annotation = wfc("check", *named, "--format", "github", cwd=here, env=env).out
+    assert annotation.startswith("::error file=tools/workflows/misspelt.yaml,line=6,")
+    sarif = json.loads(wfc("check", *named, "--format", "sarif", cwd=here, env=env).out)
+    place = sarif["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"]["uri"] == "tools/workflows/misspelt.yaml"
+    elsewhere = {"GITHUB_WORKSPACE": str(tmp_path / "tool")}
+    annotation = wfc("check", *named, "--format", "github", cwd=here, env=elsewhere).out
+    assert "file=tools/" not in annotation
 
 
 def test_services_that_look_from_the_root_get_paths_that_they_can_place(tmp_path: Path) -> None:

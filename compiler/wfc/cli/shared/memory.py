@@ -24,6 +24,7 @@ import wfc
 import wfc_runtime
 from wfc.cli.shared.selection import Selection, other_files, read_bytes, template_folders
 from wfc.config import Config
+from wfc.render.paths import WORKSPACE
 from wfc.render.style import style_for
 from wfc_runtime.version import __version__
 
@@ -89,8 +90,8 @@ def _digest(parts: Iterable[bytes]) -> str:
 
 def _parts(asked: str, selection: Selection, also: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
     config = selection.config
-    templates = template_folders()
-    yield repr((__version__, sys.version, asked, config, templates)).encode("utf-8", "surrogateescape")
+    around = (template_folders(), os.environ.get(WORKSPACE))
+    yield repr((__version__, sys.version, asked, config, around)).encode("utf-8", "surrogateescape")
     yield "\n".join(sorted(_libraries())).encode("utf-8", "surrogateescape")
     for package in (wfc, wfc_runtime):
         yield "\n".join(sorted(_stamps(Path(str(package.__file__)).parent))).encode(
