@@ -74,8 +74,14 @@ LONGEST = (
 """The slowest of the slow, first: whichever comes last keeps one process busy and all others waiting."""
 
 
-TOGETHER = ("tests/e2e/test_release", "tests/e2e/test_pre_commit", "tests/server/test_inspector")
-"""What these files install takes longer than their tests: with `--dist loadgroup`, one process does all of a file."""
+TOGETHER = (
+    "tests/e2e/test_release",
+    "tests/e2e/test_pre_commit",
+    "tests/server/test_inspector",
+    "tests/unit/test_generated_typing",
+)
+"""What these files install, or let mypy read, takes longer than their tests: with `--dist loadgroup`, one process does
+all of a file."""
 
 
 @pytest.hookimpl(tryfirst=True)

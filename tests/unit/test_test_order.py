@@ -14,7 +14,7 @@ def config(pytestconfig: pytest.Config, monkeypatch: pytest.MonkeyPatch) -> pyte
     return pytestconfig
 
 
-def test_the_tests_of_a_file_that_installs_something_go_together(config: pytest.Config) -> None:
+def test_the_tests_of_a_file_that_takes_long_to_set_up_go_together(config: pytest.Config) -> None:
     scheduler = conftest.pytest_xdist_make_scheduler(config, None)
     for file in conftest.TOGETHER:
         assert {scheduler._split_scope(f"{file}.py::test_{name}") for name in "abc"} == {f"{file}.py"}
