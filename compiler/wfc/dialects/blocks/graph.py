@@ -47,6 +47,12 @@ class BlockNode:
     """Whether others may run after it has crashed."""
 
     @property
+    def is_conditional(self) -> bool:
+        """Whether it may be skipped by a condition of its own, be that a bare `false`."""
+        given = self.block.condition
+        return self.condition is not None or (given is not None and given.node.value is False)
+
+    @property
     def can_fail(self) -> bool:
         return self.kind is None or self.kind.can_fail
 
@@ -185,7 +191,7 @@ class Graph:
         for nodes in self.waves:
             for node in nodes:
                 needed = self.required(node)
-                if node.condition is None and all(
+                if not node.is_conditional and all(
                     one in found and succeeds(self.nodes[one]) for one in needed
                 ):
                     found.add(node.name)
