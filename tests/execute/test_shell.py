@@ -177,6 +177,9 @@ def test_a_program_is_found_from_where_it_is_run(sh: Execute, root: Path) -> Non
 def test_sh_runs_plain_commands_and_bash_what_only_bash_has(sh: Execute) -> None:
     assert sh("[[ abc == a* ]] && echo yes")["stdout"] == "yes\n"
     assert sh("set -o pipefail; false | true")["exit_code"] == 1
+    assert sh('if [ "a" == "a" ]; then echo yes; fi')["stdout"] == "yes\n"
+    assert sh("test a == a && echo yes")["stdout"] == "yes\n"
+    assert sh("echo one |& cat; pushd / > /dev/null; pwd")["stdout"] == "one\n/\n"
     assert sh("echo $((1 + 2))")["stdout"] == "3\n"
 
 

@@ -24,7 +24,8 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _BASH_ONLY = re.compile(
     r"\[\[|<<<|[<>]\(|\bpipefail\b|^\s*(?:function|declare|typeset|shopt|mapfile|readarray)\b|^\s*source\s"
     r"|\$\{\w+(?:\[|\^|,|/|:[0-9 -])|(?<![\w'^])\$'|\b\w+=\(|\{\d+\.\.\d+\}|(?<!\$)\(\(|&>|\$RANDOM"
-    r"|\bread\s+-[a-zA-Z]*[apd]|\$\{!",
+    r"|\bread\s+-[a-zA-Z]*[apd]|\$\{!|\|&|^\s*(?:pushd|popd|let)\b"
+    r"|(?:^|[\s;&|(!])(?:\[|test)\s(?:[^\s\]\n]+\s+|\"[^\"\n]*\"\s+|'[^'\n]*'\s+)==\s",
     re.M,
 )
 _SHOWN = 4_000
