@@ -72,6 +72,18 @@ def test_the_question_of_a_called_workflow_is_that_of_its_caller(agent: Agent) -
     assert (about["waits_in"], about["prompt"]) == (["inner"], "Shall we begin?")
 
 
+def test_resuming_shows_as_much_as_is_asked_for(agent: Agent) -> None:
+    run = _start(agent)["workflow_id"]
+    refused = agent.refusal("resume_workflow", checkpoint_id=f"{run}:1", response_format="loud")
+    assert "must be one of minimal, detailed" in refused
+    reply = agent.call(
+        "resume_workflow", checkpoint_id=f"{run}:1", response="yes", response_format="detailed"
+    )
+    assert [event["event"] for event in reply["events"]] == ["started", "submitted"]
+    again = agent.call("resume_workflow", checkpoint_id=f"{run}:2", response="yes")
+    assert "events" not in again
+
+
 def test_deleting_a_checkpoint_gives_the_run_up_and_erases_it(agent: Agent) -> None:
     run = _start(agent)["workflow_id"]
     assert agent.call("delete_checkpoint", checkpoint_id=f"{run}:1")["deleted"] == 1

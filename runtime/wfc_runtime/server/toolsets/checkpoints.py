@@ -45,12 +45,17 @@ def checkpoint(call: Call, workflow_id: str, reason: str = "") -> Reply:
     }
 
 
-def resume_workflow(call: Call, checkpoint_id: str, response: str = "") -> Reply:
+def resume_workflow(
+    call: Call, checkpoint_id: str, response: str = "", response_format: str = "minimal"
+) -> Reply:
     """Go on from a run's latest checkpoint. With a response, it answers the question that the run, or one that
     it called, waits with. It must be the person's."""
     from wfc_runtime.server.checkpoints import resume
+    from wfc_runtime.server.details import check_format, with_format
 
-    return resume(call.desk.service, checkpoint_id, response, call.actor)
+    check_format(response_format)
+    reply = resume(call.desk.service, checkpoint_id, response, call.actor)
+    return with_format(call.desk.service, reply, response_format)
 
 
 def delete_checkpoint(call: Call, checkpoint_id: str) -> Reply:
