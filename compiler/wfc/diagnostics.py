@@ -85,6 +85,8 @@ def tidy(text: str) -> str:
 
 def one_line(text: str) -> str:
     """One character for one character, and none that would control a terminal."""
+    if text.isprintable():
+        return text
     return "".join(char if char.isprintable() else " " if char.isspace() else "\ufffd" for char in text)
 
 
