@@ -13,7 +13,7 @@ from tests.runtime.support import NOON, OK, TWO, Box, children, steps
 from wfc_runtime.errors import NotFoundError, RefusedError
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
-from wfc_runtime.store import Changes, ConflictError, HistoryRow, RunRow, Store
+from wfc_runtime.store import Changes, ClaimRow, ConflictError, HistoryRow, RunRow, Store
 
 
 @pytest.fixture
@@ -252,3 +252,14 @@ def test_of_an_erased_run_no_page_has_a_word_left(file_box: Box) -> None:
     assert service.erase(run) == 1
     file_box.close()
     assert b"remarkable" not in file_box.state.read_bytes()
+
+
+def test_a_visit_is_claimed_only_of_the_run_that_was_read(file_box: Box) -> None:
+    service = file_box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    read = service.store.queries.require(run)
+    service.submit(run, "build", OK)
+    claim = ClaimRow(read.root, read.key, "build", NOON, "somebody")
+    with pytest.raises(ConflictError):
+        service.store.commit(Changes(claims=[(claim, read.version)]))
+    assert service.store.queries.claims(read.root) == []

@@ -90,6 +90,23 @@ def test_deleting_a_checkpoint_gives_the_run_up_and_erases_it(agent: Agent) -> N
     assert "there is no run" in agent.refusal("get_workflow_status", workflow_id=run)
 
 
+def test_a_childs_checkpoint_is_not_deleted_and_nothing_comes_of_trying(agent: Agent) -> None:
+    text = """
+name: fan-out
+version: "1.0.0"
+steps:
+  - {id: each, type: foreach, items: "{{ [1, 2] }}", task: t}
+tasks:
+  t: {steps: [{id: look, type: shell, command: ls}]}
+"""
+    reply = agent.call("execute_inline_workflow", yaml=text)
+    child = reply["action"]["parameters"]["children"][0]["workflow_id"]
+    assert "works for another one" in agent.refusal("delete_checkpoint", checkpoint_id=f"{child}:1")
+    assert agent.call("get_next_step", workflow_id=child)["action"]["step_id"] == "look"
+    now = agent.call("get_workflow_status", workflow_id=reply["workflow_id"])
+    assert now["action"] == reply["action"]
+
+
 def test_cleaning_up_erases_what_has_ended_and_nothing_else(place: Place) -> None:
     with place.server("--toolsets", "core,debug,author") as agent:
         ended, still = _start(agent)["workflow_id"], _start(agent)["workflow_id"]
