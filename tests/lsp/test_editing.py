@@ -279,6 +279,15 @@ def test_a_field_that_was_just_written_down_is_completed_before_anything_is_chec
     assert "made" in ship.complete("flows/ship.yaml", position(more, "{{ state.", 9))
 
 
+def test_a_definition_that_was_just_written_down_is_found_before_anything_is_checked(ship: Editor) -> None:
+    more = SHIP.replace(
+        "steps:\n", "steps:\n  - {id: first, type: shell, command: make, output_to: built}\n", 1
+    )
+    ship.change("flows/ship.yaml", more)
+    [(_, line), *_] = ship.define("flows/ship.yaml", position(more, "{{ state.built", 10))
+    assert line == more[: more.index("id: first")].count("\n") + 1
+
+
 def test_quick_fixes_are_those_of_the_text_as_it_is_now(ship: Editor) -> None:
     wrong = SHIP.replace("command:", "comand:", 1)
     ship.change("flows/ship.yaml", wrong)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from time import perf_counter
+from pathlib import Path
+from time import perf_counter, process_time
 from typing import NamedTuple
 
 import pytest
@@ -11,6 +12,8 @@ from lsprotocol import types as lsp
 
 from tests.bench.workloads import workflow
 from tests.lsp.editor import Editor, position
+from wfc.lsp.analysis import Analysis
+from wfc.lsp.naming import references_at
 
 SOON = 0.05
 STEPS = 200
@@ -100,3 +103,52 @@ def test_completions_come_within_50_ms_after_each_character_typed(editor: Editor
         times.append(perf_counter() - began)
         assert len(found) > 100
     assert min(times) < SOON
+
+
+def _just_after_a_key(editor: Editor, long: Long, ask: Callable[[lsp.Position], object]) -> float:
+    """The quickest answer about a name near the end, each asked for right after a line far above has changed."""
+    times = []
+    for typed in range(10):
+        text = long.text.replace("\n", "\n# " + "x" * typed + "\n", 1)
+        at = position(text, long.reference, len(long.reference) + 2, last=True)
+        editor.change(long.name, text)
+        began = perf_counter()
+        assert ask(at), "an answer of nothing is no answer"
+        times.append(perf_counter() - began)
+    return min(times)
+
+
+@pytest.mark.parametrize("question", ["hover", "define"])
+def test_questions_asked_right_after_a_key_are_answered_within_50_ms(
+    editor: Editor, long: Long, question: str
+) -> None:
+    ask = getattr(editor, question)
+    assert _just_after_a_key(editor, long, lambda at: ask(long.name, at)) < SOON
+
+
+def test_what_only_a_new_text_can_say_takes_less_than_50_ms_of_work_in_the_steps_language(
+    tmp_path: Path,
+) -> None:
+    """References, renames and the outline wait for one look into the text. Processor time: no server is between."""
+    long = LONG["steps"]
+    times = []
+    for typed in range(5):
+        text = f"{long.text}# {typed}\n"
+        began = process_time()
+        analysis = Analysis(tmp_path / long.name, text)
+        found = references_at(analysis, text.rindex(long.reference) + len(long.reference) + 2, True)
+        times.append(process_time() - began)
+        assert len(found) > 1
+        assert len(analysis.unit.steps) >= STEPS
+    assert min(times) < SOON
+
+
+def test_a_definition_asked_for_while_one_types_is_where_the_line_is_now(editor: Editor, long: Long) -> None:
+    at = position(long.text, long.reference, len(long.reference) + 2, last=True)
+    defined = editor.define(long.name, at)
+    for added in range(1, 6):
+        editor.change(long.name, long.text.replace("\n", "\n" + "#\n" * added, 1))
+        moved = lsp.Position(at.line + added, at.character)
+        assert editor.define(long.name, moved) == [
+            (name, line + added * (line > 1)) for name, line in defined
+        ]

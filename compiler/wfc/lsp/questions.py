@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
-from pygls.uris import from_fs_path
+from pygls.uris import from_fs_path, to_fs_path
 
+from wfc.lsp.analysis import Analysis
 from wfc.lsp.completion import suggestions_at
 from wfc.lsp.findings import actions_of
 from wfc.lsp.hover import hover_at
+from wfc.lsp.lines import Lines
 from wfc.lsp.naming import RenameError, definitions_at, references_at, renamable_at, renamed
 from wfc.lsp.places import to_offset, to_position, to_range
 from wfc.lsp.suggestion import Suggestion
@@ -33,13 +37,8 @@ _KINDS = {
 
 
 async def hover(server: WorkflowServer, asked: lsp.HoverParams) -> lsp.Hover | None:
-    analysis, offset = await server.place(asked)
-    found = hover_at(analysis, offset)
-    if found is None:
-        return None
-    text, (start, end) = found
-    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
-    return lsp.Hover(content, to_range(Span(analysis.unit.source, start, end)))
+    found = await server.ask_soon(asked.text_document.uri, asked.position, _hover, _hover_moved)
+    return found[0] if found else None
 
 
 async def complete(server: WorkflowServer, asked: lsp.CompletionParams) -> list[lsp.CompletionItem]:
@@ -51,27 +50,42 @@ async def complete(server: WorkflowServer, asked: lsp.CompletionParams) -> list[
 
 
 async def define(server: WorkflowServer, asked: lsp.DefinitionParams) -> list[lsp.Location]:
-    found = definitions_at(*(await server.place(asked)))
-    return [lsp.Location(from_fs_path(str(path)) or "", to_range(span)) for path, span in found]
+    return await server.ask_soon(
+        asked.text_document.uri,
+        asked.position,
+        _definitions,
+        partial(_definitions_moved, asked.text_document.uri),
+    )
 
 
 async def refer(server: WorkflowServer, asked: lsp.ReferenceParams) -> list[lsp.Location]:
-    found = references_at(*(await server.place(asked)), asked.context.include_declaration)
-    return [lsp.Location(asked.text_document.uri, to_range(span)) for span in found]
+    uri = asked.text_document.uri
+
+    def references(now: Analysis) -> list[lsp.Location]:
+        found = references_at(now, _offset(now, asked.position), asked.context.include_declaration)
+        return [lsp.Location(uri, to_range(span)) for span in found]
+
+    return await server.ask(uri, references)
 
 
 async def may_rename(server: WorkflowServer, asked: lsp.PrepareRenameParams) -> lsp.Range | None:
-    found = renamable_at(*(await server.place(asked)))
-    return to_range(found[1]) if found else None
+    def name(now: Analysis) -> lsp.Range | None:
+        found = renamable_at(now, _offset(now, asked.position))
+        return to_range(found[1]) if found else None
+
+    return await server.ask(asked.text_document.uri, name)
 
 
 async def rename(server: WorkflowServer, asked: lsp.RenameParams) -> lsp.WorkspaceEdit:
+    def edits(now: Analysis) -> list[lsp.TextEdit]:
+        spans = renamed(now, _offset(now, asked.position), asked.new_name)
+        return [lsp.TextEdit(to_range(span), asked.new_name) for span in spans]
+
+    uri = asked.text_document.uri
     try:
-        spans = renamed(*(await server.place(asked)), asked.new_name)
+        return lsp.WorkspaceEdit(changes={uri: await server.ask(uri, edits)})
     except RenameError as error:
         raise JsonRpcInvalidParams(str(error)) from None
-    edits = [lsp.TextEdit(to_range(span), asked.new_name) for span in spans]
-    return lsp.WorkspaceEdit(changes={asked.text_document.uri: edits})
 
 
 async def act(server: WorkflowServer, asked: lsp.CodeActionParams) -> list[lsp.CodeAction]:
@@ -80,16 +94,52 @@ async def act(server: WorkflowServer, asked: lsp.CodeActionParams) -> list[lsp.C
     await server.rested(uri)
     if uri not in server.workspace.text_documents:  # Closed in the meantime.
         return []
-    return actions_of(server.analysis(uri), uri, asked)
+    return await server.ask(uri, lambda now: actions_of(now, uri, asked))
 
 
 async def outline(server: WorkflowServer, asked: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
-    analysis = await server.current(asked.text_document.uri)
-    return [
-        _symbol(analysis.unit.source, step.name, step.kind, step.node.span, step.span)
-        for step in analysis.unit.steps
-        if step.name
-    ]
+    def symbols(now: Analysis) -> list[lsp.DocumentSymbol]:
+        return [
+            _symbol(now.unit.source, step.name, step.kind, step.node.span, step.span)
+            for step in now.unit.steps
+            if step.name
+        ]
+
+    return await server.ask(asked.text_document.uri, symbols)
+
+
+def _offset(analysis: Analysis, place: lsp.Position) -> int:
+    return to_offset(analysis.unit.source, place)
+
+
+def _hover(analysis: Analysis, place: lsp.Position) -> list[lsp.Hover]:
+    """One, or none."""
+    found = hover_at(analysis, _offset(analysis, place))
+    if found is None:
+        return []
+    text, (start, end) = found
+    content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
+    return [lsp.Hover(content, to_range(Span(analysis.unit.source, start, end)))]
+
+
+def _hover_moved(found: list[lsp.Hover], lines: Lines) -> list[lsp.Hover]:
+    return [lsp.Hover(one.contents, lines.forth(one.range) if one.range else None) for one in found]
+
+
+def _definitions(analysis: Analysis, place: lsp.Position) -> list[lsp.Location]:
+    found = definitions_at(analysis, _offset(analysis, place))
+    return [lsp.Location(from_fs_path(str(path)) or "", to_range(span)) for path, span in found]
+
+
+def _definitions_moved(uri: str, found: list[lsp.Location], lines: Lines) -> list[lsp.Location] | None:
+    moved: list[lsp.Location] = []
+    for one in found:
+        is_here = to_fs_path(one.uri) == to_fs_path(uri)
+        place = lines.forth(one.range) if is_here else one.range
+        if place is None:
+            return None
+        moved.append(lsp.Location(one.uri, place))
+    return moved
 
 
 def _item(found: Suggestion) -> lsp.CompletionItem:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
 from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
@@ -14,11 +15,15 @@ from pygls.uris import to_fs_path
 from wfc.lazy import forget_files
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.findings import diagnostics_of
-from wfc.lsp.places import to_offset
+from wfc.lsp.lines import Lines
 from wfc_runtime.version import __version__
+
+T = TypeVar("T")
 
 _PAUSE = 0.15
 """How long a text must rest before it is checked, in seconds."""
+_LONG = 8_000
+"""Characters of a text that takes longer to look into than one who has just typed should wait."""
 
 
 class WorkflowServer(LanguageServer):
@@ -29,20 +34,14 @@ class WorkflowServer(LanguageServer):
         self._checked: dict[str, Analysis] = {}
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._checker = ThreadPoolExecutor(max_workers=1)
+        self._looker = ThreadPoolExecutor(max_workers=1)
+        """Looks into a text as far as a question needs, while the others are heard."""
         self._at_work: Analysis | None = None
         """What the checker is looking through at this moment."""
         self.was_shut_down = False
         """Whether the editor has said that it goes: one that has only gone is a failure, by the protocol."""
 
     # -- what is known ---------------------------------------------------------
-
-    def analysis(self, uri: str) -> Analysis:
-        """Of the text as it is now."""
-        known = self._latest.get(uri)
-        if known is None or known.text != self.workspace.get_text_document(uri).source:
-            known = self._look(uri)
-            self._keep(uri, known)
-        return known
 
     async def known(self, uri: str, line: int) -> Analysis:
         """Of a text that has been looked through and differs in this line at most; else of the last readable one.
@@ -54,7 +53,7 @@ class WorkflowServer(LanguageServer):
         text = self.workspace.get_text_document(uri).source
         if checked is not None and _is_same_but_for(line, checked.text.split("\n"), text.split("\n")):
             return checked
-        latest = await self.current(uri)
+        latest = await self.ask(uri, _loaded)
         return self._readable.get(uri, latest)
 
     async def rested(self, uri: str) -> None:
@@ -62,18 +61,41 @@ class WorkflowServer(LanguageServer):
         while (check := self._checks.get(uri)) is not None and not check.done():
             await asyncio.wait([check])
 
-    async def current(self, uri: str) -> Analysis:
-        """Of the text as it is now. Where that is being checked already, it is waited for, and not looked at twice."""
+    async def ask(self, uri: str, answer: Callable[[Analysis], T]) -> T:
+        """What the text as it is now says."""
         check, at_work = self._checks.get(uri), self._at_work
         text = self.workspace.get_text_document(uri).source
         if check and at_work and (at_work.path, at_work.text) == (_path(uri), text):
-            await asyncio.wait([check])
-        return self.analysis(uri)
+            await asyncio.wait([check])  # It need not be looked through twice.
+        analysis = self._latest.get(uri)
+        if analysis is None or analysis.text != text:
+            analysis = self._latest[uri] = self._look(uri)
+        found = await asyncio.get_running_loop().run_in_executor(self._looker, answer, analysis)
+        if self._latest.get(uri) is analysis:
+            self._keep(uri, analysis)
+        return found
 
-    async def place(self, asked: Any) -> tuple[Analysis, int]:
-        """The document and the place in it that a question is about."""
-        analysis = await self.current(asked.text_document.uri)
-        return analysis, to_offset(analysis.unit.source, asked.position)
+    async def ask_soon(
+        self,
+        uri: str,
+        place: lsp.Position,
+        answer: Callable[[Analysis, lsp.Position], T],
+        moved: Callable[[T, Lines], T | None],
+    ) -> T:
+        """The same of a place. Nobody waits for it where a long text has just been changed in other lines.
+
+        What it said before that is then `moved` to where the lines are now; None means that only the text as it is now
+        can say.
+        """
+        text = self.workspace.get_text_document(uri).source
+        checked = self._checked.get(uri)
+        if checked is not None and checked.text != text and len(text) > _LONG:
+            lines = Lines.between(checked.text, text)
+            before = lines.back(place)
+            found = moved(answer(checked, before), lines) if before else None
+            if found is not None:
+                return found
+        return await self.ask(uri, lambda now: answer(now, place))
 
     def _look(self, uri: str) -> Analysis:
         opened = {_path(one): document.source for one, document in self.workspace.text_documents.items()}
@@ -138,6 +160,11 @@ class WorkflowServer(LanguageServer):
         self._stop_checking(uri)
         self.text_document_publish_diagnostics(lsp.PublishDiagnosticsParams(uri, []))
         self.check_all_soon()
+
+
+def _loaded(analysis: Analysis) -> Analysis:
+    _ = analysis.unit
+    return analysis
 
 
 def _is_same_but_for(line: int, before: list[str], now: list[str]) -> bool:

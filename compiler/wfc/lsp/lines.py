@@ -1,0 +1,50 @@
+"""Where the lines of a text as it was are in the text as it is now."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from lsprotocol.types import Position, Range
+
+
+class Lines(NamedTuple):
+    """Two texts that are the same but for one stretch of lines, which may be none in either."""
+
+    first: int
+    """The first line that differs."""
+    before: int
+    """The first line after the stretch, in the text as it was."""
+    now: int
+    """The same, in the text as it is now."""
+
+    @classmethod
+    def between(cls, before: str, now: str) -> Lines:
+        old, new = before.split("\n"), now.split("\n")
+        shorter = min(len(old), len(new))
+        first = 0
+        while first < shorter and old[first] == new[first]:
+            first += 1
+        after = 0
+        while after < shorter - first and old[-1 - after] == new[-1 - after]:
+            after += 1
+        return cls(first, len(old) - after, len(new) - after)
+
+    def back(self, place: Position) -> Position | None:
+        """The place in the text as it was; None for one in what differs."""
+        if place.line < self.first:
+            return place
+        if place.line < self.now:
+            return None
+        return Position(place.line - self.now + self.before, place.character)
+
+    def forth(self, place: Range) -> Range | None:
+        """The place now of one in the text as it was; None for one that reaches into what differs."""
+        if place.end.line < self.first:
+            return place
+        if place.start.line < self.before:
+            return None
+        further = self.now - self.before
+        start, end = place.start, place.end
+        return Range(
+            Position(start.line + further, start.character), Position(end.line + further, end.character)
+        )
