@@ -6,7 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from wfc.config import CompileLimits, Config, ConfigError, find_root, load_config
+from wfc.config import AT_ONCE, CompileLimits, Config, ConfigError, find_root, load_config
+from wfc_runtime.machine.limits import Limits
 
 
 def project(folder: Path, text: str) -> Path:
@@ -147,3 +148,7 @@ def test_a_grant_that_cannot_be_read_is_an_error(tmp_path: Path, text: str) -> N
     (tmp_path / "pyproject.toml").write_text(f"[tool.wfc]\n{text}\n")
     with pytest.raises(ConfigError, match=r"\[tool.wfc.exec\]"):
         load_config(tmp_path)
+
+
+def test_the_compiler_and_the_machine_have_the_same_limit_of_actions_at_once() -> None:
+    assert Limits().pending_actions == AT_ONCE

@@ -26,6 +26,10 @@ from wfc.config.readers import (
 __all__ = ["CompileLimits", "Config", "ConfigError", "find_root", "load_config"]
 
 
+AT_ONCE = 50
+"""Actions that a run may ask for at once, where the project does not say."""
+
+
 @dataclass(frozen=True)
 class CompileLimits:
     """How large a workflow may be. Each message that names a limit comes from here."""

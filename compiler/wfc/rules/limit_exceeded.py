@@ -6,6 +6,8 @@ five deep too, by calls and by the tasks of foreach steps, or as deep as `max_de
 task has at most 2,000 inputs and state fields. A file has at most 1 MiB and 100,000 values (aliases count as
 what they stand for), nested 64 levels at most. Each limit can be set in pyproject.toml, under
 [tool.wfc.limits]: `steps`, `fields`, `nesting`, `call_depth`, `source_bytes`, `yaml_nodes`, `yaml_depth`.
+A run asks for at most 50 actions at once, so more parallel branches than that can't begin side by side; that limit is
+`pending_actions`, under [tool.wfc.run_limits].
 
 Bad: six conditions, each in the `then` of the one before.
 
@@ -34,14 +36,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.config import AT_ONCE
 from wfc.core.ast import Scope
+from wfc.cycles import is_waiting
 from wfc.descents import Descent, descents_of
 from wfc.diagnostics import Note
+from wfc.ir import State
 from wfc.rules.base import Finding, rule
 from wfc.source import Problem
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
+from wfc.steps.parallel import Parallel
 from wfc.unit import Unit
 
 _SHOWN = 8
@@ -57,6 +63,7 @@ def check(unit: Unit) -> Iterator[Finding]:
         yield from _too_many_fields(scope, unit.limits.fields)
         yield from _too_deep(scope.block, unit.limits.nesting)
     yield from _runs_too_deep(unit)
+    yield from _too_many_at_once(unit)
 
 
 def _of_reader(problem: Problem) -> Finding:
@@ -150,5 +157,32 @@ def _runs_deep(way: list[Descent], limit: int) -> Finding:
     )
 
 
-def _raise(setting: str) -> str:
-    return f"raise `{setting}` in [tool.wfc.limits] of pyproject.toml"
+def _too_many_at_once(unit: Unit) -> Iterator[Finding]:
+    if unit.is_hopeless or not any(isinstance(step, Parallel) for step in unit.steps):
+        return
+    limit = unit.config.run_limits.get("pending_actions", AT_ONCE)
+    for chart in unit.module.charts if unit.module else ():
+        for state in chart.states():
+            count = _asked_at_once(state)
+            if state.step is not None and count > limit:
+                yield Finding(
+                    state.step.span,
+                    f"the branches begin with {count:,} actions at once, and a run may ask for {limit:,} at most",
+                    help=f"put some branches into a second parallel step after this one, use a foreach, or "
+                    f"{_raise('pending_actions', 'run_limits')}",
+                    step=state.step.name,
+                )
+
+
+def _asked_at_once(state: State) -> int:
+    """What a state is certain to ask for as soon as it is entered."""
+    if state.regions:
+        by_id = {inner.id: inner for region in state.regions for inner in region.states}
+        return sum(
+            _asked_at_once(by_id[region.initial]) for region in state.regions if region.initial in by_id
+        )
+    return int(is_waiting(state))
+
+
+def _raise(setting: str, table: str = "limits") -> str:
+    return f"raise `{setting}` in [tool.wfc.{table}] of pyproject.toml"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
+from wfc.config import AT_ONCE
 from wfc.diagnostics import Edit, Fix
 from wfc.dialects.blocks.checking import check_defaults, check_graph, without_repeated
 from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition
@@ -27,8 +28,6 @@ _CONDITION_HELP = (
 )
 _KEPT = ("name", "description", "version", "author", "tags")
 _VERSION = "1.0"
-_AT_ONCE = 50
-"""Blocks side by side: a run may not ask for more at once. A wave of more is worked in parts."""
 _NOTED = {START_TIME: "{{ now() }}", EXECUTION_ID: "{{ uuid() }}"}
 
 
@@ -66,7 +65,7 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
     steps: list[SourceNode] = []
     parts: dict[str, int] = {}
     for wave in graph.waves:
-        for number, part in enumerate(batched(wave, _AT_ONCE), 1):
+        for number, part in enumerate(batched(wave, AT_ONCE), 1):
             parts |= dict.fromkeys((node.name for node in part), len(steps))
             steps += [_side_by_side(part, number, noted, names)] if len(part) > 1 else noted[part[0]]
     steps.append(last)
