@@ -124,10 +124,19 @@ class Comparing:
                 self._compare_action(run, wait, found[visit])
 
     def _compare_state(self, run: Run, state: dict[str, Any]) -> None:
-        self._same(run, run.status != "running")("state", state, run.state)
+        self._same(run, run.status != "running")("state", state, self._reached(run, state))
         if run.status != "running":
-            shown = {name: state[name] for name in run.hidden if state[name] != HIDDEN}
+            shown = {name: state[name] for name in run.hidden if state.get(name, HIDDEN) != HIDDEN}
             assert not shown, shown
+
+    def _reached(self, run: Run, state: dict[str, Any]) -> dict[str, Any]:
+        """The model's state, less what branches may not have come to when one of them failed."""
+        before = run.before_branches
+        if before is None:
+            return run.state
+        undone = {name for name in run.state if state.get(name) == before.get(name)}
+        kept = {name: value for name, value in run.state.items() if name not in undone}
+        return {**kept, **{name: before[name] for name in undone if name in before}}
 
     def _same(self, run: Run, may_be_hidden: bool) -> Callable[[str, Any, Any], None]:
         """A run that has ended has forgotten its secrets."""

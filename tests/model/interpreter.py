@@ -74,6 +74,9 @@ class Run(Steps):
     error: tuple[str, str] | None = None
     """Code and step."""
     rivals: list[tuple[str, str]] = field(default_factory=list)
+    before_branches: dict[str, Any] | None = None
+    """The state before the branches of which one failed while they all began: how far the others came by then is no
+    promise."""
     """Errors of branches that failed at the same moment: either may count."""
     pending: dict[str, Wait] = field(default_factory=dict)
     visits: Counter[str] = field(default_factory=Counter)
@@ -185,6 +188,7 @@ class Run(Steps):
         self._resume(branch.parent, error=way)
 
     def _fork(self, thread: Thread, fork: Fork) -> None:
+        before = dict(self.state)
         thread.branches = branches = [Thread(flow, thread) for flow in fork.branches]
         for branch in branches:
             if self.status == "running" and thread.branches is branches:
@@ -193,6 +197,8 @@ class Run(Steps):
                 self._rival(branch)
             if len(branches) > 1 and (self.status == "completed" or thread.branches is not branches):
                 raise UnclearError
+        if self.status == "failed":
+            self.before_branches = before
 
     def _rival(self, branch: Thread) -> None:
         """Another branch has failed already, but this one began at the same moment."""

@@ -14,6 +14,7 @@ from tests.model.flow import DeadError, Flow, WayError
 from tests.model.interpreter import Run
 from tests.model.steps import Steps
 from tests.model.world import World, make_world, result_for
+from wfc_runtime.service.sqlite import SqliteService
 
 TREE = yaml.safe_load("""
 name: w
@@ -119,3 +120,58 @@ def test_a_wrong_interpreter_is_found_out(what: str, tmp_path: Path, monkeypatch
     monkeypatch.setattr(where, name, wrong)
     with pytest.raises(AssertionError):
         work(tmp_path)
+
+
+PUT = {"id": "put", "type": "set_state", "updates": {"label": "go"}}
+PUT_TOO = {"id": "put-too", "type": "set_state", "updates": {"more": "go"}}
+BAD = {"id": "bad", "type": "set_state", "needs_state": ["n"], "updates": {"got": "{{ 10 / state.n }}"}}
+EACH = {
+    "id": "each",
+    "type": "foreach",
+    "task": "one",
+    "items": ["a"],
+    "sequential": True,
+    "with": {"target": "{{ 'n' ~ 10 / index }}"},
+    "output_to": "got",
+}
+
+
+@pytest.mark.parametrize("branches", [[[BAD], [PUT, PUT_TOO]], [[PUT, PUT_TOO], [BAD]], [[EACH], [PUT]]])
+def test_how_far_other_branches_came_when_one_fails_at_their_start_is_no_difference(
+    branches: list[list[Any]], tmp_path: Path
+) -> None:
+    sides = {
+        "id": "sides",
+        "type": "parallel",
+        "branches": dict(zip(("left", "right"), branches, strict=True)),
+    }
+    tree = {**TREE, "steps": [sides, TREE["steps"][0]]}
+    world = make_world(tmp_path, tree)
+    assert world is not None
+    try:
+        world.start(tree)
+    finally:
+        world.close()
+    assert world.root.status == "failed"
+
+
+def test_what_a_branch_wrote_wrongly_before_another_failed_is_a_difference(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sides = {"id": "sides", "type": "parallel", "branches": {"left": [PUT], "right": [BAD]}}
+    tree = {**TREE, "steps": [sides, TREE["steps"][0]]}
+    world = make_world(tmp_path, tree)
+    assert world is not None
+    put = SqliteService.definition
+
+    def wrong(self: SqliteService, name: str) -> Any:
+        found = put(self, name)
+        found[2].state["label"] = "stop"
+        return found
+
+    monkeypatch.setattr(SqliteService, "definition", wrong)
+    try:
+        with pytest.raises(AssertionError, match="stop"):
+            world.start(tree)
+    finally:
+        world.close()
