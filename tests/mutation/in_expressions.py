@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
-from jinja2 import nodes
-
 from tests.mutation.seeding import Change, Seed, Where, misspell, mistake, put, replace
 from wfc.core.values import Text
 from wfc.source import Scalar, Span
@@ -14,7 +12,7 @@ from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
 from wfc.steps.while_ import While
 from wfc.unit import Unit
-from wfc_runtime.expr import TESTS
+from wfc_runtime.expr import TESTS, nodes
 
 _HOLE = re.compile(r"\{\{.*?\}\}", re.S)
 

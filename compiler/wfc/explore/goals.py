@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import reduce
+from functools import partial, reduce
 from itertools import islice, product
 from typing import Any
 
-from jinja2 import nodes
-
 from wfc.explore.terms import Path, Term, constant, is_constant, other_than, term_of, undo
+from wfc_runtime.expr import nodes
 
 Goal = dict[Path, list[Any]]
 """Paths such as `("state", "build", "exit_code")`, and for each the values that would do, the best first."""
@@ -56,9 +55,9 @@ def _pairwise(node: nodes.Compare) -> nodes.Expr:
     """`0 <= x < 10` as two comparisons, of which both have to hold."""
     sides = [node.expr, *(one.expr for one in node.ops)]
     parts: list[nodes.Expr] = [
-        nodes.Compare(sides[number], [operand]) for number, operand in enumerate(node.ops)
+        nodes.Compare(nodes.NOWHERE, sides[number], [operand]) for number, operand in enumerate(node.ops)
     ]
-    return reduce(nodes.And, parts)
+    return reduce(partial(nodes.And, nodes.NOWHERE), parts)
 
 
 def _truthy(term: Term) -> list[Any]:

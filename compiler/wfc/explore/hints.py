@@ -6,12 +6,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from jinja2 import nodes
-
 from wfc.explore.goals import solve
 from wfc.explore.patterns import sample
 from wfc.explore.scopes import Scope, World
 from wfc.explore.terms import Path, Term, lone, terms_in, undo
+from wfc_runtime.expr import nodes
 
 Place = tuple[str, str | None]
 """A scope, and the field that a step's result goes to; None: the inputs."""

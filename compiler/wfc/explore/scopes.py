@@ -7,11 +7,10 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
-from jinja2 import nodes
-
 from wfc.explore.goals import Goal, Known, solve
 from wfc.explore.shapes import Shapes, all_shapes
 from wfc.explore.terms import Path, Term, expressions, lone, nest, term_of, terms_in, undo
+from wfc_runtime.expr import nodes
 from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Assign, Return

@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any
 
-from jinja2 import nodes
-
 from wfc.explore.patterns import sample
+from wfc_runtime.expr import nodes
 from wfc_runtime.expr.syntax import parse
 
 Path = tuple[str | int, ...]
@@ -285,5 +284,5 @@ def _terms(node: nodes.Node, names: dict[str, Term]) -> Iterator[Term]:
         for inner in (*node.body, *node.else_):
             yield from _terms(inner, names)
         return
-    for child in node.iter_child_nodes():
+    for child in node.children():
         yield from _terms(child, names)

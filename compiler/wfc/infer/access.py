@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from jinja2 import nodes
-
 from wfc.core.types import ANY, NULL, OBJECT, TEXT, ListType, Type
 from wfc.infer.environment import Path
 from wfc.infer.lookup import FAILED_CHILD, Found, find_item, find_property
@@ -14,6 +12,7 @@ from wfc.infer.problems import Kind
 from wfc.infer.results import item_of
 from wfc.infer.terms import NOTHING, UNDEFINED, is_known, join, kind_of, kinds_of, options, without
 from wfc.infer.views import describe
+from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jinja2 import nodes
-
 from wfc.core.types import ANY, INT, LIST, NULL, NUMBER, TEXT, Exact, ListType, Type
 from wfc.infer.comparison import report_null
 from wfc.infer.environment import Held
@@ -13,6 +11,7 @@ from wfc.infer.problems import Kind
 from wfc.infer.results import is_int, item_of
 from wfc.infer.terms import NOTHING, join, kind_of, kinds_of, options, without
 from wfc.infer.views import describe
+from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jinja2 import nodes
-
 from wfc.core.types import NULL, Record, Type
 from wfc.infer.problems import Change, Kind
 from wfc.infer.splits import THROUGH, check_split
 from wfc.infer.syntax import mentions, path_of, stripped
 from wfc.infer.terms import UNDEFINED, is_known, kinds_of, options
+from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

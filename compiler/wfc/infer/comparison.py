@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import nodes
-
 from wfc.core.types import BOOL, NULL, Type
 from wfc.infer.access import Reached, follow
 from wfc.infer.constant import field_of, is_switch, report_stringified, values_of
@@ -14,6 +12,7 @@ from wfc.infer.results import item_of
 from wfc.infer.terms import is_known, kinds_of, options, without
 from wfc.infer.views import describe
 from wfc.suggest import nearest
+from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

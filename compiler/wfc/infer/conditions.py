@@ -10,13 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jinja2 import nodes
-
 from wfc.flow import FlowEdge
 from wfc.infer.environment import Held
 from wfc.lazy import remembered
 from wfc.template import Template, parse_template
-from wfc_runtime.expr.syntax import children_of
+from wfc_runtime.expr import nodes
 
 _OPPOSITES = {"ne": "eq", "gt": "lteq", "gteq": "lt", "notin": "in"}
 _LENGTHS = frozenset({"length", "count"})
@@ -126,7 +124,7 @@ def names_in(node: nodes.Node) -> frozenset[str] | None:
             if root in ("state", "inputs"):
                 found.add(one.attr if root == "state" else f"inputs.{one.attr}")
                 continue
-        todo += children_of(one)
+        todo += one.children()
     return frozenset(found)
 
 

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jinja2 import nodes
-
 from wfc.core.types import BOOL, NULL, Choice, Exact, Record, Type
 from wfc.infer.environment import Path
 from wfc.infer.problems import Change, Kind
 from wfc.infer.terms import UNDEFINED, always_true, kind_of, options, without
 from wfc.infer.views import describe
+from wfc_runtime.expr import nodes
 from wfc_runtime.expr.filters.data import FALSE_WORDS, TRUE_WORDS
 
 if TYPE_CHECKING:

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import NamedTuple
 
-from jinja2 import nodes
-
 from wfc.core.types import NULL, Exact, Type
 from wfc.infer.constant import field_of
 from wfc.infer.terms import UNDEFINED
+from wfc_runtime.expr import nodes
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
     "lt": lambda one, other: one < other,

@@ -6,10 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from jinja2 import nodes
-
 from wfc.core.types import ANY, Type
 from wfc.template import Template
+from wfc_runtime.expr import nodes
 
 Path = tuple[str | int, ...]
 """A name and the way on from it: ("state", "build", "exit_code")."""

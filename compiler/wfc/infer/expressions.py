@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from jinja2 import nodes
-
 from wfc.core.types import ANY, NULL, OBJECT, TEXT, ListType, Property, Record, Type
 from wfc.infer import access, arithmetic, comparison, statements, testing, uses
 from wfc.infer.environment import Environment, Held, Path
@@ -18,6 +16,7 @@ from wfc.infer.facts import Facts, Outcome
 from wfc.infer.problems import Kind, Problem
 from wfc.infer.terms import EMPTY_LIST, EMPTY_OBJECT, UNDEFINED, exact, join
 from wfc.template import Template
+from wfc_runtime.expr import nodes
 
 _LONGEST_QUOTE = 60
 

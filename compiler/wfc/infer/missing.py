@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import nodes
-
 from wfc.core.types import Record, Type
 from wfc.infer.lookup import property_names
 from wfc.infer.problems import Change, Kind
@@ -13,6 +11,7 @@ from wfc.infer.signatures import METHODS
 from wfc.infer.terms import join, kind_of
 from wfc.infer.views import describe
 from wfc.suggest import did_you_mean, nearest
+from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

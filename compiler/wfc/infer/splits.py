@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jinja2 import nodes
-
 from wfc.infer.problems import Change, Kind
 from wfc.infer.syntax import mentions, path_of, stripped
 from wfc.infer.terms import always_true, kinds_of, options
+from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

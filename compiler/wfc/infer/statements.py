@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
-from jinja2 import nodes
-
 from wfc.core.types import ANY, BOOL, NULL, TEXT, Exact, Fixed, Type
 from wfc.infer.comparison import report_null
 from wfc.infer.constant import values_of
@@ -15,6 +13,7 @@ from wfc.infer.problems import Kind
 from wfc.infer.results import item_of
 from wfc.infer.terms import exact, is_known, join, kinds_of, options
 from wfc.infer.views import describe
+from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

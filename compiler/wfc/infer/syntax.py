@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from jinja2 import nodes
-
 from wfc.infer.environment import Path
-from wfc_runtime.expr.syntax import children_of
+from wfc_runtime.expr import nodes
 
 STRIPPING = frozenset({"strip", "trim", "lstrip", "rstrip"})
 
@@ -28,7 +26,7 @@ def mentions(node: nodes.Node, wanted: nodes.Node) -> bool:
         one = todo.pop()
         if one == wanted:
             return True
-        todo += children_of(one)
+        todo += one.children()
     return False
 
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from jinja2 import nodes
-
 from wfc.core.types import BOOL, NULL, Exact, Type
 from wfc.infer import comparison, uses
 from wfc.infer.access import Reached, follow
@@ -16,6 +14,7 @@ from wfc.infer.facts import NO_FACTS, Facts, Outcome
 from wfc.infer.lookup import may_have, with_part
 from wfc.infer.terms import UNDEFINED, falsy, join, kind_of, kinds_of, options, present, truthy, without
 from wfc.template.facts import DEFAULTS, PRESENCE_TESTS
+from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

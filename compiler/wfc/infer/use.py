@@ -5,8 +5,6 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from jinja2 import nodes
-
 from wfc.core.types import ANY, INT, NULL, Type
 from wfc.infer import arithmetic
 from wfc.infer.comparison import EQUALITY_TESTS, check_equality
@@ -17,6 +15,7 @@ from wfc.infer.signatures import FILTERS, Signature
 from wfc.infer.terms import NOTHING, UNDEFINED, is_known, join, kind_of, kinds_of, options, truthy, without
 from wfc.infer.views import WORDS, describe
 from wfc.suggest import did_you_mean
+from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from jinja2 import nodes
-
 from wfc.core.types import ANY, NULL, Record, Type
 from wfc.infer import checks
 from wfc.infer.access import follow
@@ -20,6 +18,7 @@ from wfc.infer.use import Use, result_of, works_on
 from wfc.infer.views import describe
 from wfc.suggest import did_you_mean, nearest
 from wfc.template.facts import DEFAULTS
+from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.infer.expressions import Inference

@@ -28,8 +28,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from jinja2 import nodes
-
 from wfc.diagnostics import Edit, Fix
 from wfc.infer.syntax import mentions
 from wfc.rules.base import Finding, rule
@@ -37,6 +35,7 @@ from wfc.rules.shared.builtins import builtin_names
 from wfc.rules.shared.condition_fields import ConditionField, condition_fields
 from wfc.template import Template, parse_template
 from wfc.unit import Unit
+from wfc_runtime.expr import nodes
 
 _KNOWN_ROOTS = frozenset({"state", "inputs", "item", "index", "previous"})
 _FIELDS = frozenset({"state", "inputs"})

@@ -33,8 +33,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from jinja2 import nodes
-
 from wfc.core.values import Text
 from wfc.diagnostics import Fix, Severity
 from wfc.infer.problems import Change
@@ -47,6 +45,7 @@ from wfc.taint.analysis import FileTaint, taint_of
 from wfc.taint.expressions import Hole, holes_in
 from wfc.taint.values import Level
 from wfc.unit import Unit
+from wfc_runtime.expr import nodes
 
 _LONGEST = 60
 _INNER = frozenset({"response", "input", "stdout", "stderr", "selected", "result", "text", "content"})

@@ -33,8 +33,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from jinja2 import nodes
-
 from wfc.core.ast import Scope
 from wfc.diagnostics import Note, Severity
 from wfc.rules.base import Finding, rule
@@ -43,6 +41,7 @@ from wfc.rules.shared.wording import call
 from wfc.steps.base import Step
 from wfc.steps.shell import Shell
 from wfc.unit import Unit
+from wfc_runtime.expr import nodes
 
 _SEEN = 2000
 """How much of the end of a command is looked at."""

@@ -6,12 +6,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple, Protocol
 
-from jinja2 import nodes
-
 from wfc.taint.filters import Uses
 from wfc.taint.values import CLEAN, ITEMS, Flow, Taint, join, joined, listed, only, record, worse
 from wfc.template import Template
-from wfc_runtime.expr.syntax import children_of
+from wfc_runtime.expr import nodes
 
 _NUMERIC = (nodes.Sub, nodes.Div, nodes.FloorDiv, nodes.Pow, nodes.Neg, nodes.Pos)
 _TRUTHS = (nodes.Compare, nodes.Test, nodes.Not, nodes.Const)
@@ -166,7 +164,7 @@ class Walk:
                 return self._sum(self.value(node.left), self.value(node.right))
         if isinstance(node, _TRUTHS + _NUMERIC):
             return CLEAN
-        return only(joined(map(self.value, children_of(node))).whole)
+        return only(joined(map(self.value, node.children())).whole)
 
     def _sum(self, left: Taint, right: Taint) -> Taint:
         """Lists, or texts, one after the other."""

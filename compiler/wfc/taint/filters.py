@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
-
-from jinja2 import nodes
 
 from wfc.core.types import BOOL, INT, NUMBER
 from wfc.infer.signatures import FILTERS, METHODS
 from wfc.taint.patterns import picks_safe, strips
 from wfc.taint.values import CLEAN, ITEMS, Taint, join, joined, listed, only, record, worse
+from wfc_runtime.expr import nodes
 
 Evaluate = Callable[[nodes.Node], Taint]
 
@@ -37,7 +35,7 @@ class Uses:
 
     def filtered(self, node: nodes.Filter) -> Taint:
         base = self._evaluate(node.node) if node.node is not None else CLEAN
-        return self._filter(node.name, base, node.args, cast(list[nodes.Keyword], node.kwargs))
+        return self._filter(node.name, base, node.args, node.kwargs)
 
     def _filter(self, name: str, base: Taint, args: list[nodes.Expr], named: list[nodes.Keyword]) -> Taint:
         if name in _CLEANING:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from jinja2 import nodes
-
 from wfc.infer.environment import Given
+from wfc_runtime.expr import nodes
 
 _SAME = {("eq", True), ("ne", False), ("in", True), ("notin", False)}
 

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
-from jinja2 import nodes
-
 from wfc.core.ast import Scope, Task
 from wfc.core.inputs import InputDecl
 from wfc.infer.texts import Place
@@ -16,6 +14,7 @@ from wfc.source import Node, Scalar, Sequence
 from wfc.taint.guards import settled_by
 from wfc.taint.sources import of_declaration
 from wfc.taint.values import CLEAN, Flow, Level, Taint, joined, only
+from wfc_runtime.expr import nodes
 
 Variable = tuple[Any, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from jinja2 import nodes
+from wfc_runtime.expr import nodes
 
 from .parse import Template
 

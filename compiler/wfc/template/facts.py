@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jinja2 import nodes
-
+from wfc_runtime.expr import nodes
 from wfc_runtime.expr.syntax import Syntax
 
 from .access import unwind

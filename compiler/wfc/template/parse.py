@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from jinja2 import nodes
-
 from wfc.lazy import lazy, remembered
+from wfc_runtime.expr import nodes
 from wfc_runtime.expr.errors import TemplateError
 from wfc_runtime.expr.syntax import parse
 

@@ -1,10 +1,9 @@
 """Expressions: Jinja2's language, sandboxed, bounded, and the same on every machine.
 
-Checking needs `environment` and `wfc_runtime.expr.syntax`, running needs `evaluate` and its kin. FILTERS,
+Checking needs `wfc_runtime.expr.syntax`, running needs `evaluate` and its kin. FILTERS,
 TESTS, FUNCTIONS and METHODS say what a template can use by name.
 """
 
-from .environment import environment
 from .errors import ExpressionError, TemplateError
 from .evaluate import evaluate, evaluate_condition, evaluate_tree, is_lone, mistake_in, render
 from .limits import DEFAULT_LIMITS, TEXT_LIMITS, ExprLimits
@@ -22,7 +21,6 @@ __all__ = [
     "ExprLimits",
     "ExpressionError",
     "TemplateError",
-    "environment",
     "evaluate",
     "evaluate_condition",
     "evaluate_tree",

@@ -14,12 +14,6 @@ from typing import Any, NoReturn
 from jinja2 import StrictUndefined
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-STATEMENTS = frozenset({"for", "if", "set"})
-"""The statements of the language, without their `end...`, `else` and `elif`."""
-
-TEXT_STATEMENTS = STATEMENTS | {"block", "filter", "macro", "with"}
-"""Those of a whole text, which is a template of its own."""
-
 REFUSED_STATEMENTS = frozenset(
     {
         "autoescape",

@@ -10,11 +10,16 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-from .environment import STATEMENTS, TEXT_STATEMENTS
 from .errors import ExpressionError
 
 KIB = 1024
 MIB = 1024 * KIB
+
+STATEMENTS = frozenset({"for", "if", "set"})
+"""The statements of the language, without their `end...`, `else` and `elif`."""
+
+TEXT_STATEMENTS = STATEMENTS | {"block", "filter", "macro", "with"}
+"""Those of a whole text, which is a template of its own."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from datetime import date, datetime
 
-from jinja2 import nodes
-
+from . import nodes
 from .errors import ExpressionError, shorten
 from .loop import LOOP_FIELDS, Loop
 from .methods import METHODS

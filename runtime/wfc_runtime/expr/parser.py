@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn, TypeVar, cast
 
 from jinja2 import nodes
 from jinja2.lexer import TokenStream
@@ -10,9 +10,11 @@ from jinja2.parser import Parser
 
 from .environment import environment
 from .errors import TemplateError
-from .plain import CONSTANTS, new_node
+from .plain import CONSTANTS
 from .scanner import Scanner
 from .tokens import OPERATORS, Token
+
+N = TypeVar("N", bound=nodes.Node)
 
 _SIGNS = {name: f"`{sign}`" for sign, name in OPERATORS.items()}
 _WORDS = _SIGNS | {
@@ -109,6 +111,13 @@ _OPERATIONS = frozenset(
         ),
     }
 )
+
+
+def new_node(kind: type[N], number: int | None, **fields: Any) -> N:
+    """A node, without Jinja's look at whether the fields are those that it has."""
+    made = kind.__new__(kind)
+    made.__dict__.update(fields, lineno=number, environment=None)
+    return made
 
 
 class TreeParser(Parser):

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from jinja2 import nodes
-
+from . import nodes
 from .errors import ExpressionError
 from .expressions import Eval, build
 from .run import Frame

@@ -7,13 +7,10 @@ each token, and a test holds the two against each other.
 from __future__ import annotations
 
 import re
-from typing import Any, NamedTuple, TypeVar
+from typing import NamedTuple
 
-from jinja2 import nodes
-
+from . import nodes
 from .limits import ExprLimits
-
-N = TypeVar("N", bound=nodes.Node)
 
 CONSTANTS = frozenset({"true", "false", "True", "False", "none", "None"})
 _NAME = "[A-Za-z][A-Za-z0-9_]*+"
@@ -44,13 +41,6 @@ class PlainTemplate(NamedTuple):
     """Is it one hole and nothing else?"""
 
 
-def new_node(kind: type[N], number: int | None, **fields: Any) -> N:
-    """A node, without Jinja's look at whether the fields are those that it has."""
-    made = kind.__new__(kind)
-    made.__dict__.update(fields, lineno=number, environment=None)
-    return made
-
-
 def read_plain(text: str, limits: ExprLimits) -> PlainTemplate | None:
     """None for a template that has something else in it, be it a mistake."""
     if len(text) > limits.template:
@@ -70,8 +60,8 @@ def read_plain(text: str, limits: ExprLimits) -> PlainTemplate | None:
     # The limits on size are the scanner's to explain.
     if len(reading.starts) > min(limits.tokens, limits.tree):
         return None
-    output = new_node(nodes.Output, reading.parts[0].lineno, nodes=reading.parts)
-    tree = new_node(nodes.Template, 0, body=[output])
+    output = nodes.Output(reading.parts[0].lineno, reading.parts)
+    tree = nodes.Template(0, [output])
     lone = holes == 1 and not has_text
     return PlainTemplate(tree, reading.starts, reading.ends, reading.closers, lone)
 
@@ -96,7 +86,7 @@ class _Reading:
         if start == end:
             return False
         data = text[start:end]
-        self.parts.append(new_node(nodes.TemplateData, self.add_token(start, end), data=data))
+        self.parts.append(nodes.TemplateData(self.add_token(start, end), data))
         return not data.isspace()
 
     def add_hole(self, hole: re.Match[str]) -> None:
@@ -115,22 +105,22 @@ class _Reading:
             value = self._value(hole["value"], hole.start("value"))
             end = self.add_token(*hole.span("end"))
             if sign in _SUMS:
-                part = new_node(_SUMS[sign], first, left=part, right=value)
+                part = _SUMS[sign](first, part, value)
             else:
                 # Jinja gives a comparison the place after it, and what it compares with none.
-                operand = new_node(nodes.Operand, None, op=_COMPARISONS[sign], expr=value)
-                part = new_node(nodes.Compare, end, expr=part, ops=[operand])
+                operand = nodes.Operand(nodes.NOWHERE, _COMPARISONS[sign], value)
+                part = nodes.Compare(end, part, [operand])
         self.parts.append(part)
 
     def _path(self, text: str, start: int) -> nodes.Expr:
         root, *names = text.split(".")
         end = start + len(root)
-        part: nodes.Expr = new_node(nodes.Name, self.add_token(start, end), name=root, ctx="load")
+        part: nodes.Expr = nodes.Name(self.add_token(start, end), root)
         for name in names:
             dot = self.add_token(end, end + 1)
             start, end = end + 1, end + 1 + len(name)
             self.add_token(start, end)
-            part = new_node(nodes.Getattr, dot, node=part, attr=name, ctx="load")
+            part = nodes.Getattr(dot, part, name)
         return part
 
     def _sliced(self, part: nodes.Expr, hole: re.Match[str]) -> nodes.Expr:
@@ -141,8 +131,8 @@ class _Reading:
         self.add_token(colon, colon + 1)
         high = self._bound(*hole.span("high"), hole.string)
         self.closers[opener] = self.add_token(end - 1, end)
-        bounds = new_node(nodes.Slice, opener + 1, start=low, stop=high, step=None)
-        return new_node(nodes.Getitem, opener, node=part, arg=bounds, ctx="load")
+        bounds = nodes.Slice(opener + 1, low, high)
+        return nodes.Getitem(opener, part, bounds)
 
     def _bound(self, start: int, end: int, text: str) -> nodes.Expr | None:
         """A whole number, from the end where it is negative; None where nothing is written."""
@@ -151,27 +141,18 @@ class _Reading:
         if text[start] != "-":
             return self._value(text[start:end], start)
         sign = self.add_token(start, start + 1)
-        return new_node(nodes.Neg, sign, node=self._value(text[start + 1 : end], start + 1))
+        return nodes.Neg(sign, self._value(text[start + 1 : end], start + 1))
 
     def _filtered(self, part: nodes.Expr, text: str, start: int, end: int) -> nodes.Expr:
         for word in _WORD.finditer(text, start, end):
             pipe = text.rindex("|", start, word.start())
             self.add_token(pipe, pipe + 1)
             number = self.add_token(*word.span())
-            part = new_node(
-                nodes.Filter,
-                number,
-                node=part,
-                name=word[0],
-                args=[],
-                kwargs=[],
-                dyn_args=None,
-                dyn_kwargs=None,
-            )
+            part = nodes.Filter(number, part, word[0], [], [])
         return part
 
     def _value(self, text: str, start: int) -> nodes.Expr:
         if text[0].isalpha():
             return self._path(text, start)
         value = int(text) if text[0].isdigit() else text[1:-1]
-        return new_node(nodes.Const, self.add_token(start, start + len(text)), value=value)
+        return nodes.Const(self.add_token(start, start + len(text)), value)

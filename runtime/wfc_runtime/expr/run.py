@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 
-from jinja2 import nodes
-
+from . import nodes
 from .errors import ExpressionError
 from .limits import ExprLimits, Meter
 from .syntax import Syntax

@@ -6,9 +6,9 @@ can point at the bracket that was left open, and no text can exhaust the stack.
 
 from __future__ import annotations
 
-from .environment import REFUSED_STATEMENTS, TEXT_STATEMENTS
+from .environment import REFUSED_STATEMENTS
 from .errors import TemplateError, shorten
-from .limits import ExprLimits
+from .limits import TEXT_STATEMENTS, ExprLimits
 from .tokens import (
     COMMENT_END,
     OPERATOR,

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from jinja2 import nodes
-
+from . import nodes
 from .errors import ExpressionError
 from .expressions import Eval, build, build_filter
 from .loop import Loop
@@ -118,7 +117,7 @@ def weigh(node: nodes.Node) -> int:
     weight, todo = 0, [node]
     while todo:
         weight += 1
-        todo.extend(todo.pop().iter_child_nodes())
+        todo.extend(todo.pop().children())
     return weight
 
 

@@ -1,4 +1,4 @@
-"""From text to Jinja's tree, and from any node of the tree back to the text.
+"""From text to its tree, and from any node of the tree back to the text.
 
 `parse` raises nothing: a text that can't be read comes back with its error. Nothing is evaluated here, not
 even constants.
@@ -6,15 +6,15 @@ even constants.
 
 from __future__ import annotations
 
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
-from jinja2 import TemplateSyntaxError, nodes
-
+from . import nodes
 from .errors import TemplateError
 from .limits import DEFAULT_LIMITS, ExprLimits
-from .parser import TreeParser
 from .plain import read_plain
-from .scanner import Scanner
+
+if TYPE_CHECKING:
+    from .scanner import Scanner
 
 MACRO = "macro"
 """Marks the name in a call of what the text itself defines."""
@@ -50,13 +50,13 @@ class Syntax:
 
     def token(self, node: nodes.Node) -> int:
         """The number of the token that names the node: its name, literal or bracket."""
-        number = node.lineno or 0
+        number = max(node.lineno, 0)
         if isinstance(node, nodes.Getattr):
             return number + 1
         if isinstance(node, nodes.Test):
             return number + (2 if self._tokens[number + 1].key == "name:not" else 1)
         if isinstance(node, nodes.Compare):
-            # Jinja gives a comparison the place *after* it.
+            # A comparison has the place *after* it.
             return self.token(node.expr)
         return number
 
@@ -83,11 +83,11 @@ class Syntax:
         todo = [node]
         while todo:
             item = todo.pop()
-            if item.lineno is not None:
+            if item.lineno != nodes.NOWHERE:
                 number = self.token(item)
                 first = min(first, number if isinstance(item, nodes.Compare) else item.lineno)
                 last = max(last, number + _dotted(item))
-            todo += children_of(item)
+            todo += item.children()
         if last < 0:
             return 0, len(self.text)
         first, last = self._balance(first, last)
@@ -113,18 +113,6 @@ def _dotted(node: nodes.Node) -> int:
     return 2 * node.name.count(".") if isinstance(node, (nodes.Filter, nodes.Test)) else 0
 
 
-def children_of(node: nodes.Node) -> list[nodes.Node]:
-    """What stands directly in a node. Jinja's own walk through the fields takes several times as long."""
-    found: list[nodes.Node] = []
-    for name in node.fields:
-        value = getattr(node, name, None)
-        if isinstance(value, nodes.Node):
-            found.append(value)
-        elif isinstance(value, list):
-            found += [item for item in value if isinstance(item, nodes.Node)]
-    return found
-
-
 def is_template(text: str) -> bool:
     """Could the text have holes? If not, it stands for itself."""
     return "{" in text and ("{{" in text or "{%" in text or "{#" in text)
@@ -139,42 +127,7 @@ def parse(text: str, limits: ExprLimits = DEFAULT_LIMITS) -> Syntax:
         syntax = Syntax(text)
         syntax.ast, syntax._starts, syntax._ends, syntax._closers, syntax.lone = plain
         return syntax
-    scanner = Scanner(text, limits)
-    syntax = Syntax(text, scanner)
-    try:
-        scanner.scan()
-        tree = nodes.Template(TreeParser(scanner).subparse(), lineno=0)
-        if "macro" in limits.statements:
-            _mark_macros(tree)
-        # A tree can't be deeper than it has tokens, so that most templates need no second look.
-        if len(scanner.tokens) > limits.tree:
-            _check_depth(syntax, tree, limits.tree)
-    except TemplateError as error:
-        syntax.error = error.with_traceback(None)
-    except TemplateSyntaxError as error:
-        # The parser's own failures go through ours. This is for one that a later Jinja may add.
-        syntax.error = TemplateError(error.message or "this can't be read", 0, len(text))
-    except RecursionError:
-        # The scanner's estimate keeps the parser far from this, unless the caller's own stack is nearly full.
-        syntax.error = TemplateError("nested too deeply", 0, len(text))
-    else:
-        syntax.ast = tree
-        syntax.lone = scanner.lone
-    return syntax
+    # What only Jinja can read brings its parser with it, which takes long to import.
+    from .reading import read
 
-
-def _mark_macros(tree: nodes.Template) -> None:
-    defined = {macro.name for macro in tree.find_all(nodes.Macro)}
-    for call in tree.find_all(nodes.Call) if defined else ():
-        if isinstance(call.node, nodes.Name) and call.node.name in defined:
-            call.node.ctx = MACRO
-
-
-def _check_depth(syntax: Syntax, tree: nodes.Template, limit: int) -> None:
-    level: list[nodes.Node] = [tree]
-    for _ in range(limit):
-        level = [child for node in level for child in children_of(node)]
-        if not level:
-            return
-    start, end = syntax.token_span(level[0])
-    raise TemplateError(f"too many operations inside each other: the limit is {limit}", start, end)
+    return read(text, limits)

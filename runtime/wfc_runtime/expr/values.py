@@ -11,8 +11,7 @@ from collections.abc import Callable
 from datetime import date, datetime
 from typing import Any, NoReturn
 
-from jinja2 import nodes
-
+from . import nodes
 from .errors import ExpressionError, Reason
 from .limits import Meter
 

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from jinja2 import nodes
-
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, guess
+from wfc_runtime.expr import nodes
 from wfc_runtime.expr.syntax import parse
 from wfc_runtime.machine import Assign, Effect
 from wfc_runtime.machine.chart import AnyMachine

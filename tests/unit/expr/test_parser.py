@@ -1,17 +1,19 @@
 """The shorter ways through Jinja's parser lead to the very tree that it makes itself."""
 
+import jinja2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from jinja2 import nodes
 from jinja2.parser import Parser
 
+from wfc_runtime.expr import nodes
 from wfc_runtime.expr.errors import TemplateError
 from wfc_runtime.expr.limits import DEFAULT_LIMITS, ExprLimits
 from wfc_runtime.expr.parser import TreeParser
 from wfc_runtime.expr.plain import read_plain
+from wfc_runtime.expr.reading import taken_over
 from wfc_runtime.expr.scanner import Scanner
-from wfc_runtime.expr.syntax import children_of, is_template, parse
+from wfc_runtime.expr.syntax import is_template, parse
 
 TEXTS = [
     "{{ state.build.exit_code }}",
@@ -125,10 +127,12 @@ def test_however_a_template_is_read_its_tree_and_places_are_the_same(text: str) 
 
 @pytest.mark.parametrize("text", TEXTS)
 def test_the_children_of_a_node_are_those_that_jinja_finds(text: str) -> None:
-    tree = parse(text).ast
-    assert tree is not None
-    for node in [tree, *tree.find_all(nodes.Node)]:
-        assert children_of(node) == list(node.iter_child_nodes())
+    scanner = Scanner(text, DEFAULT_LIMITS)
+    scanner.scan()
+    theirs = jinja2.nodes.Template(TreeParser(scanner).subparse())
+    ours = nodes.Template(0, taken_over(theirs.body))
+    for node, same in zip(ours.find_all(nodes.Node), theirs.find_all(jinja2.nodes.Node), strict=True):
+        assert _shown(node.children()) == _shown(list(same.iter_child_nodes()))
 
 
 def _read(text: str) -> object:
@@ -160,7 +164,7 @@ def _shown(value: object) -> object:
     """With the places, which nodes leave out when they are compared."""
     if isinstance(value, list):
         return [_shown(item) for item in value]
-    if isinstance(value, nodes.Node):
+    if isinstance(value, nodes.Node | jinja2.nodes.Node):
         fields = {name: _shown(getattr(value, name)) for name in value.fields}
-        return type(value).__name__, value.lineno, value.environment, fields
+        return type(value).__name__, nodes.NOWHERE if value.lineno is None else value.lineno, fields
     return value

@@ -4,7 +4,8 @@ import jinja2.filters
 import jinja2.tests
 import pytest
 
-from wfc_runtime.expr import FILTERS, FUNCTIONS, METHODS, TESTS, environment
+from wfc_runtime.expr import FILTERS, FUNCTIONS, METHODS, TESTS
+from wfc_runtime.expr.environment import environment
 
 SPECIFIED = (
     "split strip upper lower replace select selectattr list length first last join map default int float"

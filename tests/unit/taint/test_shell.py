@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from jinja2 import nodes
 
 from wfc.taint.expressions import Walk
 from wfc.taint.shell import HOLE, Spot, spots_of
 from wfc.taint.values import CLEAN, Taint
 from wfc.template import parse_template
+from wfc_runtime.expr import nodes
 
 
 class Nothing:

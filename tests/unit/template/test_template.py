@@ -1,12 +1,14 @@
 import sys
 import time
 
+import jinja2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jinja2 import Environment, TemplateSyntaxError, nodes
+from jinja2 import Environment, TemplateSyntaxError
 
 from wfc.template import Template, parse_template
+from wfc_runtime.expr import nodes
 
 
 def names(text: str, kind: str) -> list[str]:
@@ -72,7 +74,7 @@ def test_filters_tests_and_functions_in_use() -> None:
 def test_nodes_lead_back_to_the_text(text: str, kind: type[nodes.Node], token: str, whole: str) -> None:
     template = parse_template(text)
     assert template.ast is not None
-    node = template.ast.find(kind)
+    node = next(template.ast.find_all(kind), None)
     assert node is not None
     start, end = template.token_span(node)
     assert text[start:end] == token
@@ -126,8 +128,8 @@ def test_any_text_can_be_read_and_every_name_is_where_it_says(text: str) -> None
 
 
 def dump(node: object) -> object:
-    if isinstance(node, nodes.Node):
-        return type(node).__name__, [(name, dump(value)) for name, value in node.iter_fields()]
+    if isinstance(node, nodes.Node | jinja2.nodes.Node):
+        return type(node).__name__, [(name, dump(getattr(node, name))) for name in node.fields]
     return [dump(item) for item in node] if isinstance(node, list) else node
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 
-from jinja2 import nodes
-
 from wfc.taint.shell import HOLE, Spot
+from wfc_runtime.expr import nodes
 
 _FLAGS = {
     "cat": "AbeEnstTuv", "cd": "LP", "chmod": "Rcfv", "chown": "RHLPcfhv", "cp": "HLPRafilnprsuvx",

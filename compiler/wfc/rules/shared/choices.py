@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jinja2 import nodes
-
 from wfc.core.values import Text
 from wfc.rules.shared.scope_use import ScopeUse, StateRead
 from wfc.source import Span
@@ -18,6 +16,7 @@ from wfc.steps.goto import Goto
 from wfc.steps.prompt import Prompt
 from wfc.steps.return_ import Return
 from wfc.steps.while_ import While
+from wfc_runtime.expr import nodes
 
 _ANSWER = "selected"
 _LEAVING = (Break, Continue, Goto, Return)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from jinja2 import nodes
-
 from wfc.core.values import Text
 from wfc.diagnostics import Edit, Fix, Severity
 from wfc.infer.problems import Change
@@ -19,6 +17,7 @@ from wfc.taint.analysis import taint_of
 from wfc.taint.shell import Spot, spots_of
 from wfc.taint.values import Flow, Level
 from wfc.unit import Unit
+from wfc_runtime.expr import nodes
 
 _LONGEST = 60
 _TIGHT = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call, nodes.Filter, nodes.Const)

@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from jinja2 import nodes
-
 from wfc.template import Template
+from wfc_runtime.expr import nodes
 
 _DUNDER = re.compile(r"__\w+?__")
 _FORMAT = re.compile(r"\{[^{}]*__\w")

@@ -5,15 +5,16 @@ from __future__ import annotations
 from datetime import UTC, datetime
 
 from wfc.lazy import remembered
+from wfc_runtime.expr import DEFAULT_LIMITS, ExpressionError
+from wfc_runtime.expr.filters.patterns import regex_search
+from wfc_runtime.expr.run import Run
 
-_SEARCH = "{{ inputs.text | regex_search(inputs.pattern) | length > 0 }}"
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
 
 @remembered(64)
 def pattern_error(pattern: str) -> str | None:
     """Why a pattern can't be used; None if it can."""
-    from wfc_runtime.expr import ExpressionError
-
     try:
         _search(pattern, "")
     except ExpressionError as error:
@@ -23,8 +24,6 @@ def pattern_error(pattern: str) -> str | None:
 
 def is_found(pattern: str, text: str) -> bool:
     """Whether a usable pattern occurs in the text. What takes too long to find out counts as found."""
-    from wfc_runtime.expr import ExpressionError
-
     try:
         return _search(pattern, text)
     except ExpressionError:
@@ -32,7 +31,5 @@ def is_found(pattern: str, text: str) -> bool:
 
 
 def _search(pattern: str, text: str) -> bool:
-    from wfc_runtime.expr import evaluate
-
-    context = {"inputs": {"pattern": pattern, "text": text}}
-    return bool(evaluate(_SEARCH, context, now=datetime(2000, 1, 1, tzinfo=UTC), uuid_seed=""))
+    run = Run({}, _ANY_TIME, uuid_seed="", limits=DEFAULT_LIMITS, hidden=frozenset())
+    return bool(regex_search(run, text, pattern))
