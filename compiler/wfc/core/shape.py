@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from collections.abc import Mapping as ReadOnly
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
@@ -107,6 +107,13 @@ class Shape:
     def unknown(self) -> list[Entry]:
         """The entries whose keys are no fields."""
         return [entry for entry in self.node.entries if entry.key.text not in self.FIELDS]
+
+    misplaced: Container[str] = ()
+    """Fields that stand one level above by mistake, and are told there."""
+
+    def inside(self, key: str) -> str:
+        """The field under which a key belongs that this one does not know; "" where there is none."""
+        return next((name for name, field in self.FIELDS.items() if key in field.type.inner_keys()), "")
 
     def shapes(self) -> Iterator[Shape]:
         """This one and all that it holds, in source order."""

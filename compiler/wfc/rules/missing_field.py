@@ -65,11 +65,11 @@ def _no_workflow(unit: Unit, root: Node | None) -> Finding:
 
 
 def is_missing(shape: Shape, name: str) -> bool:
-    """Whether a field is not there, not even under a key that is taken for a misspelling of it.
+    """Whether a field is not there, not even one level above or under a key that is taken for a misspelling of it.
 
     An old prompt has its `prompt_type` under the key `type`, so what was read counts too.
     """
-    if name in shape.values or shape.node.entry(name) is not None:
+    if name in shape.values or shape.node.entry(name) is not None or name in shape.misplaced:
         return False
     return not any(near == name for _, near in meant_fields(shape))
 

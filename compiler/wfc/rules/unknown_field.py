@@ -86,7 +86,8 @@ def meant_fields(shape: Shape) -> Iterator[tuple[Entry, str | None]]:
     known = ("id", "type") if isinstance(shape, UnknownStep) else shape.FIELDS
     free = [name for name in known if shape.node.entry(name) is None] if unknown else []
     for number, entry in enumerate(unknown):
-        near = _same_thing(entry.key.text, free) if number < _SUGGESTIONS else None
+        key = entry.key.text
+        near = _same_thing(key, free) if number < _SUGGESTIONS and not shape.inside(key) else None
         yield entry, near
         if near:
             free.remove(near)
@@ -99,10 +100,12 @@ def _same_thing(key: str, free: list[str]) -> str | None:
 
 def _finding(shape: Shape, entry: Entry, near: str | None) -> Finding:
     key = entry.key.text
+    place = shape.inside(key)
+    other = f"put it under `{place}`" if place else did_you_mean("", shape.FIELDS)
     return Finding(
         entry.key.span,
         f"{label_of(shape)} has no field `{excerpt(key)}`",
-        help=f"did you mean `{near}`?" if near else did_you_mean("", shape.FIELDS),
+        help=f"did you mean `{near}`?" if near else other,
         fix=rename(entry.key, near, f"rename it to {near}") if near else None,
         step=shape.name if isinstance(shape, Step) else None,
     )

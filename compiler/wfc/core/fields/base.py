@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Container
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
 
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
@@ -39,6 +40,10 @@ class FieldType(Generic[T]):
 
     def schema(self) -> dict[str, Any]:
         raise NotImplementedError
+
+    def inner_keys(self) -> Container[str]:
+        """The fields of what it takes, where that is a mapping with fields of its own."""
+        return ()
 
 
 def kind_of(node: Node) -> str:

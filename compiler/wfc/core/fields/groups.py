@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Container
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -91,6 +91,9 @@ class Nested(FieldType[Any]):
 
     def schema(self) -> dict[str, Any]:
         return {"$ref": f"#/definitions/{self._shape().__name__}"}
+
+    def inner_keys(self) -> Container[str]:
+        return self._shape().FIELDS
 
 
 class StepType(FieldType[Any]):

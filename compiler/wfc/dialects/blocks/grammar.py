@@ -214,6 +214,9 @@ class _Parser:
         if token is None:
             end = len(self._text.rstrip())
             return ConditionError("the condition ends too early", max(end - 1, 0), end)
+        if self._text.startswith("{{", token.start):
+            message = "a condition has no `{{ }}` around it: write `${inputs.name} == 'value'`"
+            return ConditionError(message, token.start, token.start + 2)
         if token.kind in ("word", "path"):
             message = f"`{token.text}` is no reference, which would be `${{...}}`, and no quoted text"
         else:

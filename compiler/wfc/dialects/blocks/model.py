@@ -212,6 +212,10 @@ class Block(Shape):
         "Try again when the block crashes, times out or is interrupted; a command that fails is data.",
     )
 
+    def inside(self, key: str) -> str:
+        given = self.values.get("inputs")
+        return "inputs" if isinstance(given, Shape) and key in given.FIELDS else super().inside(key)
+
 
 class BlocksFile(Shape):
     """A whole file of blocks."""

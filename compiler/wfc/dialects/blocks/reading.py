@@ -68,6 +68,7 @@ def _read_inputs(block: Block) -> None:
         for old, name in kind.renamed.items():
             if old in shape.values and name in shape.FIELDS and name not in shape.values:
                 shape.put(name, shape.values[old])
+        shape.misplaced = {entry.key.text for entry in block.unknown}
         block.put("inputs", shape)
 
 
