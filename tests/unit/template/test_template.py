@@ -189,9 +189,9 @@ def test_reading_takes_time_in_proportion() -> None:
         text = "Deploy {{ inputs.service }} to {{ state['env'].name | default('x') }}.\n" * count
         best = 1.0
         for _ in range(3):
-            start = time.perf_counter()
+            start = time.process_time()
             assert len(Template(text).reads) == 2 * count
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
         return best
 
     assert seconds(800) < 8 * 4 * seconds(100)
