@@ -29,9 +29,9 @@ def python_with(name: str, packages: Sequence[str], progress: Progress, venvs: P
     if not ready.exists():
         progress(f"installing {', '.join(packages)} in {folder.name}")
         rmtree(folder, ignore_errors=True)
-        run([sys.executable, "-m", "venv", str(folder)])
-        pip = [str(python), "-m", "pip", "install", "--quiet", "--disable-pip-version-check"]
-        install([*pip, *packages], packages, folder)
+        run([sys.executable, "-m", "venv", "--without-pip", str(folder)])
+        pip = [sys.executable, "-m", "pip", "--python", str(python), "install", "--quiet"]
+        install([*pip, "--disable-pip-version-check", *packages], packages, folder)
         ready.touch()
     return python
 

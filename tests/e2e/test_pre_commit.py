@@ -71,6 +71,8 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     names = {f"GIT_{role}_{key}": value for role in ("AUTHOR", "COMMITTER") for key, value in who.items()}
     outer = {key: value for key, value in os.environ.items() if not key.startswith("GIT_")}
     env = {**outer, **names, "PRE_COMMIT_HOME": str(base / "home"), "GIT_CONFIG_GLOBAL": os.devnull}
+    # Most of what pip installs is never imported: not worth compiling. (It wants a no where the option says yes.)
+    env["PIP_NO_COMPILE"] = "no"
     tool = _tool(base, env)
     shown = fence_of("README.md", "# .pre-commit-config.yaml").text
     project = Repository(base / "project", env)

@@ -1,4 +1,7 @@
-"""The wheel, as a user gets it: installed in a clean environment, away from the clone."""
+"""The wheel, as a user gets it: installed in a clean environment, away from the clone.
+
+What it depends on, and nothing else, is linked from where these tests have it; `test_pre_commit` has all of it fetched.
+"""
 
 from __future__ import annotations
 
@@ -9,11 +12,14 @@ import shutil
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
+from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
 import pytest
 from mcp import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
+from packaging.requirements import Requirement
 
 from wfc_runtime.version import __version__
 
@@ -38,10 +44,31 @@ def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def installed(built: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The folder of the commands in a new environment that has the wheel and what it depends on."""
     folder = tmp_path_factory.mktemp("env")
-    run(sys.executable, "-m", "venv", folder / "venv", cwd=folder)
+    run(sys.executable, "-m", "venv", "--without-pip", "venv", cwd=folder)
     [wheel] = built.glob("*.whl")
-    run(folder / "venv/bin/python", "-m", "pip", "install", "--quiet", wheel, cwd=folder)
+    pip = [sys.executable, "-m", "pip", "--python", "venv/bin/python"]
+    run(*pip, "install", "--quiet", "--no-deps", wheel, cwd=folder)
+    [metadata] = folder.glob("venv/lib/python*/site-packages/wfc-*.dist-info")
+    for needed in set(closure(Distribution.at(metadata), (), set())):
+        link = metadata.parent / needed.name
+        if not link.exists():
+            link.symlink_to(needed)
+    run(*pip, "check", cwd=folder)
     return folder / "venv" / "bin"
+
+
+def closure(package: Distribution, extras: tuple[str, ...], seen: set[str]) -> Iterator[Path]:
+    """The modules and folders that have all that a package depends on, at whatever distance."""
+    for line in package.requires or ():
+        needed = Requirement(line)
+        wanted = any(not needed.marker or needed.marker.evaluate({"extra": one}) for one in ("", *extras))
+        if wanted and str(needed) not in seen:
+            seen.add(str(needed))
+            found = distribution(needed.name)
+            for file in found.files or ():
+                if file.parts[0] not in ("..", "__pycache__"):
+                    yield Path(str(found.locate_file(file.parts[0])))
+            yield from closure(found, tuple(needed.extras), seen)
 
 
 @pytest.fixture
