@@ -59,9 +59,12 @@ SLOW = (
     "tests/temporal/test_renewal",
     "tests/temporal/test_served",
     "tests/temporal/test_workers",
-    "mypy",
+    "tests/unit/test_generated_typing",
+    "tests/golden/test_golden.py::test_their_modules_pass_mypy",
 )
 """What takes most of the time. `make test` leaves it to `make test-slow`; CI runs both."""
+BOTH = "tests/runtime/"
+"""Where a test is quick with one engine and slow with the other: its fixture says which."""
 
 
 LONGEST = (
@@ -78,17 +81,28 @@ TOGETHER = (
     "tests/e2e/test_release",
     "tests/e2e/test_pre_commit",
     "tests/server/test_inspector",
-    "tests/unit/test_generated_typing",
 )
-"""What these files install, or let mypy read, takes longer than their tests: with `--dist loadgroup`, one process does
-all of a file."""
+"""What these files install takes longer than their tests: with `--dist loadgroup`, one process does all of a file."""
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Where only slow or only quick tests are asked for, a file that has none need not be imported."""
+    wanted = config.getoption("markexpr")
+    if wanted not in ("slow", "not slow") or collection_path.suffix != ".py":
+        return None
+    name = collection_path.relative_to(config.rootpath).as_posix()
+    all_slow = name.startswith(SLOW)
+    some_slow = all_slow or name.startswith(BOTH) or any(part.startswith(f"{name}::") for part in SLOW)
+    return (all_slow if wanted == "not slow" else not some_slow) or None
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items:
-        if any(part in item.nodeid for part in SLOW):
+        if item.nodeid.startswith(SLOW):
             item.add_marker(pytest.mark.slow)
+        elif not item.nodeid.startswith(BOTH) and item.get_closest_marker("slow"):
+            raise pytest.UsageError(f"{item.nodeid} is slow: that is said in SLOW of tests/conftest.py")
     items.sort(key=_start_late)
 
 
@@ -101,6 +115,8 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
     class Grouped(LoadScopeScheduling):
         def _split_scope(self, nodeid: str) -> str:
+            if "mypy" in nodeid:
+                return "mypy"  # One after the other, with what each has read kept for the next.
             return nodeid.partition("::")[0] if nodeid.startswith(TOGETHER) else nodeid
 
     return Grouped(config, log)
@@ -115,7 +131,7 @@ def pytest_collection_finish() -> None:
 
 
 def _start_late(item: pytest.Item) -> int:
-    places = (place for place, part in enumerate(LONGEST) if part in item.nodeid)
+    places = (place for place, part in enumerate(LONGEST) if item.nodeid.startswith(part))
     return next(places, len(LONGEST)) if item.get_closest_marker("slow") else len(LONGEST)
 
 

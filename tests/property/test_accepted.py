@@ -15,7 +15,7 @@ from tests.property.grammar import HELPER, Tree, to_yaml, workflows
 from tests.property.inputs import sample
 from tests.property.modules import accepted, imported, samples
 from tests.property.survival import compiled, survived
-from tests.support import ROOT
+from tests.type_checker import mypy
 from wfc.check import has_errors
 from wfc.core.inputs import InputDecl
 from wfc.steps import STEP_TYPES
@@ -98,15 +98,10 @@ def test_the_same_source_gives_the_same_bytes(tree: Tree) -> None:
     assert compiled(to_yaml(tree), HELPER).modules == [] or accepted(tree) == accepted(tree)
 
 
-@pytest.mark.slow
 def test_modules_of_generated_workflows_pass_mypy_strict(tmp_path_factory: pytest.TempPathFactory) -> None:
-    from mypy import api
-
     folder = tmp_path_factory.mktemp("generated")
     texts = [text for tree in samples(workflows(), 20) if (text := accepted(tree)) is not None][:15]
     for number, text in enumerate(texts):
         (folder / f"generated_{number}.py").write_text(text, encoding="utf-8")
-    cache = ROOT / ".mypy_cache" / "property"
-    out, err, status = api.run(["--strict", "--no-error-summary", "--cache-dir", str(cache), str(folder)])
-    assert (out + err, status) == ("", 0)
+    assert mypy(folder) == ""
     assert len(texts) == 15

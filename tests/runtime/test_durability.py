@@ -70,7 +70,6 @@ def story(service: SqliteService) -> tuple[Any, set[tuple[str, str]]]:
     return service.status(family[0]).get("result"), answers
 
 
-@pytest.mark.slow
 def test_killed_at_any_write_the_run_comes_to_the_same_end(tmp_path: Path) -> None:
     compile_to(tmp_path / "generated", FAMILY)
     run_driver(tmp_path, "each")
