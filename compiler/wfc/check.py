@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 
 from wfc.diagnostics import Diagnostic, Note, Severity
 from wfc.rules import RULES
+from wfc.rules.base import Rule
 from wfc.spread import spread
 from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit
@@ -31,11 +32,11 @@ def check_unit(unit: Unit) -> list[Diagnostic]:
     return list(each_finding(unit))
 
 
-def each_finding(unit: Unit) -> Iterator[Diagnostic]:
+def each_finding(unit: Unit, rules: Sequence[Rule] = RULES) -> Iterator[Diagnostic]:
     """The same, as the rules come to them: whoever has seen enough may stop."""
     found: set[object] = set()
     # One that is far too large, which WF010 says, would only keep the others busy.
-    for rule in _ON_FORM if unit.is_hopeless else RULES:
+    for rule in _ON_FORM if unit.is_hopeless else rules:
         for diagnostic in rule.run(unit):
             wanted = _wanted(diagnostic, unit)
             # What an alias or a merge brings to many places is wrong once.

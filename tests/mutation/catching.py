@@ -14,6 +14,7 @@ from wfc.check import check_unit, each_finding
 from wfc.config import Config, load_config
 from wfc.core.values import plain
 from wfc.diagnostics import Diagnostic, Severity
+from wfc.rules import RULES
 from wfc.source import Source, YamlLimits, parse_document
 from wfc.steps.call import Call
 from wfc.unit import Project, Unit, load_unit
@@ -77,25 +78,40 @@ def meaning(text: str) -> str | None:
     return json.dumps(plain(root)) if root is not None else None
 
 
+_LATEST: dict[str, str] = {}
+"""The check that caught the latest mutant of a kind: the next is looked at by it first."""
+
+
 def is_caught(mutant: Mutant) -> bool:
     """Whether a finding points where the mistake is. The originals are clean, so every finding is new."""
-    own = findings(mutant)
+    for item in findings(mutant):
+        if _tells(mutant, item):
+            _LATEST[mutant.mistake.name] = item.code
+            return True
+    return False
+
+
+def _tells(mutant: Mutant, item: Diagnostic) -> bool:
     match mutant.mistake.where:
         case Where.ANYWHERE:
-            return any(own) or any(findings(mutant, callers=True))
+            return True
         case Where.STEP:
-            return any(item.step == mutant.seed.owner or _points_at(mutant, item) for item in own)
+            return item.step == mutant.seed.owner or _points_at(mutant, item)
         case Where.HERE:
-            return any(_points_at(mutant, item) for item in own)
+            return _points_at(mutant, item)
 
 
-def findings(mutant: Mutant, *, callers: bool = False) -> Iterator[Diagnostic]:
-    """What is found in the mutant, or in the workflows that call it; information left out."""
+def findings(mutant: Mutant) -> Iterator[Diagnostic]:
+    """What is found in the mutant, and after that in the workflows that call it; information left out."""
     text = mutant.text(originals()[mutant.file].source.text)
-    for unit in _project(mutant.file, text, callers).units:
-        for item in each_finding(unit):
-            if item.severity is not Severity.INFO:
-                yield item
+    latest = _LATEST.get(mutant.mistake.name)
+    # The last of the rules looks at what the others have seen.
+    rules = [*sorted(RULES[:-1], key=lambda rule: rule.code != latest), *RULES[-1:]]
+    for callers in (False, True) if mutant.mistake.where is Where.ANYWHERE else (False,):
+        for unit in _project(mutant.file, text, callers).units:
+            for item in each_finding(unit, rules):
+                if item.severity is not Severity.INFO:
+                    yield item
 
 
 def findings_in(file: str) -> tuple[str, Callable[[str], list[Diagnostic]]]:

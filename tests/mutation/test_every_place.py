@@ -17,10 +17,8 @@ def test_each_mistake_is_caught_unless_the_list_says_why_not(name: str) -> None:
 
 
 @pytest.mark.parametrize("file", originals())
-def test_each_mutant_says_something_else_than_the_original(file: str) -> None:
-    original = meaning(originals()[file].source.text)
-    mutants = [mutant for mutant in all_mutants() if mutant.file == file]
-    same = [
-        str(mutant) for mutant in mutants if meaning(mutant.text(originals()[file].source.text)) == original
-    ]
-    assert same == []
+def test_each_mutant_that_is_not_caught_says_something_else_than_the_original(file: str) -> None:
+    """The others do because something is found in them: the originals are clean."""
+    text = originals()[file].source.text
+    mutants = [mutant for mutant in all_mutants() if mutant.file == file and str(mutant) in LISTED]
+    assert [str(mutant) for mutant in mutants if meaning(mutant.text(text)) == meaning(text)] == []
