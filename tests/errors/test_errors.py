@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -20,6 +21,9 @@ from wfc.diagnostics import Diagnostic, Severity
 from wfc.fixes import apply_fixes
 from wfc.generated import compare
 from wfc.pipeline import compile_project
+from wfc.render.github import render_github
+from wfc.render.json import render_json
+from wfc.render.sarif import render_sarif
 from wfc.render.style import Style
 from wfc.render.text import render_text
 from wfc.rules import BY_CODE, RULES
@@ -85,12 +89,21 @@ def expect(path: Path, actual: str) -> None:
 @pytest.mark.parametrize("case", CASES, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_what_wfc_says_of_it(case: Path) -> None:
     found = findings(case)
+    every_form_shows(found)
     code = case.parent.name
     if case.name.startswith("good"):
         assert [item for item in found if item.severity is not Severity.INFO] == []
         return
     assert code in [item.code for item in found]
     expect(case.with_name(f"{case.stem}.out"), render_text(found, Style()))
+
+
+def every_form_shows(found: list[Diagnostic]) -> None:
+    lines = render_text(found, Style()).split("\n")
+    assert len([line for line in lines if re.match(r"\S+:\d+:\d+: ", line)]) == len(found)
+    assert render_github(found).count("\n") == len(found)
+    assert len(json.loads(render_json(found))["findings"]) == len(found)
+    assert len(json.loads(render_sarif(found))["runs"][0]["results"]) == len(found)
 
 
 FIXED = [case for case in CASES if case.with_name(f"{case.stem}.fixed.yaml").exists()]

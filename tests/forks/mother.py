@@ -5,6 +5,7 @@ from __future__ import annotations
 import atexit
 import fcntl
 import gc
+import io
 import marshal
 import os
 import pkgutil
@@ -90,6 +91,8 @@ def become(order: Order) -> None:
     if order.terminal:
         fcntl.ioctl(0, termios.TIOCSCTTY, 0)
     sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
+    if order.env.get("PYTHONUNBUFFERED"):
+        sys.stdout = io.TextIOWrapper(open(1, "wb", 0, closefd=False), write_through=True)  # noqa: SIM115
     sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()

@@ -45,7 +45,7 @@ def test_the_same_flow_is_the_same_machine_in_every_language(name: str) -> None:
 
 @pytest.mark.parametrize("path", [*SHIPPED, *RUNS], ids=lambda path: path.stem)
 def test_what_convert_writes_is_the_same_machine(path: Path) -> None:
-    others = [text_of(other) for other in SHIPPED if other != path]
+    others = [text_of(other) for other in SHIPPED if other != path and path in SHIPPED]
     unit = load(text_of(path), *others).units[0]
     steps = to_steps(unit)
     assert "steps:" in steps

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import io
 import json
-import re
 from typing import Any
 
 import pytest
 
-from tests.errors.test_errors import CASES, findings
 from tests.support import check
 from wfc.diagnostics import Diagnostic, Edit, Fix, Note, Severity
 from wfc.render.github import render_github
@@ -265,14 +263,3 @@ def test_every_form_of_no_findings_is_valid() -> None:
     assert render_github([]) == ""
     assert json.loads(render_json([])) == {"findings": [], "errors": 0, "warnings": 0}
     assert run_of([])["results"] == []
-
-
-def test_every_form_shows_every_finding_of_every_error_case() -> None:
-    for case in CASES:
-        found = findings(case)
-        lines = render_text(found, Style()).split("\n")
-        firsts = [line for line in lines if re.match(r"\S+:\d+:\d+: ", line)]
-        assert len(firsts) == len(found)
-        assert render_github(found).count("\n") == len(found)
-        assert len(json.loads(render_json(found))["findings"]) == len(found)
-        assert len(run_of(found)["results"]) == len(found)

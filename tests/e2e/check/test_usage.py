@@ -6,11 +6,13 @@ import errno
 import os
 import subprocess
 import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import forks
 from tests.e2e.command import inside, wfc, write
 from wfc.cli.main import main
 
@@ -217,18 +219,13 @@ def test_a_pipe_that_is_closed_early_changes_no_exit_code(
     fails = 'steps:\n  - {id: out, type: return, value: "{{ 1 / (inputs.n | length) }}"}\n'
     (folder / "deep.yaml").write_text(f"name: deep\nversion: '1'\ninputs: {{n: {{type: string}}}}\n{fails}")
     (folder / ".mcp.json").write_text("nonsense")
-    process = subprocess.Popen(
-        [sys.executable, "-m", "wfc", *arguments],
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout
-    assert process.stderr
-    process.stdout.close()
-    assert (process.stderr.read(), process.wait()) == ("", status)
-    process.stderr.close()
+    reading, writing = os.pipe()
+    os.close(reading)
+    with open(os.devnull) as nothing, tempfile.TemporaryFile() as errors, open(writing, "w") as out:
+        streams = (nothing.fileno(), out.fileno(), errors.fileno())
+        ended = forks.start(arguments, folder, dict(os.environ), streams).wait()
+        errors.seek(0)
+        assert (errors.read(), ended) == (b"", status)
 
 
 @pytest.mark.parametrize("in_a_group", [False, True])
