@@ -58,5 +58,5 @@ def is_alive(pid: int) -> bool:
     # A zombie that nobody has waited for yet is as good as gone.
     try:
         return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except FileNotFoundError:
+    except (FileNotFoundError, ProcessLookupError):
         return not Path("/proc").exists()

@@ -53,6 +53,21 @@ def test_a_command_whose_server_was_killed_is_interrupted_and_not_run_twice(site
     assert until(lambda: not is_alive(int(pids[0])))
 
 
+@pytest.mark.parametrize("ask", ["status", "next_step"])
+def test_a_server_whose_command_is_ended_while_somebody_asks_is_not_said_to_be_at_work(
+    site: Site, ask: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site.compile(steps(sh("a", LONG)))
+    process, reply = _server(site)
+    assert until(lambda: (site.place / "runs").exists())
+    _kill(process)
+    service = site.server()
+    still_ending = iter([True])
+    monkeypatch.setattr(service.owners, "is_alive", lambda owner: next(still_ending, False))
+    ended = getattr(service, ask)(reply["workflow_id"])
+    assert (ended["status"], ended["error"]["code"]) == ("failed", "interrupted")
+
+
 def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_is_gone(site: Site) -> None:
     command = "echo $$ >> runs; [ $(wc -l < runs) -ge 2 ] || sleep 60; echo done"
     site.compile(steps(sh("a", command, ", timeout: 300, retry: {max_attempts: 2}"), RETURN_A))

@@ -91,7 +91,8 @@ class ServingService(SqliteService):
         assert row is not None
         view = self.look(row.root)
         if not view.openings and (view.due is None or view.needs_agent):
-            return reply
+            # What somebody was doing a moment ago has ended since, or been ended.
+            return look(run) if "running" in reply else reply
         lead = self.crew.lead(row.root, self._reply_seconds)
         return _shown(look(run), lead)
 
