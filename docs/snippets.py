@@ -7,7 +7,6 @@ wrote what it reads. `GIVEN` says what is there then.
 from __future__ import annotations
 
 import re
-from dataclasses import replace
 from pathlib import Path
 
 from wfc.check import check_project
@@ -16,6 +15,7 @@ from wfc.diagnostics import Diagnostic, Note
 from wfc.render.style import Style
 from wfc.render.text import render_text
 from wfc.source import Source, Span
+from wfc.structs import replace
 from wfc.unit import Project, load_unit
 
 _EXAMPLE = re.compile(r"^(Bad|Good):[^\n]*\n\n```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)

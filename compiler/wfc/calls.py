@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from wfc.lazy import remembered_of_files
 from wfc.source import Span
 from wfc.steps.call import Call
+from wfc.structs import struct
 from wfc.unit import Project, Unit
 from wfc_runtime.digraph import components
 
 
-@dataclass(frozen=True, eq=False)
+@struct(frozen=True, eq=False)
 class CallSite:
     """One call step, and the workflow that it runs."""
 

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from wfc.diagnostics import Diagnostic, Note, Severity
 from wfc.rules import RULES
 from wfc.rules.base import Rule
 from wfc.spread import spread
+from wfc.structs import replace
 from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit
 

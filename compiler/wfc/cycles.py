@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 
 from wfc.flow import OUTSIDE_EVENTS, Flow, FlowEdge
 from wfc.ir import State
 from wfc.steps.base import Step
+from wfc.structs import struct
 from wfc_runtime.digraph import components
 
 _WAITING = frozenset({"Ask", "Spawn"})
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Circle:
     """States that lead to each other without waiting or counting, and the edges by which they do."""
 

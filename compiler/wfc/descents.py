@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from wfc.core.ast import Scope
 from wfc.lazy import remembered_of_files
@@ -11,11 +10,12 @@ from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
+from wfc.structs import struct
 from wfc.unit import Project, Unit
 from wfc_runtime.digraph import components
 
 
-@dataclass(frozen=True, eq=False)
+@struct(frozen=True, eq=False)
 class Descent:
     """One step that starts runs, and what runs there."""
 

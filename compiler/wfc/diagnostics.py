@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import NamedTuple
 
+from wfc.lazy import pattern
 from wfc.source import Span
+from wfc.structs import struct
 
 
 class Severity(StrEnum):
@@ -38,7 +38,7 @@ class Fix(NamedTuple):
     safe: bool
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Diagnostic:
     code: str
     """Of the check that found it. Empty: a mistake in a file that is no workflow."""
@@ -49,7 +49,7 @@ class Diagnostic:
     notes: tuple[Note, ...] = ()
     help: str = ""
     fix: Fix | None = None
-    step: str | None = field(default=None)
+    step: str | None = None
     """The id of the step it is about, where there is one."""
     flow: tuple[Note, ...] = ()
     """The way that a value took to the place of the finding, source first."""
@@ -70,7 +70,7 @@ class Diagnostic:
         return (self.path, self.span.start, self.span.end, self.code, self.message)
 
 
-_QUOTED = re.compile(r"`([^`]*)`")
+_QUOTED = pattern(r"`([^`]*)`")
 _LONGEST_NAME, _LONGEST_LINE = 80, 1000
 
 

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from wfc.core.inputs import InputDecl
 from wfc.core.types import Type
 from wfc.lazy import lazy
+from wfc.structs import struct
 
 if TYPE_CHECKING:
     from wfc.steps.base import Step
@@ -18,14 +19,14 @@ FINISHED = "finished"
 """The final state of the flow; reaching it completes the machine."""
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Ref:
     """A name that the generated module imports or defines."""
 
     name: str
 
 
-@dataclass
+@struct
 class Effect:
     """What a state does when entered: one of the runtime's effect classes, with its arguments."""
 
@@ -82,7 +83,7 @@ class Edge(NamedTuple):
     guard: Guard | None = None
 
 
-@dataclass
+@struct
 class Region:
     """States in source order, and the edges between them. A branch of a parallel step is a region inside a state."""
 
@@ -113,7 +114,7 @@ class FieldInfo(NamedTuple):
     default: Any = None
 
 
-@dataclass
+@struct
 class Chart:
     """One machine: the main steps of a workflow, or a task."""
 
@@ -138,7 +139,7 @@ class Chart:
             yield from region.edges
 
 
-@dataclass
+@struct
 class Module:
     """All that one file becomes."""
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import _lru_cache_wrapper, lru_cache, partial
-from typing import Any, Generic, Self, TypeVar, overload
+from typing import Any, Generic, Self, TypeVar, cast, overload
 
 T = TypeVar("T")
 _OF_TEXTS: list[_lru_cache_wrapper[Any]] = []
@@ -62,3 +63,17 @@ class lazy(Generic[T]):  # noqa: N801  # a decorator, named as one
             return self
         value = thing.__dict__[self._name] = self._work_out(thing)
         return value
+
+
+def pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """`re.compile`, put off until the first use: most patterns are for what is rarely met, and take long to compile."""
+    return cast("re.Pattern[str]", _Pattern(text, flags))
+
+
+class _Pattern:
+    def __init__(self, text: str, flags: int) -> None:
+        self._made_of = (text, flags)
+
+    def __getattr__(self, name: str) -> Any:
+        found = self.__dict__[name] = getattr(re.compile(*self._made_of), name)
+        return found

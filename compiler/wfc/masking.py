@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 
 from wfc.diagnostics import Diagnostic, Fix, Note
 from wfc.source import Source, Span
+from wfc.structs import replace
 
 MASK = "*"
 _SHORTEST = 4

@@ -5,14 +5,16 @@ from __future__ import annotations
 import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from wfc.diagnostics import Diagnostic, Severity
+from wfc.lazy import pattern
 from wfc.source import Mapping, Node, Scalar, Sequence, Source, Span, iter_comments
+from wfc.structs import struct
 
-_DIRECTIVE = re.compile(r"(?:^|(?<=\s))#+\s*wfc:(?P<rest>.*)")
-_IGNORE = re.compile(r"\s*ignore\[(?P<codes>[^\]]*)\]")
-_CODE = re.compile(r"[^,\s]+")
+_DIRECTIVE = pattern(r"(?:^|(?<=\s))#+\s*wfc:(?P<rest>.*)")
+_IGNORE = pattern(r"\s*ignore\[(?P<codes>[^\]]*)\]")
+_CODE = pattern(r"[^,\s]+")
 FIRM = ("WF0", "WF1", "WF201", "WF402")
 """Errors in structure, references and syntax: with one of them there is no machine to be made."""
 
@@ -22,7 +24,7 @@ def can_be_hidden(code: str, severity: Severity) -> bool:
     return severity is not Severity.ERROR or not code.startswith(FIRM)
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class Suppression:
     """One code of one comment, and whether it ever hid anything."""
 
@@ -31,7 +33,7 @@ class Suppression:
     used: bool = False
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class Comment:
     """A comment for wfc: from its `#` to the end of its line, and the codes it names."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ from wfc.ir import Module
 from wfc.lower import lower_workflow
 from wfc.source import Document, Mapping, Problem, Source, YamlLimits, parse_document, read_source
 from wfc.steps.base import Step
+from wfc.structs import struct
 from wfc.suppress import Suppressions
 
 if TYPE_CHECKING:
@@ -25,7 +26,7 @@ _WORTH_A_LOOK = 1500
 """A file over its limit of steps gets all its findings in one run nevertheless, up to so many."""
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class Unit:
     """What rules look at: everything known of one file."""
 
@@ -84,7 +85,7 @@ class Unit:
         return lower_workflow(self.workflow) if self.workflow else None
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class Project:
     """The files that are compiled together: calls and name clashes go from one to another."""
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
 
-from wfc.cli.main import GARBAGE
+from wfc.__main__ import GARBAGE
 
 RUNS = 5
 _BYTECODE = tempfile.TemporaryDirectory(prefix="wfc-bench-")

@@ -17,9 +17,6 @@ from wfc.config import ConfigError
 from wfc_runtime.interrupt import INTERRUPTED
 from wfc_runtime.version import __version__
 
-GARBAGE = 1_000_000
-"""A run is short and keeps nearly all that it makes: looking for garbage often is a tenth of it."""
-
 COMPLETE = "_WFC_COMPLETE"
 """The variable by which a shell asks for completions."""
 
@@ -112,7 +109,6 @@ def cli() -> None:
 
 def main() -> None:
     """One place where errors become exit codes."""
-    gc.set_threshold(GARBAGE)
     sys.stdin = sys.stdin or _nowhere("r")
     sys.stdout, sys.stderr = sys.stdout or _nowhere(), sys.stderr or _nowhere()
     for stream in (sys.stdout, sys.stderr):

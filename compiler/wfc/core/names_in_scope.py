@@ -8,7 +8,7 @@ Inside one `updates` a bare name is an earlier key.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from wfc.core.ast import Scope, Task, Workflow
@@ -16,6 +16,7 @@ from wfc.core.values import Text, Tree
 from wfc.lazy import remembered_of_files
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
+from wfc.structs import struct
 
 EVERYWHERE = frozenset({"state", "inputs"})
 PREVIOUS = "previous"
@@ -24,7 +25,7 @@ CHILD_IN_TURN = CHILD | {PREVIOUS}
 """What a foreach gives each child, side by side and one after the other."""
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class NamesInScope:
     """The names that one template may use without binding them itself."""
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from wfc.core.ast import Scope
 from wfc.core.values import Word
 from wfc.steps.base import Recovery, Step
 from wfc.steps.goto import Goto
+from wfc.structs import struct
 
 
-@dataclass(frozen=True, eq=False)
+@struct(frozen=True, eq=False)
 class Block:
     """A list of steps."""
 

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import types as python_types
 import typing
-from dataclasses import dataclass
 from functools import cache
 from typing import Any, NamedTuple, NotRequired
 
 from typing_extensions import get_type_hints, is_typeddict
 
+from wfc.structs import struct
 
-@dataclass(frozen=True, eq=False)
+
+@struct(frozen=True, eq=False)
 class Simple:
     """text, int, number, bool, null or any. There is one of each, so that to compare them is to look which it is."""
 
@@ -21,7 +22,7 @@ class Simple:
         return self.name
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class ListType:
     item: Type
 
@@ -35,7 +36,7 @@ class Property(NamedTuple):
     required: bool = True
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Record:
     """An object with known properties. `name` is the contract's, or empty. `open`: others may be there too."""
 
@@ -52,7 +53,7 @@ class Record:
         return self.name or "{" + ", ".join(prop.name for prop in self.properties) + "}"
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class MapType:
     """An object whose keys are not known."""
 
@@ -62,7 +63,7 @@ class MapType:
         return "object"
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Choice:
     """One of a few texts."""
 
@@ -72,7 +73,7 @@ class Choice:
         return " or ".join(repr(value) for value in self.values)
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Exact:
     """One text, number or boolean that stands in the source. `kind` tells 1 from true, which Python does not."""
 
@@ -83,7 +84,7 @@ class Exact:
         return repr(self.value) if isinstance(self.value, str) else str(self.value).lower()
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Fixed:
     """A list of known length, as a pair is; `names`: what its places can be called too."""
 
@@ -94,7 +95,7 @@ class Fixed:
         return "[" + ", ".join(map(str, self.items)) + "]"
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Union:
     options: tuple[Type, ...]
 

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import Any
 
 from wfc.lazy import lazy
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
+from wfc.structs import struct
 from wfc.template import Template, parse_template
 
 
-@dataclass(eq=False, slots=True)
+@struct(eq=False, slots=True)
 class Word:
     """A name or other text taken as it stands."""
 
@@ -26,7 +26,7 @@ class Word:
         return self.node.span
 
 
-@dataclass(eq=False, slots=True)
+@struct(eq=False, slots=True)
 class Literal:
     """A number or a boolean."""
 
@@ -41,7 +41,7 @@ class Literal:
         return self.node.span
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class Text:
     """Text that may hold `{{ }}`; or a plain scalar where an expression would do."""
 
@@ -68,7 +68,7 @@ class Text:
         return self.node.at(start, end)
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class Tree:
     """Any JSON value; the strings in it may hold `{{ }}`."""
 

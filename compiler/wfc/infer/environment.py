@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol
 
 from wfc.core.types import ANY, Type
+from wfc.structs import struct
 from wfc.template import Template
 from wfc_runtime.expr import nodes
 
@@ -38,7 +39,7 @@ def _nothing_known(field: str) -> Type:
     return ANY
 
 
-@dataclass(frozen=True, slots=True)
+@struct(frozen=True, slots=True)
 class Surroundings:
     """What is the same all over a scope."""
 
@@ -54,7 +55,7 @@ class Surroundings:
 _NOWHERE = Surroundings()
 
 
-@dataclass(slots=True)
+@struct(slots=True)
 class Environment:
     around: Surroundings = _NOWHERE
     state: Callable[[str], Type] = _nothing_known

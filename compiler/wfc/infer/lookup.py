@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from wfc.core.types import ANY, INT, NULL, TEXT, Fixed, ListType, MapType, Property, Record, Type
 from wfc.infer.results import item_of
 from wfc.infer.terms import DATE, MOMENT, NOTHING, UNDEFINED, join, kind_of, options
+from wfc.structs import struct
 from wfc_runtime.expr.lookup import DATE_FIELDS, TIME_FIELDS
 
 FAILED_CHILD = Record("FailedChild", (Property("error", ANY),), open=False)
@@ -26,7 +27,7 @@ LOOP = Record(
 _MOMENT_FIELDS = (*DATE_FIELDS, *TIME_FIELDS)
 
 
-@dataclass(slots=True)
+@struct(slots=True)
 class Found:
     """What looking up a name or a number brought, over all that the value can be."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 
 from wfc.core.state_use import state_use
 from wfc.flow import Flow, FlowEdge
@@ -14,11 +13,12 @@ from wfc.infer.texts import Place
 from wfc.ir import Region
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
+from wfc.structs import struct
 
 _FAILURES = frozenset({"recover", "retry"})
 
 
-@dataclass(slots=True)
+@struct(slots=True)
 class Move:
     kill: int = 0
     gen: int = 0
@@ -161,7 +161,7 @@ class Moves:
             move.learn &= ~names
 
 
-@dataclass(slots=True)
+@struct(slots=True)
 class Branch:
     """One branch of a parallel step, and what may happen beside it meanwhile."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from wfc.core.types import (
@@ -33,11 +32,12 @@ from wfc.infer.terms import (
     truthy,
     without,
 )
+from wfc.lazy import pattern
 
 if TYPE_CHECKING:
     from wfc.infer.use import Use
 
-_LOOSE_GROUP = re.compile(r"\)[?*{]|\|")
+_LOOSE_GROUP = pattern(r"\)[?*{]|\|")
 """A group that a match may leave out, and that then is null."""
 
 

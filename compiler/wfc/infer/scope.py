@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from wfc.core.ast import Scope
 from wfc.core.types import LIST, Type
@@ -23,12 +23,13 @@ from wfc.infer.views import stored
 from wfc.source import Node, Scalar
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
+from wfc.structs import struct
 
 TextTypes = dict[Scalar, Type]
 _NO_TEXTS = StepTexts()
 
 
-@dataclass(slots=True)
+@struct(slots=True)
 class Visit:
     """What looking at a step's texts brought."""
 

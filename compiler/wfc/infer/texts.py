@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from wfc.core.fields import CONDITION
@@ -15,6 +15,7 @@ from wfc.source import Scalar
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
 from wfc.steps.set_state import SetState
+from wfc.structs import struct
 
 
 class Place(NamedTuple):
@@ -28,7 +29,7 @@ class Place(NamedTuple):
     """Whether it is a condition: only its truth matters."""
 
 
-@dataclass(slots=True)
+@struct(slots=True)
 class StepTexts:
     plain: list[Place] = field(default_factory=list)
     """Those that see what every text of the step sees."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from wfc.core.ast import Scope, Workflow
 from wfc.core.types import ANY, Property, Record, Type, of_value
 from wfc.flow import flows_of
@@ -11,6 +9,7 @@ from wfc.infer.workflow import FileTypes, ScopeTypes
 from wfc.ir import Chart, Module
 from wfc.lazy import remembered_of_files
 from wfc.steps.call import Call
+from wfc.structs import replace
 from wfc.unit import Unit
 
 _DEEPEST_CALL = 5

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -29,6 +29,7 @@ from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
+from wfc.structs import struct
 
 _TASK_AGENTS = (None, "@task")
 """Who follows the steps of a task. A named agent gets it as one brief and returns what it likes."""
@@ -48,7 +49,7 @@ class Located(NamedTuple):
         return self.text.at(self.problem.start, self.problem.end)
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class ScopeTypes:
     """What is known of one scope."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from wfc.core.ast import Workflow
 from wfc.diagnostics import Diagnostic, Fix, Note, Severity, tidy
+from wfc.lazy import pattern
 from wfc.source import Span
 from wfc.unit import Unit
 
@@ -49,9 +49,11 @@ class Rule(NamedTuple):
     def run(self, unit: Unit) -> Iterator[Diagnostic]:
         workflow = unit.workflow
         if workflow is not None and self.code in workflow.silent:
-            return iter(())
-        found = self._all(unit)
-        return self._diagnostics(found, workflow) if found else iter(())
+            return _NONE
+        found = list(self.check(unit))
+        if workflow is not None and (workflow.surface is not None or workflow.reported):
+            found = self._beside_its_language(found, workflow)
+        return self._diagnostics(found, workflow) if found else _NONE
 
     def _diagnostics(self, findings: list[Finding], workflow: Workflow | None) -> Iterator[Diagnostic]:
         mild = workflow is not None and self.code in workflow.mild
@@ -71,13 +73,10 @@ class Rule(NamedTuple):
                 secret=found.secret,
             )
 
-    def _all(self, unit: Unit) -> list[Finding]:
+    def _beside_its_language(self, found: list[Finding], workflow: Workflow) -> list[Finding]:
         """What the check finds, and what the front end has found: it knows better where both speak of one place."""
-        workflow = unit.workflow
-        found = list(self.check(unit))
-        all_reported = workflow.reported if workflow else ()
-        reported = [one for one in all_reported if one.code == self.code] if all_reported else []
-        if workflow is not None and workflow.surface is not None:
+        reported = [one for one in workflow.reported if one.code == self.code]
+        if workflow.surface is not None:
             found = [self._in_its_words(one, workflow) for one in found]
         if not reported:
             return found
@@ -99,9 +98,10 @@ class Rule(NamedTuple):
         return found._replace(help=advice or found.help, fix=fix)
 
 
-_EXPRESSION = re.compile(r"`(?:state|inputs)\.[^`]*`")
-_MADE = re.compile(r"`(?!state\.)[^`]*\bstate\.[^`]*`")
-_PATH = re.compile(r"[\w-]+(?:\.[\w-]+)+")
+_NONE: Iterator[Diagnostic] = iter(())
+_EXPRESSION = pattern(r"`(?:state|inputs)\.[^`]*`")
+_MADE = pattern(r"`(?!state\.)[^`]*\bstate\.[^`]*`")
+_PATH = pattern(r"[\w-]+(?:\.[\w-]+)+")
 
 
 def _as_written(found: Finding, workflow: Workflow) -> str:

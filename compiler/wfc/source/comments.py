@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
 
+from wfc.lazy import pattern
 from wfc.source.nodes import Mapping, Node, Scalar, Sequence
 from wfc.source.text import Source, Span
 
-_END_OF_LINE = re.compile(r"[\r\n\x85\u2028\u2029]|\Z")
+_END_OF_LINE = pattern(r"[\r\n\x85\u2028\u2029]|\Z")
 
 
 def iter_comments(source: Source, root: Node | None) -> Iterator[tuple[Span, str]]:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from typing import Any
 
-_PROPERTIES = re.compile(r"(?>(?:(?:&[\w-]+|!\S*)(?>(?:\s|#[^\r\n\x85\u2028\u2029]*)*))*)")
-_TAG = re.compile(r"![^\s,\[\]{}]*")
-_BLANKS = re.compile(r"[ \t]*")
+from wfc.lazy import pattern
+
+_PROPERTIES = pattern(r"(?>(?:(?:&[\w-]+|!\S*)(?>(?:\s|#[^\r\n\x85\u2028\u2029]*)*))*)")
+_TAG = pattern(r"![^\s,\[\]{}]*")
+_BLANKS = pattern(r"[ \t]*")
 _BLANK_OR_BREAK = " \t\r\n\x85\u2028\u2029"
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from typing import NamedTuple
 
 from yaml import MarkedYAMLError
 
+from wfc.lazy import pattern
 from wfc.source.nodes import Problem, Scalar
 from wfc.source.text import Source, Span
 
-_BREAK = re.compile(r"[\r\n]")
-_LEAD_IN = re.compile(r"[\s:,?\[{-]*")
-_END_OF_TEXT = re.compile(r"(?>(?:\s|#[^\r\n\x85\u2028\u2029]*)*)\Z")
+_BREAK = pattern(r"[\r\n]")
+_LEAD_IN = pattern(r"[\s:,?\[{-]*")
+_END_OF_TEXT = pattern(r"(?>(?:\s|#[^\r\n\x85\u2028\u2029]*)*)\Z")
 Related = tuple[tuple[Span, str], ...]
 
 

@@ -5,16 +5,17 @@ Nobody changes a node, but none is frozen: that would double the time that tens 
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from wfc.source.scalars import locate
 from wfc.source.text import Span
+from wfc.structs import struct
 
 ScalarValue = str | int | float | bool | None
 
 
-@dataclass(eq=False, slots=True)
+@struct(eq=False, slots=True)
 class Scalar:
     """A leaf. `text` is what it says, quotes, escapes and folds undone; `value` its meaning in YAML 1.2."""
 
@@ -29,19 +30,19 @@ class Scalar:
         return locate(self, start, end)
 
 
-@dataclass(eq=False, slots=True)
+@struct(eq=False, slots=True)
 class Sequence:
     span: Span
     items: list[Node] = field(default_factory=list)
 
 
-@dataclass(eq=False, slots=True)
+@struct(eq=False, slots=True)
 class Entry:
     key: Scalar
     value: Node
 
 
-@dataclass(eq=False, slots=True)
+@struct(eq=False, slots=True)
 class Mapping:
     """Entries in source order; a key that stands twice is there twice (WF002 reports it)."""
 
@@ -76,7 +77,7 @@ class Problem(NamedTuple):
     """The setting that a limit has, where it has one."""
 
 
-@dataclass
+@struct
 class Document:
     root: Node | None
     problems: list[Problem] = field(default_factory=list)

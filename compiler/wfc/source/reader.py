@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import codecs
-import re
 
+from wfc.lazy import pattern
 from wfc.source.nodes import Problem
 from wfc.source.text import Source
 
 # What YAML does not call printable, and the byte order mark: invisible, and dropped by libyaml at times.
 # The set of what is allowed would say the same, and take 8 ms to compile at every start.
-_FORBIDDEN = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
+_FORBIDDEN = pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _OTHER_ENCODINGS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),  # before UTF-16, whose mark is the beginning of this one
     (codecs.BOM_UTF32_BE, "UTF-32"),

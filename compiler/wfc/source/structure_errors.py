@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import re
 
+from wfc.lazy import pattern
 from wfc.source.failures import Failure
 from wfc.source.nodes import Problem
 from wfc.source.wording import advise_quotes, excerpt
 
 _MAX_KEY = 1_024
 _CLOSING = {"[": "]", "{": "}"}
-_COLON_WITHOUT_SPACE = re.compile(r":(?=[^\s:/\\])")
+_COLON_WITHOUT_SPACE = pattern(r":(?=[^\s:/\\])")
 _BLOCKS = ("while parsing a block mapping", "while parsing a block collection")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
+from wfc.lazy import pattern
 from wfc.source import structure_errors as structure
 from wfc.source.extents import find_tag
 from wfc.source.failures import Failure
@@ -20,8 +21,8 @@ def explain(failure: Failure) -> Problem:
     return failure.explained(f"this is not valid YAML: {failure.problem}", failure.character(failure.at))
 
 
-_CONFLICT = re.compile(r"^<{7} .*", re.MULTILINE)
-_CONFLICT_END = re.compile(r"^>{7} ", re.MULTILINE)
+_CONFLICT = pattern(r"^<{7} .*", re.MULTILINE)
+_CONFLICT_END = pattern(r"^>{7} ", re.MULTILINE)
 
 
 def _merge_conflict(failure: Failure) -> Problem | None:

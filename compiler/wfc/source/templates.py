@@ -8,15 +8,16 @@ from __future__ import annotations
 
 import re
 
+from wfc.lazy import pattern
 from wfc.source.nodes import Problem
 from wfc.source.text import Source, Span
 from wfc.source.wording import advise_quotes
 
 # `(?>(?:...)*)` and not `(?:...)*+`, which before Python 3.11.5 fails where it should match.
-_LEAD_IN = re.compile(r"(?>(?:[\s:,?\[-]|\{(?![{%])|#[^\r\n\x85\u2028\u2029]*)*)(?=\{[{%])")
-_REST_OF_LINE = re.compile(r"[^\r\n]*")
-_REST_IN_FLOW = re.compile(r"[^\r\n,\]}]*")
-_COMMENT = re.compile(r"\s#.*")
+_LEAD_IN = pattern(r"(?>(?:[\s:,?\[-]|\{(?![{%])|#[^\r\n\x85\u2028\u2029]*)*)(?=\{[{%])")
+_REST_OF_LINE = pattern(r"[^\r\n]*")
+_REST_IN_FLOW = pattern(r"[^\r\n,\]}]*")
+_COMMENT = pattern(r"\s#.*")
 
 
 class BareTemplateError(Exception):

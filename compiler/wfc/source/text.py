@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_right
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate
 
-_LINE_BREAK = re.compile(r"\r\n|\n|\r")
+from wfc.lazy import pattern
+from wfc.structs import struct
+
+_LINE_BREAK = pattern(r"\r\n|\n|\r")
 
 
-@dataclass(frozen=True, eq=False)
+@struct(frozen=True, eq=False)
 class Source:
     """One file: the path as the user typed it, and its text exactly as on disk (less a BOM)."""
 
@@ -47,7 +48,7 @@ class Source:
         return Span(self, 0, 0)
 
 
-@dataclass(eq=False, slots=True)
+@struct(eq=False, slots=True)
 class Span:
     """Characters start to end (exclusive) of a source. Not frozen, which would double the time it takes to make."""
 

@@ -1,13 +1,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from wfc.core.fields import BLOCK, CONDITION
 from wfc.core.shape import Field
 from wfc.ir import Effect, Guard
 from wfc.steps.base import Keeping, Retried, Step
+from wfc.structs import replace
 
 if TYPE_CHECKING:
     from wfc.lower import Lowering

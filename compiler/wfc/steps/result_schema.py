@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from wfc.core.fields import FieldType, Mismatch, Reader, kind_of, not_json
 from wfc.core.values import Constant, Tree
 from wfc.source import Mapping, Node, Scalar, Sequence
+from wfc.structs import struct
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class SchemaType(FieldType[Tree]):
     words: str = "a JSON Schema"
 

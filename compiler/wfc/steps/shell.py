@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 from wfc.core import types
@@ -10,6 +9,7 @@ from wfc.core.types import Property, Record, Type
 from wfc.core.values import Text, Tree
 from wfc.steps.action import Action
 from wfc.steps.served import parameter
+from wfc.structs import replace
 from wfc_runtime.contract import CommandResult, ShellResult
 
 OUTPUT_TYPES: dict[str, Type] = {

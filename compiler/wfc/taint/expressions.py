@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple, Protocol
 
+from wfc.structs import struct
 from wfc.taint.filters import Uses
 from wfc.taint.values import CLEAN, ITEMS, Flow, Taint, join, joined, listed, only, record, worse
 from wfc.template import Template
@@ -41,14 +42,14 @@ class Hole(NamedTuple):
         return self.taint.whole
 
 
-@dataclass(slots=True)
+@struct(slots=True)
 class Literal:
     """Text between holes."""
 
     text: str
 
 
-@dataclass(slots=True)
+@struct(slots=True)
 class Choice:
     """Pieces of which one list is taken. A loop is one list that may be left out."""
 

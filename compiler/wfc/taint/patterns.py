@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import re
 
+from wfc.lazy import pattern
+
 _SAFE = r"\w.,:/@%+=-"
-_CLASS = re.compile(rf"\[(?!\^)(?:\\[dw.\-/+]|[{_SAFE}])+\]")
-_CHARACTER = re.compile(r"\\[dw.\-/+]|[\w,:/@%=-]")
-_QUANTIFIER = re.compile(r"[*+?]\??|\{\d*,?\d*\}\??")
-_OPENER = re.compile(r"\((?:\?:)?")
-_GROUP = re.compile(r"(?<!\\)\(([^()]*)\)")
-_ALL_BUT = re.compile(rf"\[\^(?:\\[dw.\-/+]|[{_SAFE}])+\]\+?")
-_PLAIN = re.compile(rf"[{_SAFE}]*")
+_CLASS = pattern(rf"\[(?!\^)(?:\\[dw.\-/+]|[{_SAFE}])+\]")
+_CHARACTER = pattern(r"\\[dw.\-/+]|[\w,:/@%=-]")
+_QUANTIFIER = pattern(r"[*+?]\??|\{\d*,?\d*\}\??")
+_OPENER = pattern(r"\((?:\?:)?")
+_GROUP = pattern(r"(?<!\\)\(([^()]*)\)")
+_ALL_BUT = pattern(rf"\[\^(?:\\[dw.\-/+]|[{_SAFE}])+\]\+?")
+_PLAIN = pattern(rf"[{_SAFE}]*")
 
 
 def is_safe(pattern: object) -> bool:

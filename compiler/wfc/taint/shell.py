@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from copy import deepcopy
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
+from wfc.structs import struct
 from wfc.taint.expressions import Choice, Hole, Literal, Piece
 
 _HEREDOC = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
@@ -38,7 +39,7 @@ class Spot(NamedTuple):
     """Whether its quotes depend on the way through the template."""
 
 
-@dataclass(slots=True)
+@struct(slots=True)
 class _State:
     stack: list[str] = field(default_factory=lambda: [""])
     """What is open: "" at the outside and in a substitution, `'`, `"` and backquotes."""

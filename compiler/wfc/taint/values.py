@@ -6,11 +6,12 @@ Nobody changes a taint or a flow, but neither is frozen: that would double the t
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import IntEnum
 
 from wfc.diagnostics import Note
 from wfc.source import Span
+from wfc.structs import struct
 
 ITEMS = "[]"
 """The part that stands for every item of a list."""
@@ -25,7 +26,7 @@ class Level(IntEnum):
     """A person, an agent, a command or a tool gives it while the workflow runs."""
 
 
-@dataclass(eq=False, slots=True)
+@struct(eq=False, slots=True)
 class Flow:
     """Where a value comes from, and each place that it went through."""
 
@@ -53,7 +54,7 @@ class Flow:
             hop = hop.before
 
 
-@dataclass(eq=False, slots=True)
+@struct(eq=False, slots=True)
 class Taint:
     """What of a value is not to be trusted."""
 

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
+from wfc.structs import struct
 from wfc_runtime.expr import nodes
 from wfc_runtime.expr.syntax import Syntax
 
 from .model import Part
 
 
-@dataclass(slots=True)
+@struct(slots=True)
 class Access:
     """A path in the tree. Its base is a name, or an expression that has no name."""
 

@@ -184,6 +184,9 @@ class Name(Expr):
         self.name = name
         self.ctx = ctx
 
+    def children(self) -> list[Node]:
+        return []
+
 
 class NSRef(Expr):
     """What `{% set ns.x = ... %}` sets."""
@@ -202,6 +205,9 @@ class Const(Expr):
     def __init__(self, lineno: int, value: Any) -> None:
         self.lineno = lineno
         self.value = value
+
+    def children(self) -> list[Node]:
+        return []
 
 
 class TemplateData(Expr):
@@ -338,6 +344,9 @@ class Getattr(Expr):
         self.node = node
         self.attr = attr
         self.ctx = ctx
+
+    def children(self) -> list[Node]:
+        return [self.node]
 
 
 class Slice(Expr):

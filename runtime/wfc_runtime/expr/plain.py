@@ -92,17 +92,17 @@ class _Reading:
     def add_hole(self, hole: re.Match[str]) -> None:
         start = hole.start()
         first = self.add_token(start, start + 2) + 1
-        part = self._path(hole["path"], hole.start("path"))
-        if hole["slice"]:
+        path, slice_, _, _, filters, sign, operand, _ = hole.groups()
+        part = self._path(path, hole.start("path"))
+        if slice_:
             part = self._sliced(part, hole)
-        if hole["filters"]:
+        if filters:
             part = self._filtered(part, hole.string, *hole.span("filters"))
-        sign = hole["sign"]
         if sign is None:
             self.add_token(*hole.span("end"))
         else:
             self.add_token(*hole.span("sign"))
-            value = self._value(hole["value"], hole.start("value"))
+            value = self._value(operand, hole.start("value"))
             end = self.add_token(*hole.span("end"))
             if sign in _SUMS:
                 part = _SUMS[sign](first, part, value)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Container
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from wfc.core.fields.base import FieldType, Mismatch, Reader, T, kind_of
@@ -11,12 +10,13 @@ from wfc.core.fields.scalars import ID, NAME, TEXT, WORD
 from wfc.core.fields.trees import ANYTHING, Constants
 from wfc.core.values import Text, Tree, Word
 from wfc.source import Mapping, Node, Scalar, Sequence
+from wfc.structs import struct
 
 if TYPE_CHECKING:
     from wfc.core.shape import Shape
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class ListOf(FieldType[list[T]]):
     item: FieldType[T]
     words: str
@@ -43,7 +43,7 @@ class ListOf(FieldType[list[T]]):
         return {"type": "array", "items": self.item.schema(), **least}
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class MapOf(FieldType[dict[str, T]]):
     """A mapping whose keys the author chooses."""
 

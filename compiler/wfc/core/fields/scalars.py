@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, TypeGuard, cast
 
 from wfc.core.fields.base import FieldType, Mismatch, Reader, T, kind_of
 from wfc.core.values import Literal, Text, Word
 from wfc.source import Node, Scalar
+from wfc.structs import struct
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class ScalarType(FieldType[T]):
     """A leaf that `accepts` takes and `wrap` locates."""
 
@@ -111,7 +111,7 @@ FACTOR: FieldType[Literal] = ScalarType(
 )
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class Computed(FieldType["Literal | Text"]):
     """A plain value of another field type, or an expression that gives one when the step is reached."""
 
@@ -158,7 +158,7 @@ OPTIONAL_TEXT: FieldType[Word] = ScalarType(
 )
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class OneOf(FieldType[Word]):
     """One of a few words."""
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
 from wfc.core.fields.base import FieldType, Mismatch, Reader, kind_of
 from wfc.core.values import Constant, Tree
 from wfc.source import Mapping, Node, Scalar, Sequence
+from wfc.structs import struct
 
 
 def not_json(node: Node) -> list[Mismatch]:
@@ -24,7 +24,7 @@ def not_json(node: Node) -> list[Mismatch]:
     return []
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class Anything(FieldType[Tree]):
     """Any JSON value, with templates in its strings."""
 
@@ -43,7 +43,7 @@ class Anything(FieldType[Tree]):
 ANYTHING = Anything()
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class Constants(Anything):
     """Any JSON value, never rendered."""
 
@@ -51,7 +51,7 @@ class Constants(Anything):
         return Constant(node)
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class Items(Anything):
     """A list, or an expression that gives one."""
 

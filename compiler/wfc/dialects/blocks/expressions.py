@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from wfc.dialects.blocks.pieces import Piece
+from wfc.structs import replace
 
 UNKNOWN = object()
 """Of a value that only a run can tell."""

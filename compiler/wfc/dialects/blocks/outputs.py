@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from wfc.core.values import Tree
 from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition, references, to_expression
 from wfc.dialects.blocks.expressions import Expr, as_bool, piped
@@ -16,6 +14,7 @@ from wfc.dialects.blocks.resolving import Site, World
 from wfc.dialects.blocks.texts import Texts, concatenation, hole
 from wfc.source import Entry, Mapping, Scalar, Sequence
 from wfc.source import Node as SourceNode
+from wfc.structs import replace
 
 _FITTING: dict[str, tuple[str, ...]] = {
     "str": ("str",),

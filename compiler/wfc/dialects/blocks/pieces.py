@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import NamedTuple
 
 from wfc.source import Scalar, Span
 from wfc.source.nodes import ScalarValue
+from wfc.structs import struct
 
 
 class Piece(NamedTuple):
@@ -22,7 +22,7 @@ class Piece(NamedTuple):
         return len(self.text) == self.end - self.start
 
 
-@dataclass(eq=False, slots=True)
+@struct(eq=False, slots=True)
 class Translated(Scalar):
     """A leaf whose text was made from another's. Its places are places in that one."""
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from wfc.core.ast import Workflow
 from wfc.core.values import Word
 from wfc.dialects.blocks.clashes import check_files
@@ -14,6 +12,7 @@ from wfc.dialects.blocks.spelling import understood, with_plain_values
 from wfc.dialects.blocks.translation import translate
 from wfc.dialects.steps import StepsDialect, read_shape
 from wfc.source import Entry, Mapping, Node, Sequence
+from wfc.structs import replace
 
 MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502"})
 """Errors elsewhere that are warnings here: of two keys the last counts, defaults are taken as they are, a workflow that

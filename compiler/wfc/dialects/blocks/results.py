@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,6 +21,7 @@ from wfc.dialects.blocks.graph import BlockNode, Graph, field_name
 from wfc.dialects.blocks.model import BlocksFile
 from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Part, Reference
+from wfc.structs import replace
 from wfc.suggest import did_you_mean
 
 if TYPE_CHECKING:

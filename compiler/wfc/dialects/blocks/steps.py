@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from wfc.diagnostics import Severity
 from wfc.dialects.blocks.expressions import Expr, collected, literal, piped
@@ -19,6 +18,7 @@ from wfc.dialects.blocks.skipping import Skipping, site_of
 from wfc.dialects.blocks.spelling import scalars_in
 from wfc.dialects.blocks.texts import Texts, concatenation, hole
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
+from wfc.structs import replace
 
 _TIMEOUT = 120
 _NEVER_TRIED_AGAIN = ("prompt", "set_state")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 
 from wfc.dialects.blocks.expressions import ATOM, COMPARISON, Expr, all_reads, literal, piped
 from wfc.dialects.blocks.kinds import Mode
@@ -12,6 +11,7 @@ from wfc.dialects.blocks.pieces import Piece, made, translated
 from wfc.dialects.blocks.references import REFERENCE, Reference, find_references
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
 from wfc.source import Entry, Mapping, Node, Scalar, Sequence
+from wfc.structs import replace
 
 _OPENS = re.compile(r"\{[{%#]|\{$")
 _END_OF_RAW = re.compile(r"(\{%[-+]?\s*endraw\s*[-+]?%\})")

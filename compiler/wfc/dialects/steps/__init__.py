@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any, TypeVar
 
 from wfc.core.ast import Workflow
@@ -12,6 +11,7 @@ from wfc.dialects.steps.prompt_pair import split_prompt_pair
 from wfc.source import Entry, Mapping, Node, Scalar
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step, UnknownStep
+from wfc.structs import replace
 
 
 class StepsDialect:

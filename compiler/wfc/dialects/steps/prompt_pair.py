@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from wfc.source import Entry, Mapping, Scalar
 from wfc.steps.prompt import PROMPT_KINDS
+from wfc.structs import replace
 
 
 def prompt_pair(node: Mapping) -> tuple[Entry, Entry] | None:

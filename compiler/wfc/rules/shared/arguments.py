@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 
+from wfc.lazy import pattern
 from wfc.taint.shell import HOLE, Spot
 from wfc_runtime.expr import nodes
 
@@ -39,8 +40,8 @@ _LONG_FLAGS = frozenset(
 )
 _FIRST_ONLY = frozenset({"run", "exec"})
 """Behind their first argument comes a command with options of its own."""
-_BEFORE_TOOL = re.compile(r"sudo|command|time|nohup|[A-Za-z_]\w*=.*", re.DOTALL)
-_REDIRECTION = re.compile(r"\d*[<>&]+")
+_BEFORE_TOOL = pattern(r"sudo|command|time|nohup|[A-Za-z_]\w*=.*", re.DOTALL)
+_REDIRECTION = pattern(r"\d*[<>&]+")
 
 
 def may_be_option(spot: Spot) -> bool:

@@ -5,14 +5,15 @@ from __future__ import annotations
 import re
 
 from wfc.diagnostics import Edit, Fix
+from wfc.lazy import pattern
 from wfc.source import Entry, Mapping, Scalar, Sequence, Source, Span
 from wfc.source.core_schema import resolve
 
-_PLAIN_NAME = re.compile(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
-_QUOTABLE = re.compile(r"[ !#-&(-\[\]-~]*")
+_PLAIN_NAME = pattern(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
+_QUOTABLE = pattern(r"[ !#-&(-\[\]-~]*")
 """Text that reads the same in either kind of quotes."""
-_COLON = re.compile(r"\s*:")
-_ANCHOR = re.compile(r"(?<![^\s\[{,:-])&([\w-]+)")
+_COLON = pattern(r"\s*:")
+_ANCHOR = pattern(r"(?<![^\s\[{,:-])&([\w-]+)")
 
 
 def rename(scalar: Scalar, name: str, description: str) -> Fix | None:

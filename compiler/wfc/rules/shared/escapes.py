@@ -6,11 +6,12 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
+from wfc.lazy import pattern
 from wfc.template import Template
 from wfc_runtime.expr import nodes
 
-_DUNDER = re.compile(r"__\w+?__")
-_FORMAT = re.compile(r"\{[^{}]*__\w")
+_DUNDER = pattern(r"__\w+?__")
+_FORMAT = pattern(r"\{[^{}]*__\w")
 _WITH_ATTRIBUTE = frozenset(
     {"attr", "groupby", "join", "map", "max", "min", "rejectattr", "selectattr", "sort", "sum", "unique"}
 )

@@ -23,6 +23,7 @@ from wfc.core.fields import (
     WORD,
     FieldType,
 )
+from wfc.lazy import pattern
 from wfc.rules.shared.wording import quote
 from wfc.source import Node, Scalar
 
@@ -33,7 +34,7 @@ _TEXTS: tuple[FieldType[Any], ...] = (WORD, TEXT, ID, NAME, OPTIONAL_TEXT)
 _NUMBERS: tuple[FieldType[Any], ...] = (NUMBER, COUNT, SIZE, FACTOR, SECONDS, DELAY)
 _YES = {"yes": "true", "on": "true", "y": "true", "true": "true", "1": "true"}
 _NO = {"no": "false", "off": "false", "n": "false", "false": "false", "0": "false"}
-_DURATION = re.compile(
+_DURATION = pattern(
     r"\s*([0-9]+(?:\.[0-9]+)?)\s*(ms|s|secs?|seconds?|m|mins?|minutes?|h|hours?|d|days?)\s*", re.I
 )
 _UNITS = {"ms": 0.001, "s": 1, "m": 60, "h": 3600, "d": 86400}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import NamedTuple
 
@@ -16,6 +16,7 @@ from wfc.lazy import remembered_of_files
 from wfc.rules.shared.state_access import state_access
 from wfc.source import Node, Span
 from wfc.steps.base import Step, UnknownStep
+from wfc.structs import struct
 from wfc.template import Read
 from wfc.unit import Unit
 
@@ -33,7 +34,7 @@ class StateRead(NamedTuple):
         return self.text.at(self.read.start, self.read.end)
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class ScopeUse:
     scope: Scope
     flow: Flow

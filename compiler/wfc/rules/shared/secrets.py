@@ -8,6 +8,8 @@ from collections import Counter
 from collections.abc import Iterable
 from typing import NamedTuple
 
+from wfc.lazy import pattern
+
 
 class Secret(NamedTuple):
     what: str
@@ -29,23 +31,23 @@ _KINDS: tuple[tuple[str, str], ...] = (
     ("a signed token (JWT)", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
     ("a private key", r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----"),
 )
-_ANY = re.compile("|".join(f"(?P<k{number}>{form})" for number, (_, form) in enumerate(_KINDS)))
+_ANY = pattern("|".join(f"(?P<k{number}>{form})" for number, (_, form) in enumerate(_KINDS)))
 _HINTS = (
     "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "hooks.slack", "AIza",
     "npm_", "eyJ", "PRIVATE KEY",
 )  # fmt: skip
-_API_KEY_HINT = re.compile(r"sk(?<=\bsk)[-_]")  # Not the end of `task-`.
-_IN_ADDRESS = re.compile(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@{}$]{1,100}:(?P<secret>[^\s/:@{}$]{6,200})@")
+_API_KEY_HINT = pattern(r"sk(?<=\bsk)[-_]")  # Not the end of `task-`.
+_IN_ADDRESS = pattern(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@{}$]{1,100}:(?P<secret>[^\s/:@{}$]{6,200})@")
 _WORD = r"(?:pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)"
-_NAME = re.compile(rf"(?:.*[_.-])?{_WORD}|.*(?:Password|Secret|Token|ApiKey|AccessKey)", re.IGNORECASE)
-_ASSIGNED = re.compile(
+_NAME = pattern(rf"(?:.*[_.-])?{_WORD}|.*(?:Password|Secret|Token|ApiKey|AccessKey)", re.IGNORECASE)
+_ASSIGNED = pattern(
     rf"(?:\b[\w-]{{0,40}}{_WORD}[ \t]*[=:]|--[\w-]{{0,40}}{_WORD}|\bBearer[ \t])[ \t]*"
     r"[\"']?(?P<secret>[^\s\"'{}$&;|]{12,})",
     re.IGNORECASE,
 )
 _WORD_HINTS = ("pass", "secret", "token", "key", "credential", "bearer")
-_SIGN = re.compile(r"[=:]|--|\bBearer\b", re.IGNORECASE)
-_PLACEHOLDER = re.compile(r"example|change|placeholder|dummy|your|xxx|\*\*\*|<|\.\.\.", re.IGNORECASE)
+_SIGN = pattern(r"[=:]|--|\bBearer\b", re.IGNORECASE)
+_PLACEHOLDER = pattern(r"example|change|placeholder|dummy|your|xxx|\*\*\*|<|\.\.\.", re.IGNORECASE)
 _LEAST_LENGTH, _LEAST_BITS = 12, 3.0
 _SHORTEST = 16
 """No secret that its form gives away is shorter."""

@@ -8,7 +8,7 @@ explains what is missing or not read on account of it.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from wfc.core.state_use import state_use
@@ -17,6 +17,7 @@ from wfc.lazy import remembered_of_files
 from wfc.rules.shared.scope_fields import ScopeFields
 from wfc.source import Sequence, Span
 from wfc.steps.base import Step, UnknownStep
+from wfc.structs import struct
 from wfc.template import Read
 from wfc.unit import Unit
 
@@ -49,7 +50,7 @@ class Stranger(NamedTuple):
         return (self.listed or self.reads)[0].span
 
 
-@dataclass
+@struct
 class StepAccess:
     """What one step gets wrong."""
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from wfc.diagnostics import Edit, Fix
+from wfc.lazy import pattern
 from wfc.rules.shared.edits import whole_lines
 from wfc.source import Mapping, Sequence, Source, Span
 
-_ANCHOR = re.compile(r"(?<![^\s\[{,:-])&[\w-]")
+_ANCHOR = pattern(r"(?<![^\s\[{,:-])&[\w-]")
 
 
 def unwrap(step: Mapping, key: str, description: str) -> Fix | None:

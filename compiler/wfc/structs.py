@@ -1,0 +1,92 @@
+"""Classes that hold values, declared as with `dataclasses`, for what every check imports.
+
+`dataclasses` writes and compiles up to six methods of a class while it is imported: of the sixty that a check needs,
+a tenth of the time that it takes to start. Here `__init__` is compiled for the first object that is made, and the
+other methods are there once, for all classes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import Field, field
+from operator import attrgetter
+from typing import Any, TypeVar, dataclass_transform, overload
+
+T = TypeVar("T")
+
+
+@overload
+def struct(cls: type[T], /) -> type[T]: ...
+@overload
+def struct(*, frozen: bool = ..., eq: bool = ..., slots: bool = ...) -> Callable[[type[T]], type[T]]: ...
+@dataclass_transform(field_specifiers=(field,))
+def struct(cls: Any = None, /, *, frozen: bool = False, eq: bool = True, slots: bool = False) -> Any:
+    """`dataclasses.dataclass`, but that a frozen one is not changed is for the type checker to see to.
+
+    `field` can say how a value is made for each object (`default_factory`), and nothing else.
+    """
+
+    def make(cls: Any) -> Any:
+        own = [name for name, kind in vars(cls).get("__annotations__", {}).items() if kind[:8] != "ClassVar"]
+        inherited = getattr(cls, "__match_args__", ())
+        names = (*inherited, *(name for name in own if name not in inherited))
+        setattr(cls, "__match_args__", names)  # noqa: B010  # mypy knows the plain form as something else
+        cls._defaults = getattr(cls, "_defaults", {}) | {k: vars(cls)[k] for k in own if k in vars(cls)}
+        cls.__init__ = _first_init
+        if "__repr__" not in vars(cls):
+            cls.__repr__ = _repr
+        if eq:
+            cls._values = attrgetter(*names)
+            cls.__eq__ = _eq
+            cls.__hash__ = _hash if frozen else None
+        return _with_slots(cls, tuple(own)) if slots else cls
+
+    return make if cls is None else make(cls)
+
+
+def replace(thing: T, /, **changes: Any) -> T:
+    """The same with other values in some of its fields."""
+    names = type(thing).__match_args__  # type: ignore[attr-defined]  # every struct has it
+    return type(thing)(**{name: getattr(thing, name) for name in names} | changes)
+
+
+def _with_slots(cls: Any, own: tuple[str, ...]) -> Any:
+    """The class once more: slots can't be given to one that is there, nor stand beside defaults."""
+    kept = {k: value for k, value in vars(cls).items() if k not in (*own, "__dict__", "__weakref__")}
+    return type(cls)(cls.__name__, cls.__bases__, kept | {"__slots__": own, "__qualname__": cls.__qualname__})
+
+
+def _first_init(self: Any, *given: Any, **named: Any) -> None:
+    cls = next(cls for cls in type(self).__mro__ if vars(cls).get("__init__") is _first_init)
+    init = _init_of(cls)
+    setattr(cls, "__init__", init)  # noqa: B010
+    init(self, *given, **named)
+
+
+def _init_of(cls: Any) -> Any:
+    scope: dict[str, Any] = {}
+    parameters, lines = ["self"], []
+    for name in cls.__match_args__:
+        value = name
+        if name in cls._defaults:
+            default = scope[f"default_{name}"] = cls._defaults[name]
+            if isinstance(default, Field):
+                scope[f"make_{name}"] = default.default_factory
+                value = f"make_{name}() if {name} is default_{name} else {name}"
+        parameters.append(f"{name}=default_{name}" if name in cls._defaults else name)
+        lines.append(f"    self.{name} = {value}\n")
+    exec(f"def __init__({', '.join(parameters)}):\n{''.join(lines)}", scope)
+    return scope["__init__"]
+
+
+def _repr(self: Any) -> str:
+    shown = ", ".join(f"{name}={getattr(self, name)!r}" for name in self.__match_args__)
+    return f"{type(self).__qualname__}({shown})"
+
+
+def _eq(self: Any, other: Any) -> bool:
+    return self._values(self) == self._values(other) if type(self) is type(other) else NotImplemented
+
+
+def _hash(self: Any) -> int:
+    return hash(self._values(self))
