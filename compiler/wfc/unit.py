@@ -54,12 +54,12 @@ class Unit:
     def shapes(self) -> list[Shape]:
         """The mappings of the file, as it is written."""
         surface = self.workflow.surface if self.workflow else None
-        return list(surface.shapes()) if surface else self.core_shapes
+        return surface.shapes() if surface else self.core_shapes
 
     @cached_property
     def core_shapes(self) -> list[Shape]:
         """The mappings of the workflow, as the core has it."""
-        return list(self.workflow.shapes()) if self.workflow else []
+        return self.workflow.shapes() if self.workflow else []
 
     @cached_property
     def steps(self) -> list[Step]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from wfc.config.readers import (
     text,
     texts,
 )
+from wfc.structs import struct
 
 __all__ = ["CompileLimits", "Config", "ConfigError", "find_root", "load_config"]
 
@@ -30,7 +31,7 @@ AT_ONCE = 50
 """Actions that a run may ask for at once, where the project does not say."""
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class CompileLimits:
     """How large a workflow may be. Each message that names a limit comes from here."""
 
@@ -43,7 +44,7 @@ class CompileLimits:
     yaml_nodes: int = 100_000
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Config:
     root: Path
     """The project's folder: recorded source paths are relative to it."""
@@ -122,8 +123,8 @@ def _config(root: Path, table: Any) -> Config:
 
 
 def _limits(table: str, key: str, value: Any) -> CompileLimits:
-    known = [item.name for item in fields(CompileLimits)]
-    return CompileLimits(**table_of(dict.fromkeys(known, count), "limit")(table, key, value))
+    readers = dict.fromkeys(CompileLimits.__match_args__, count)
+    return CompileLimits(**table_of(readers, "limit")(table, key, value))
 
 
 def _run_limits(table: str, key: str, value: Any) -> dict[str, int]:

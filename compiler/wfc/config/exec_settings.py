@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from wfc.config.readers import count, misfit, read_table, texts
+from wfc.structs import struct
 
 ANY = "*"
 """The pattern that stands for every command."""
 _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class ExecSettings:
     allow: tuple[str, ...] = ()
     """Patterns of commands; `*` is any. Without one, the server does nothing by itself."""

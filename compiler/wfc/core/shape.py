@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator
+from collections.abc import Container
 from collections.abc import Mapping as ReadOnly
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
@@ -115,24 +115,20 @@ class Shape:
         """The field under which a key belongs that this one does not know; "" where there is none."""
         return next((name for name, field in self.FIELDS.items() if key in field.type.inner_keys()), "")
 
-    def shapes(self) -> Iterator[Shape]:
+    def shapes(self) -> list[Shape]:
         """This one and all that it holds, in source order."""
-        yield self
-        for value in self.values.values():
-            if isinstance(value, _HOLDERS):
-                yield from _shapes_in(value)
+        found: list[Shape] = []
+        _add_shapes(self, found)
+        return found
 
 
-def _shapes_in(value: Any) -> Iterator[Shape]:
-    match value:
-        case Shape():
-            yield from value.shapes()
-        case list():
-            for item in value:
-                yield from _shapes_in(item)
-        case dict():
-            for item in value.values():
-                yield from _shapes_in(item)
+def _add_shapes(value: Any, found: list[Shape]) -> None:
+    if isinstance(value, Shape):
+        found.append(value)
+        value = value.values
+    for item in value if isinstance(value, list) else value.values():
+        if isinstance(item, _HOLDERS):
+            _add_shapes(item, found)
 
 
 _HOLDERS = (Shape, list, dict)

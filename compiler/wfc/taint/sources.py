@@ -6,7 +6,7 @@ from typing import Any
 
 from wfc.core import types
 from wfc.core.inputs import InputDecl
-from wfc.core.types import Choice, Exact, Fixed, ListType, MapType, Record, Type, Union
+from wfc.core.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
 from wfc.taint.patterns import is_safe
 from wfc.taint.values import CLEAN, Flow, Taint, joined, listed, only, record
 
@@ -19,7 +19,7 @@ def is_harmless(kind: Type) -> bool:
     """Numbers, booleans and texts that stand in the file can do no harm."""
     if isinstance(kind, Union):
         return all(map(is_harmless, kind.options))
-    return kind in _PLAIN_TYPES or isinstance(kind, Choice | Exact)
+    return kind in _PLAIN_TYPES if isinstance(kind, Simple) else isinstance(kind, Choice | Exact)
 
 
 def of_type(kind: Type, flow: Flow) -> Taint:

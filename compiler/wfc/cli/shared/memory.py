@@ -13,7 +13,6 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
-from dataclasses import dataclass
 from hashlib import sha256
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -26,6 +25,7 @@ from wfc.cli.shared.selection import Selection, other_files, read_bytes, templat
 from wfc.config import Config
 from wfc.render.paths import WORKSPACE
 from wfc.render.style import style_for
+from wfc.structs import struct
 from wfc_runtime.version import __version__
 
 _MOST_ANSWERS = 100
@@ -39,7 +39,7 @@ class Answer(NamedTuple):
     status: int
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Memory:
     """The place of one question in the memory, and the key of what the answer depends on."""
 

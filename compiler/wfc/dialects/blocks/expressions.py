@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any
 
 from wfc.dialects.blocks.pieces import Piece
-from wfc.structs import replace
+from wfc.lazy import lazy
+from wfc.structs import replace, struct
 
 UNKNOWN = object()
 """Of a value that only a run can tell."""
@@ -27,7 +27,7 @@ METHODS = {
 """What a text can be asked, with the type of what that gives."""
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Expr:
     """An expression, its type (str, int, float, bool, list, dict, any) and its value where that is certain."""
 
@@ -38,11 +38,11 @@ class Expr:
     reads: frozenset[str] = frozenset()
     """The state fields that it reads."""
 
-    @property
+    @lazy
     def start(self) -> int:
         return min(piece.start for piece in self.pieces)
 
-    @property
+    @lazy
     def end(self) -> int:
         return max(piece.end for piece in self.pieces)
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
 from typing import Any
 
 from wfc.dialects.blocks.expressions import METHODS
 from wfc.dialects.blocks.references import REFERENCE, Reference
+from wfc.structs import struct
 
 _DEEPEST = 30
 _TOKEN = re.compile(
@@ -43,7 +43,7 @@ class ConditionError(Exception):
         self.end = end
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Token:
     kind: str
     text: str
@@ -51,7 +51,7 @@ class Token:
     end: int
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Node:
     """A part of a condition: a leaf with a reference or a value, or an operator with its operands."""
 
@@ -61,7 +61,7 @@ class Node:
     operands: tuple[Node, ...] = ()
     reference: Reference | None = None
     value: Any = None
-    words: tuple[Token, ...] = field(default=())
+    words: tuple[Token, ...] = ()
     """The operators of a comparison, which may be a chain; or the name of a method."""
 
 

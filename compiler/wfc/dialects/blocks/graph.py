@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from dataclasses import field as having
 from functools import cached_property
 
@@ -13,12 +12,13 @@ from wfc.dialects.blocks.conditions import Node
 from wfc.dialects.blocks.kinds import Kind
 from wfc.dialects.blocks.model import Block, Dependency
 from wfc.source import Span
+from wfc.structs import struct
 from wfc_runtime.digraph import components, has_circle, reachable, shortest_way
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Wait:
     """A dependency: on which block, said where, and whether that one must have succeeded."""
 
@@ -29,7 +29,7 @@ class Wait:
     """Whether nothing but the block's name stands there."""
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class BlockNode:
     """A block in the graph."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import cast
 
@@ -10,6 +10,7 @@ from wfc.core.fields import ANYTHING, BINDINGS, BOOLEAN, NUMBER, SECONDS, WORD, 
 from wfc.core.shape import Field, Shape
 from wfc.core.values import Literal
 from wfc.dialects.blocks.model import OrReference
+from wfc.structs import struct
 
 FLAG = OrReference(BOOLEAN)
 AMOUNT = OrReference(NUMBER)
@@ -171,7 +172,7 @@ class CreateWorktreeInputs(Shape):
     repo = Field(WORD, "The repository, where it is not the project's own.")
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Output:
     """Something that a block gives back: the way to it in the step's result, and its type."""
 
@@ -181,7 +182,7 @@ class Output:
     """Whether a block that has run always gives it."""
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Kind:
     """A type of block."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 from wfc.core.fields import (
@@ -26,6 +25,7 @@ from wfc.core.shape import Field, Shape
 from wfc.core.values import Tree, Word
 from wfc.source import Mapping, Node, Scalar
 from wfc.steps.base import Retry
+from wfc.structs import struct
 
 INPUT_TYPES = {
     "str": "string",
@@ -162,7 +162,7 @@ class WorkflowOutputType(FieldType["Tree | WorkflowOutput"]):
         }
 
 
-@dataclass(eq=False)
+@struct(eq=False)
 class OrReference(FieldType[Tree]):
     """A plain value, or text with `${...}` that gives one."""
 

@@ -4,22 +4,22 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
 
 from wfc.dialects.blocks.expressions import Expr
+from wfc.structs import struct
 
 REFERENCE = re.compile(r"\$\{\s*([a-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*)\s*\}")
 """What counts as a reference. `${HOME}`, `${x:-1}` and the like are left to the shell."""
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Part:
     name: str
     start: int
     end: int
 
 
-@dataclass(frozen=True)
+@struct(frozen=True)
 class Reference:
     """A path. All places are in the text that it stands in."""
 

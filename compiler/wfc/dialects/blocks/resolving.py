@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from wfc.dialects.blocks.expressions import Expr, choice, extended, literal, piped
 from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.kinds import OF_CALL
@@ -12,6 +10,7 @@ from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Part, Reference
 from wfc.dialects.blocks.results import STATES, Results, UnresolvedError, World
 from wfc.source import Mapping, Scalar
+from wfc.structs import struct
 from wfc.suggest import did_you_mean
 
 START_TIME, EXECUTION_ID = "start_time", "execution_id"
@@ -36,7 +35,7 @@ _DEFAULTS = {
 """What stands for a result of a block that did not run, by its type."""
 
 
-@dataclass
+@struct
 class Site(Results):
     """A place in the file, where references mean something."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -21,7 +21,7 @@ from wfc.dialects.blocks.graph import BlockNode, Graph, field_name
 from wfc.dialects.blocks.model import BlocksFile
 from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Part, Reference
-from wfc.structs import replace
+from wfc.structs import replace, struct
 from wfc.suggest import did_you_mean
 
 if TYPE_CHECKING:
@@ -51,7 +51,7 @@ class UnresolvedError(Exception):
         self.is_mild = is_mild
 
 
-@dataclass
+@struct
 class World:
     """What there is to refer to in a file."""
 
@@ -87,7 +87,7 @@ class World:
         return self.file.name.text if self.file.name else ""
 
 
-@dataclass
+@struct
 class Results:
     """A place in the file, and what is known there: which blocks have run, which have succeeded."""
 
