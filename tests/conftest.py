@@ -17,6 +17,8 @@ from typing import Any
 import pytest
 from hypothesis import HealthCheck, Phase, settings
 
+gc.disable()  # Until all tests are there.
+
 _CACHE = tempfile.TemporaryDirectory(prefix="wfc-cache-")
 """What wfc remembers in tests, in this process or another, is forgotten with them."""
 os.environ["XDG_CACHE_HOME"] = _CACHE.name
@@ -124,10 +126,10 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
 
 @pytest.hookimpl(trylast=True)
 def pytest_collection_finish() -> None:
-    # Thousands of tests with their modules stay to the end: no search for garbage need look at them again.
-    gc.collect()
+    # Thousands of tests with their modules stay to the end: no search for garbage need look at them at all.
     gc.freeze()
-    gc.set_threshold(20_000)
+    gc.set_threshold(50_000, 20, 20)
+    gc.enable()
 
 
 def _start_late(item: pytest.Item) -> int:
