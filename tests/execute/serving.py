@@ -7,6 +7,7 @@ folder's runs are led on for as long as it lives.
 from __future__ import annotations
 
 import json
+import os
 import sys
 import time
 from functools import cache
@@ -59,6 +60,8 @@ class Site:
         self.generated = folder / "generated"
         self.place = folder / "place"
         self.state = folder / ".wfc" / "state.db"
+        self.inputs: list[int] = []
+        """The standard inputs of servers that are processes of their own: each ends with its own."""
         self._open: list[ServingService] = []
 
     def compile(self, *texts: str) -> Site:
@@ -75,6 +78,8 @@ class Site:
         return service
 
     def close(self) -> None:
+        for given in self.inputs:
+            os.close(given)
         for service in self._open:
             service.close()
 

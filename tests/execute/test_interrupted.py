@@ -5,36 +5,38 @@ from __future__ import annotations
 import json
 import os
 import signal
-import subprocess
 import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from tests import forks
 from tests.e2e.command import wfc
 from tests.execute.conftest import is_alive
 from tests.execute.serving import LONG, RETURN_A, Site, sh, until
 from tests.runtime.support import steps
+from tests.support import ROOT
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 
 
-def _server(site: Site) -> tuple[subprocess.Popen[str], dict[str, Any]]:
-    process = subprocess.Popen(
-        [sys.executable, "-m", "tests.execute.serving", str(site.folder)],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    return process, json.loads(process.stdout.readline())
+def _server(site: Site) -> tuple[forks.Fork, dict[str, Any]]:
+    stays, given = os.pipe()
+    said, saying = os.pipe()
+    streams = (stays, saying, 2)
+    process = forks.start([site.folder], ROOT, dict(os.environ), streams, module="tests.execute.serving")
+    os.close(stays)
+    os.close(saying)
+    site.inputs.append(given)
+    with open(said, encoding="utf-8") as reply:
+        return process, json.loads(reply.readline())
 
 
-def _kill(process: subprocess.Popen[str]) -> None:
-    process.send_signal(signal.SIGKILL)
-    process.communicate()
+def _kill(process: forks.Fork) -> None:
+    process.signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
 
 
 def test_a_command_whose_server_was_killed_is_interrupted_and_not_run_twice(site: Site) -> None:

@@ -53,11 +53,12 @@ def start(
     streams: tuple[int, int, int],
     *,
     terminal: bool = False,
+    module: str = "wfc.__main__",
 ) -> Fork:
-    """Begin `wfc` with these arguments. In a terminal, its standard input controls it."""
+    """Begin `wfc`, or another module, with these arguments. In a terminal, its standard input controls it."""
     line = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     line.connect(address())
-    order = marshal.dumps((list(map(str, arguments)), str(cwd), env, "", terminal))
+    order = marshal.dumps((list(map(str, arguments)), str(cwd), env, "", terminal, module))
     socket.send_fds(line, [order], streams)
     line.settimeout(LONGEST)
     return Fork(int(line.recv(64)), line)

@@ -13,7 +13,7 @@ import sys
 def main(address, pid_file, *arguments):
     line = _socket.socket(_socket.AF_UNIX, _socket.SOCK_SEQPACKET)
     line.connect(address)
-    order = marshal.dumps((list(arguments), os.getcwd(), dict(os.environ), pid_file, False))
+    order = marshal.dumps((list(arguments), os.getcwd(), dict(os.environ), pid_file, False, "wfc.__main__"))
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
     line.sendmsg([order], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
     pid = int(line.recv(64))

@@ -28,6 +28,7 @@ class Order:
     env: dict[str, str]
     pid_file: str
     terminal: bool
+    module: str
     streams: list[int]
 
 
@@ -97,13 +98,12 @@ def become(order: Order) -> None:
     signal.signal(signal.SIGINT, signal.default_int_handler)
     os.environ.clear()
     os.environ.update(order.env)
+    main = import_module(order.module).main
     os.chdir(order.cwd)
     sys.argv, sys.path[0] = ["wfc", *order.arguments], order.cwd
     if order.pid_file:
         with open(order.pid_file, "w", encoding="ascii") as file:
             file.write(str(os.getpid()))
-    from wfc.__main__ import main
-
     status: object = 1
     try:
         main()
