@@ -71,6 +71,10 @@ class Inference:
         """The same for an expression whose truth is looked at, if it is asked for, and what that shows."""
         return testing.outcome(self, node, asked)
 
+    def asked(self, condition: nodes.Expr) -> Type:
+        """The type of a condition that is the whole template."""
+        return testing.asked_type(self, condition)
+
     def under(self, facts: Facts, node: nodes.Node, guarded: bool = False) -> Type:
         before = self.assume(facts)
         kind = self.type_of(node, guarded)

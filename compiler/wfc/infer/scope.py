@@ -103,7 +103,7 @@ class ScopeInference:
         template = place.text.template
         walk = Inference(template, self._environment(place, names))
         expression = template.expression if place.asked else None
-        kind = walk.test(expression).type if expression is not None else walk.infer()
+        kind = walk.asked(expression) if expression is not None else walk.infer()
         self._visit.types[place.text.node] = kind
         self._visit.problems += [(place, problem) for problem in walk.problems]
 

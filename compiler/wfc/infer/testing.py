@@ -46,6 +46,17 @@ def outcome(walk: Inference, node: nodes.Node, asked: bool) -> Outcome:
     return Outcome(kind, *_held(node)) if isinstance(node, nodes.Expr) else Outcome(kind)
 
 
+def asked_type(walk: Inference, node: nodes.Expr) -> Type:
+    """The same for a whole condition, where nobody looks at what it shows."""
+    if isinstance(node, nodes.Compare):
+        return comparison.compared(walk, node, guarded=False)
+    if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
+        reached = follow(walk, node)
+        check_constant(walk, node, reached.path)
+        return reached.type
+    return outcome(walk, node, asked=True).type
+
+
 def _held(node: nodes.Expr) -> tuple[Facts, Facts]:
     return Facts(held=(Held(node, True),)), Facts(held=(Held(node, False),))
 
