@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from wfc.lazy import pattern
 from wfc.source import Span
@@ -16,21 +15,24 @@ class Severity(StrEnum):
     INFO = "info"
 
 
-class Note(NamedTuple):
+@struct(frozen=True)
+class Note:
     """Something beside the finding that explains it, with its own place where it has one."""
 
     message: str
     span: Span | None = None
 
 
-class Edit(NamedTuple):
+@struct(frozen=True)
+class Edit:
     """Put `text` in the place of a span."""
 
     span: Span
     text: str
 
 
-class Fix(NamedTuple):
+@struct(frozen=True)
+class Fix:
     """Edits that make the finding go away. An unsafe one may change what the workflow does."""
 
     description: str

@@ -10,19 +10,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from wfc.core.ast import Scope
 from wfc.ir import Chart, Edge, Guard, Region, State
 from wfc.lazy import remembered_of_files
 from wfc.steps.base import Step
+from wfc.structs import struct
 from wfc.unit import Unit
 
 OUTSIDE_EVENTS = frozenset({"submit", "due", "joined"})
 """Events that come from outside: until one does, the machine waits."""
 
 
-class FlowEdge(NamedTuple):
+@struct(frozen=True)
+class FlowEdge:
     source: str
     target: str
     event: str | None = None

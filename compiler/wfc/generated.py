@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from wfc.source import Source
+from wfc.structs import struct
 from wfc_runtime.header import FORMAT, digest, has_conflict, read_header
 
 
@@ -24,7 +24,8 @@ class Condition(StrEnum):
     """Its source has gone."""
 
 
-class Drift(NamedTuple):
+@struct(frozen=True)
+class Drift:
     """One module that is not what it should be."""
 
     condition: Condition

@@ -42,7 +42,8 @@ class Effect:
         return self.make_arguments()
 
 
-class Guard(NamedTuple):
+@struct(frozen=True)
+class Guard:
     """when(text, reads), at_most(n), ok or otherwise."""
 
     name: str
@@ -76,7 +77,8 @@ class State:
         return self.step.span.line if self.step else 0
 
 
-class Edge(NamedTuple):
+@struct(frozen=True)
+class Edge:
     source: str
     target: str
     event: str | None = None

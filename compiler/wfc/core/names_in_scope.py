@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
-from typing import NamedTuple
 
 from wfc.core.ast import Scope, Task, Workflow
 from wfc.core.values import Text, Tree
@@ -48,7 +47,8 @@ class NamesInScope:
         return self.siblings.get(name, -1) >= self.place
 
 
-class Site(NamedTuple):
+@struct(frozen=True)
+class Site:
     """A template in its place."""
 
     scope: Scope

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from wfc.diagnostics import Fix, Note, Severity
 from wfc.source import Span
+from wfc.structs import struct
 
 
-class Reported(NamedTuple):
+@struct(frozen=True)
+class Reported:
     """What is wrong in the words of the language that the file is written in."""
 
     code: str

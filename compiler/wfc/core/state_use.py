@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from wfc.lazy import remembered
+from wfc.structs import struct
 from wfc.template import Read, Template
 
 
-class StateUse(NamedTuple):
+@struct(frozen=True)
+class StateUse:
     fields: dict[str, list[Read]]
     """The fields it names, each with every place that does."""
     whole: bool

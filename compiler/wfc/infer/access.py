@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from wfc.core.types import ANY, NULL, OBJECT, TEXT, ListType, Type
 from wfc.infer.environment import Path
@@ -12,6 +12,7 @@ from wfc.infer.problems import Kind
 from wfc.infer.results import item_of
 from wfc.infer.terms import NOTHING, UNDEFINED, is_known, join, kind_of, kinds_of, options, without
 from wfc.infer.views import describe
+from wfc.structs import struct
 from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
@@ -20,7 +21,8 @@ if TYPE_CHECKING:
 _ROOTS = ("state", "inputs")
 
 
-class Reached(NamedTuple):
+@struct(frozen=True)
+class Reached:
     type: Type
     path: Path | None = None
 

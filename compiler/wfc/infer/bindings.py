@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from wfc.core.fields import TEXT as TEXT_FIELD
 from wfc.core.inputs import InputDecl
@@ -21,10 +20,12 @@ from wfc.source.core_schema import resolve
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
+from wfc.structs import struct
 from wfc.template import parse_template
 
 
-class Misfit(NamedTuple):
+@struct(frozen=True)
+class Misfit:
     """A value of the file that does not fit the place where it stands."""
 
     kind: Kind

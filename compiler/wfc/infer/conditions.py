@@ -8,11 +8,11 @@ tested later.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from wfc.flow import FlowEdge
 from wfc.infer.environment import Held
 from wfc.lazy import remembered
+from wfc.structs import struct
 from wfc.template import Template, parse_template
 from wfc_runtime.expr import nodes
 
@@ -20,7 +20,8 @@ _OPPOSITES = {"ne": "eq", "gt": "lteq", "gteq": "lt", "notin": "in"}
 _LENGTHS = frozenset({"length", "count"})
 
 
-class Clause(NamedTuple):
+@struct(frozen=True)
+class Clause:
     """One condition that came out one way."""
 
     key: str

@@ -6,11 +6,11 @@ Only single values are compared; nothing of a template is ever run.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import NamedTuple
 
 from wfc.core.types import NULL, Exact, Type
 from wfc.infer.constant import field_of
 from wfc.infer.terms import UNDEFINED
+from wfc.structs import struct
 from wfc_runtime.expr import nodes
 
 _SIGNS: dict[str, Callable[[float, float], bool]] = {
@@ -21,7 +21,8 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 }
 
 
-class Values(NamedTuple):
+@struct(frozen=True)
+class Values:
     """What is known of values at a place."""
 
     state: Callable[[str], Type]

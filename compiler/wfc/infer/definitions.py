@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from functools import cached_property
 from itertools import accumulate
 from operator import or_
-from typing import NamedTuple
 
 from wfc.core.ast import Scope
 from wfc.core.types import ANY, ListType, Type
@@ -20,9 +19,11 @@ from wfc.steps.call import Call
 from wfc.steps.condition import Condition
 from wfc.steps.foreach import Foreach
 from wfc.steps.set_state import SetState
+from wfc.structs import struct
 
 
-class Definition(NamedTuple):
+@struct(frozen=True)
+class Definition:
     """One way in which a field gets a value, or does not."""
 
     number: int

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from wfc.core.types import ANY, Type
 from wfc.structs import struct
@@ -15,7 +15,8 @@ Path = tuple[str | int, ...]
 """A name and the way on from it: ("state", "build", "exit_code")."""
 
 
-class Held(NamedTuple):
+@struct(frozen=True)
+class Held:
     """A condition that has been looked at on the way, and how it came out."""
 
     node: nodes.Expr

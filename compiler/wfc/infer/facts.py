@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from types import MappingProxyType
-from typing import NamedTuple
 
 from wfc.core.types import Type
 from wfc.infer.environment import Held, Path
 from wfc.infer.terms import join
+from wfc.structs import struct
 
 _NOWHERE: Mapping[Path, Type] = MappingProxyType({})
 
 
-class Facts(NamedTuple):
+@struct(frozen=True)
+class Facts:
     """Narrower types of paths, and the conditions themselves, for what types can't say."""
 
     paths: Mapping[Path, Type] = _NOWHERE
@@ -39,7 +40,8 @@ class Facts(NamedTuple):
 NO_FACTS = Facts()
 
 
-class Outcome(NamedTuple):
+@struct(frozen=True)
+class Outcome:
     """What an expression is, and what its truth and its falsehood show."""
 
     type: Type

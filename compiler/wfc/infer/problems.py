@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
 
 from wfc.infer.environment import Held
+from wfc.structs import struct
 
 
 class Kind(StrEnum):
@@ -22,7 +22,8 @@ class Kind(StrEnum):
     UNSET = "unset"
 
 
-class Change(NamedTuple):
+@struct(frozen=True)
+class Change:
     """Text to put in the place of some characters of the template."""
 
     start: int
@@ -30,7 +31,8 @@ class Change(NamedTuple):
     text: str
 
 
-class Problem(NamedTuple):
+@struct(frozen=True)
+class Problem:
     """One thing that is wrong, at characters start to end of a template."""
 
     kind: Kind

@@ -8,22 +8,25 @@ of `terms.kind_of`; no kinds means that anything will do. What a use gives is a 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import Any
 
 from wfc.core.types import ANY, BOOL, INT, LIST, NUMBER, TEXT, ListType, Type
 from wfc.infer import results
 from wfc.infer.terms import DATE, MOMENT
+from wfc.structs import struct
 
 Result = Type | Callable[[Any], Type]
 
 
-class Parameter(NamedTuple):
+@struct(frozen=True)
+class Parameter:
     name: str
     takes: frozenset[str]
     required: bool
 
 
-class Signature(NamedTuple):
+@struct(frozen=True)
+class Signature:
     takes: frozenset[str]
     """The kinds that it can be used on; empty for any."""
     gives: Result

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import NamedTuple
 
 from wfc.core.fields import CONDITION
 from wfc.core.values import Text, Tree
@@ -18,7 +17,8 @@ from wfc.steps.set_state import SetState
 from wfc.structs import struct
 
 
-class Place(NamedTuple):
+@struct(frozen=True)
+class Place:
     """One text with holes."""
 
     text: Text

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from wfc.core.types import ANY
 from wfc.flow import Flow, FlowEdge
@@ -15,20 +14,23 @@ from wfc.infer.states import StateFlow
 from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.goto import Goto
+from wfc.structs import struct
 
 _VISITS = 3
 """How often a node is looked at with different clauses before it counts as done."""
 _LONGEST = 60
 
 
-class Turning(NamedTuple):
+@struct(frozen=True)
+class Turning:
     """The edge that decided it, in words: "where `gate` is false"."""
 
     words: str
     span: Span | None = None
 
 
-class _Place(NamedTuple):
+@struct(frozen=True)
+class _Place:
     node: str
     clauses: int
     edge: FlowEdge | None = None

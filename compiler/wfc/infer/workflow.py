@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import field
 from functools import cached_property
-from typing import NamedTuple
 
 from wfc.core.ast import Scope, Task, Workflow
 from wfc.core.names_in_scope import runners
@@ -36,7 +35,8 @@ _TASK_AGENTS = (None, "@task")
 _FROM_PARENT = frozenset({"item", "previous"})
 
 
-class Located(NamedTuple):
+@struct(frozen=True)
+class Located:
     """A problem in its place."""
 
     step: Step

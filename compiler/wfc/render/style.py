@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import os
-from typing import NamedTuple, TextIO
+from typing import TextIO
+
+from wfc.structs import struct
 
 _CODES = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36}
 
 
-class Style(NamedTuple):
+@struct(frozen=True)
+class Style:
     color: bool = False
 
     def paint(self, text: str, *styles: str) -> str:

@@ -10,6 +10,7 @@ from wfc.core.ast import Workflow
 from wfc.diagnostics import Diagnostic, Fix, Note, Severity, tidy
 from wfc.lazy import pattern
 from wfc.source import Span
+from wfc.structs import struct
 from wfc.unit import Unit
 
 
@@ -33,7 +34,8 @@ class Finding(NamedTuple):
 Check = Callable[[Unit], Iterator[Finding]]
 
 
-class Rule(NamedTuple):
+@struct(frozen=True)
+class Rule:
     code: str
     name: str
     severity: Severity

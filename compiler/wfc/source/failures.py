@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from yaml import MarkedYAMLError
 
 from wfc.lazy import pattern
 from wfc.source.nodes import Problem, Scalar
 from wfc.source.text import Source, Span
+from wfc.structs import struct
 
 _BREAK = pattern(r"[\r\n]")
 _LEAD_IN = pattern(r"[\s:,?\[{-]*")
@@ -16,7 +15,8 @@ _END_OF_TEXT = pattern(r"(?>(?:\s|#[^\r\n\x85\u2028\u2029]*)*)\Z")
 Related = tuple[tuple[Span, str], ...]
 
 
-class Failure(NamedTuple):
+@struct(frozen=True)
+class Failure:
     source: Source
     problem: str
     context: str

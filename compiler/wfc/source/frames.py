@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from wfc.source.nodes import Mapping, Node, Scalar
+from wfc.structs import struct
 
 
 class Frame:
@@ -46,7 +45,8 @@ class Frame:
         return height
 
 
-class Anchored(NamedTuple):
+@struct(frozen=True)
+class Anchored:
     node: Node
     size: int
     """Nodes in it, aliases expanded."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from wfc.structs import struct
 
 MAX_PROBLEMS = 100
 """Reading stops when a file has so many."""
 
 
-class YamlLimits(NamedTuple):
+@struct(frozen=True)
+class YamlLimits:
     max_depth: int = 64
     """Levels of lists and mappings inside each other."""
     max_nodes: int = 100_000

@@ -6,7 +6,6 @@ Nobody changes a node, but none is frozen: that would double the time that tens 
 from __future__ import annotations
 
 from dataclasses import field
-from typing import NamedTuple
 
 from wfc.source.scalars import locate
 from wfc.source.text import Span
@@ -64,7 +63,8 @@ class Mapping:
 Node = Scalar | Sequence | Mapping
 
 
-class Problem(NamedTuple):
+@struct(frozen=True)
+class Problem:
     """Why a text could not be read as one located tree."""
 
     kind: str

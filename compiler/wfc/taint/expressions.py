@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from wfc.structs import struct
 from wfc.taint.filters import Uses
@@ -27,7 +27,8 @@ class Names(Protocol):
         ...
 
 
-class Hole(NamedTuple):
+@struct(frozen=True)
+class Hole:
     """One `{{ expression }}`, or one expression in a tag that is part of the text."""
 
     node: nodes.Expr

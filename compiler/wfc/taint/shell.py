@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import field
-from typing import NamedTuple
 
 from wfc.structs import struct
 from wfc.taint.expressions import Choice, Hole, Literal, Piece
@@ -23,7 +22,8 @@ HOLE = "\0"
 """Stands for a hole among the characters of a word."""
 
 
-class Spot(NamedTuple):
+@struct(frozen=True)
+class Spot:
     """Where a hole stands."""
 
     hole: Hole

@@ -4,8 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from wfc.structs import struct
 
-class Part(NamedTuple):
+
+@struct(frozen=True)
+class Part:
     """One step of a path: `.name`, `['name']`, `[0]`, or `[anything else]`, which has no name."""
 
     name: str | int | None
@@ -44,7 +47,8 @@ class Read(NamedTuple):
         return tuple(found)
 
 
-class Use(NamedTuple):
+@struct(frozen=True)
+class Use:
     """A filter, test or function that the template uses by name."""
 
     name: str

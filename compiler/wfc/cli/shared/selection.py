@@ -6,12 +6,13 @@ import os
 from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import click
 
 from wfc.cli.shared.service import store_path
 from wfc.config import Config, find_root, load_config, real
+from wfc.structs import struct
 
 if TYPE_CHECKING:
     from wfc_runtime.store.waiting import Waiting
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
 ENDINGS = (".yaml", ".yml")
 
 
-class Selection(NamedTuple):
+@struct(frozen=True)
+class Selection:
     """What the user asked for: files, the folders they came from, and the settings that hold."""
 
     config: Config

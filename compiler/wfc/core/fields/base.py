@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
+from wfc.structs import struct
 
 if TYPE_CHECKING:
     from wfc.core.shape import Shape
@@ -13,7 +14,8 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 
-class Mismatch(NamedTuple):
+@struct(frozen=True)
+class Mismatch:
     """Why a node is not the kind of value its field takes."""
 
     span: Span

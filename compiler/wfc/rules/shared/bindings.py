@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from wfc.core.ast import Scope
 from wfc.core.inputs import InputDecl
@@ -12,10 +11,12 @@ from wfc.source import Entry, Mapping
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
+from wfc.structs import struct
 from wfc.unit import Unit
 
 
-class Binding(NamedTuple):
+@struct(frozen=True)
+class Binding:
     """One step that runs a child."""
 
     scope: Scope

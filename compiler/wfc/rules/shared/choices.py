@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from wfc.core.values import Text
 from wfc.rules.shared.scope_use import ScopeUse, StateRead
@@ -16,13 +15,15 @@ from wfc.steps.goto import Goto
 from wfc.steps.prompt import Prompt
 from wfc.steps.return_ import Return
 from wfc.steps.while_ import While
+from wfc.structs import struct
 from wfc_runtime.expr import nodes
 
 _ANSWER = "selected"
 _LEAVING = (Break, Continue, Goto, Return)
 
 
-class Comparison(NamedTuple):
+@struct(frozen=True)
+class Comparison:
     """`state.answer.selected == 'ship'`, or `in` a list of texts, in a condition."""
 
     step: Step

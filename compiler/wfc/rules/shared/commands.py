@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from wfc.core.values import Text
 from wfc.diagnostics import Edit, Fix, Severity
 from wfc.infer.problems import Change
@@ -13,6 +11,7 @@ from wfc.rules.shared.typed import edit_in
 from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.shell import Shell
+from wfc.structs import struct
 from wfc.taint.analysis import taint_of
 from wfc.taint.shell import Spot, spots_of
 from wfc.taint.values import Flow, Level
@@ -24,7 +23,8 @@ _TIGHT = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call, nodes.Filter, no
 """Expressions that a filter behind them takes as a whole."""
 
 
-class CommandHole(NamedTuple):
+@struct(frozen=True)
+class CommandHole:
     """A value in a command that comes from outside, or from whoever starts the run."""
 
     step: Step

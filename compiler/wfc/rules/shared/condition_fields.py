@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from wfc.core.fields import CONDITION
 from wfc.core.values import Text
 from wfc.lazy import remembered_of_files
 from wfc.source import Entry
 from wfc.steps.base import Step
+from wfc.structs import struct
 from wfc.unit import Unit
 
 
-class ConditionField(NamedTuple):
+@struct(frozen=True)
+class ConditionField:
     step: Step
     name: str
     text: Text

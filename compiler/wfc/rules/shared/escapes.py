@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from wfc.lazy import pattern
+from wfc.structs import struct
 from wfc.template import Template
 from wfc_runtime.expr import nodes
 
@@ -17,7 +17,8 @@ _WITH_ATTRIBUTE = frozenset(
 )
 
 
-class Escape(NamedTuple):
+@struct(frozen=True)
+class Escape:
     name: str
     start: int
     end: int

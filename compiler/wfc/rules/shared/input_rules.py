@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from wfc.core.fields import kind_of
 from wfc.core.inputs import NUMERIC, InputDecl
@@ -14,9 +14,11 @@ from wfc.rules.shared.wording import quote
 from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.source.core_schema import resolve
 from wfc.source.wording import excerpt
+from wfc.structs import struct
 
 
-class Misfit(NamedTuple):
+@struct(frozen=True)
+class Misfit:
     """A value that breaks a rule, and the place of the rule."""
 
     span: Span

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cached_property
-from typing import NamedTuple
 
 from wfc.core.ast import walk
 from wfc.core.values import Text
@@ -14,10 +13,12 @@ from wfc.rules.shared.scope_use import ScopeUse
 from wfc.steps.base import Step
 from wfc.steps.goto import Goto
 from wfc.steps.while_ import While
+from wfc.structs import struct
 from wfc_runtime.digraph import components, has_circle
 
 
-class Loop(NamedTuple):
+@struct(frozen=True)
+class Loop:
     step: Step
     """The `while`, or the goto that leads back."""
     decisions: list[Text]

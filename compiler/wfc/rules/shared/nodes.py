@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from wfc.lazy import remembered_of_files
 from wfc.source import Mapping, Node, Scalar, Sequence
+from wfc.structs import struct
 
 
-class Nodes(NamedTuple):
+@struct(frozen=True)
+class Nodes:
     """Every node once, in source order; what an alias or a merge repeats is not repeated."""
 
     scalars: list[Scalar]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from dataclasses import field
 from functools import cached_property
-from typing import NamedTuple
 
 from wfc.core.ast import Scope, walk
 from wfc.core.names_in_scope import CHILD_IN_TURN
@@ -21,7 +20,8 @@ from wfc.template import Read
 from wfc.unit import Unit
 
 
-class StateRead(NamedTuple):
+@struct(frozen=True)
+class StateRead:
     """A place in a template that reads a field, or something in it."""
 
     step: Step

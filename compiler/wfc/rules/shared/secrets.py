@@ -6,12 +6,13 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable
-from typing import NamedTuple
 
 from wfc.lazy import pattern
+from wfc.structs import struct
 
 
-class Secret(NamedTuple):
+@struct(frozen=True)
+class Secret:
     what: str
     start: int
     end: int

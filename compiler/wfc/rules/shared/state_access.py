@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import NamedTuple
 
 from wfc.core.state_use import state_use
 from wfc.core.values import Text, Word
@@ -22,7 +21,8 @@ from wfc.template import Read
 from wfc.unit import Unit
 
 
-class FieldRead(NamedTuple):
+@struct(frozen=True)
+class FieldRead:
     """A place in a template that reads a field."""
 
     text: Text
@@ -34,7 +34,8 @@ class FieldRead(NamedTuple):
         return self.text.at(self.read.path[0].start, self.read.path[0].end)
 
 
-class Stranger(NamedTuple):
+@struct(frozen=True)
+class Stranger:
     """A name that is no field of the step's scope, with every place where the step uses it."""
 
     name: str
