@@ -71,11 +71,11 @@ def test_standard_input_stands_alone(tmp_path: Path) -> None:
 
 
 def test_a_bar_shows_on_a_terminal_when_it_takes_long_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    write_project(tmp_path, 150, 20)
+    write_project(tmp_path, 300, 20)
     seen = in_terminal("compile", cwd=tmp_path)
-    assert re.search(r"\rcompiling \[#+\.*\] \d+/150", seen.replace("\x1b[K", ""))
+    assert re.search(r"\rcompiling \[#+\.*\] \d+/300", seen.replace("\x1b[K", ""))
     assert "\r\x1b[K" in seen
-    assert seen.rstrip().endswith("generated: wrote 150")
+    assert seen.rstrip().endswith("generated: wrote 300")
     quiet = in_terminal("compile", "--check", "--no-progress", "--no-cache", cwd=tmp_path)
     assert "compiling [" not in quiet
     assert "compiling [" not in wfc("compile", "--check", "--no-cache", cwd=tmp_path).err
