@@ -109,6 +109,11 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.hookimpl(optionalhook=True)
+def pytest_xdist_auto_num_workers() -> int:
+    """Half as many again as there are processors: servers, timeouts and disks are waited for."""
+    return ((os.cpu_count() or 1) * 3 + 1) // 2
+
+
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
     """pytest-xdist 3.8 looks for its groups where pytest 9.2 no longer keeps them, and so finds none."""
     if config.getoption("dist") != "loadgroup":
