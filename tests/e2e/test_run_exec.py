@@ -82,7 +82,7 @@ def test_commands_see_the_variables_that_the_command_line_names(
     done = wfc("run", "two-at-once", "--allow-exec", "--exec-env", "SECRET_TOKEN", "--json", cwd=project)
     assert json.loads(done.out)["result"]["leaked"] == "sesame\n"
     refused = wfc("run", "two-at-once", "--exec-env", "SECRET_TOKEN", cwd=project)
-    assert (refused.status, "--exec-env go with --allow-exec" in refused.err) == (2, True)
+    assert (refused.status, "--exec-env goes with --allow-exec" in refused.err) == (2, True)
     refused = wfc("run", "two-at-once", "--allow-exec", "--exec-env", "CI=1", cwd=project)
     assert (refused.status, "`CI=1` is no name of a variable" in refused.err) == (2, True)
 
@@ -130,3 +130,71 @@ def test_a_command_whose_terminal_was_killed_is_not_run_again_unasked(project: P
     assert (resumed.status, json.loads(resumed.out)["error"]["code"]) == (1, "interrupted")
     assert len(_pids(project, 1)) == 1
     assert not is_alive(pid)
+
+
+FILES = """\
+name: files
+description: Reads a file and writes two.
+blocks:
+  - {id: read, type: ReadFile, inputs: {path: docs/in.txt}}
+  - id: inside
+    type: CreateFile
+    inputs: {path: out/a.txt, content: "${blocks.read.outputs.content}"}
+    depends_on: [read]
+  - {id: module, type: CreateFile, inputs: {path: generated/evil.py, content: x}, depends_on: [inside]}
+"""
+
+
+@pytest.fixture
+def files(project: Path) -> Path:
+    (project / "workflows" / "files.yaml").write_text(FILES)
+    (project / "docs").mkdir()
+    (project / "docs" / "in.txt").write_text("copied")
+    return project
+
+
+def test_files_that_match_are_read_and_written_without_a_question(files: Path) -> None:
+    granted = ("--allow-read", "docs/**", "--allow-write", "**")
+    done = wfc("run", "workflows/files.yaml", *granted, "--json", cwd=files)
+    reply = json.loads(done.out)
+    assert (files / "out" / "a.txt").read_text() == "copied"
+    assert (reply["status"], reply["error"]["code"]) == ("failed", "refused")
+    assert not (files / "generated" / "evil.py").exists()
+
+
+def test_patterns_are_relative_to_the_project_wherever_the_command_is_given(files: Path) -> None:
+    below = files / "docs"
+    done = wfc("run", "../workflows/files.yaml", "--allow-read", "docs/*", cwd=below)
+    assert done.status == 2  # The file is docs/docs/in.txt from there, which does not match.
+    (below / "docs").mkdir()
+    (below / "docs" / "in.txt").write_text("other")
+    granted = ("--allow-read", "docs/docs/*", "--allow-write", "docs/out/*")
+    wfc("run", "../workflows/files.yaml", *granted, cwd=below)
+    assert (below / "out" / "a.txt").read_text() == "other"
+
+
+def test_a_file_that_does_not_match_is_asked_for(files: Path) -> None:
+    done = wfc("run", "workflows/files.yaml", "--allow-write", "out/*", cwd=files)
+    assert done.status == 2
+    assert "step `read` asks for a result" in done.err
+    assert not (files / "out").exists()
+
+
+def test_any_command_still_includes_files_but_never_modules(files: Path) -> None:
+    done = wfc("run", "workflows/files.yaml", "--allow-exec", "--json", cwd=files)
+    assert (files / "out" / "a.txt").exists()
+    assert json.loads(done.out)["error"]["code"] == "refused"
+
+
+@pytest.mark.parametrize(
+    ("options", "why"),
+    [
+        (["--allow-write", "../x"], "`..`"),
+        (["--exec-root", "."], "--allow-write"),
+        (["--exec-env", "CI", "--allow-write", "x"], "--allow-exec"),
+    ],
+)
+def test_a_grant_that_cannot_be_meant_is_a_usage_error(files: Path, options: list[str], why: str) -> None:
+    done = wfc("run", "workflows/files.yaml", *options, cwd=files)
+    assert done.status == 2
+    assert why in done.err

@@ -14,6 +14,7 @@ import pytest
 
 from tests.execute.conftest import Execute
 from wfc_runtime.execute import EXECUTORS, Grant, execute, refusal_of
+from wfc_runtime.execute.protected import Protected
 
 ESCAPES = ["../outside/x", "a/../../outside/x", "link/x", "/etc/x", "secret"]
 
@@ -92,7 +93,7 @@ def test_links_inside_the_folder_lead_to_where_they_say(do: Execute, root: Path)
 
 def test_the_store_and_git_are_not_for_workflows(do: Execute, root: Path) -> None:
     (root / ".wfc").mkdir()
-    grant = Grant(root, commands=None, protected=(root / ".wfc", root / "runs.db"))
+    grant = Grant(root, commands=None, protected=Protected(stores=(root / ".wfc", root / "runs.db")))
     for path in (
         ".wfc/state.db",
         "x/../.wfc/key",

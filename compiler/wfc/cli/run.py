@@ -64,7 +64,7 @@ def command(
         return 1
     file = read_answers_file(manner, called_by(module, registry))
     given = given_inputs(module.workflow, pairs, inputs, file.inputs if file else {})
-    if file is None and not manner.allow_exec and not sys.stdin.isatty() and _asks(module):
+    if file is None and not manner.executes and not sys.stdin.isatty() and _asks(module):
         raise click.UsageError("standard input is not a terminal, so nobody can answer; give --answers FILE")
     clock, console = SkippingClock(), Console()
     answered = Answers(file.scripts) if file else None
@@ -73,7 +73,7 @@ def command(
         # As such: what the service can do by itself begins after the run has been named.
         run = SqliteService.start_module(service, module, given, actor="wfc run")["workflow_id"]
         console.say(f"{module.workflow.name} {module.workflow.version}, run {run}", "bold")
-        return work(service, run, manner, answered, clock, console, state)
+        return work(service, run, manner, answered, clock, console, config, state)
 
 
 def _asks(module: Module) -> bool:

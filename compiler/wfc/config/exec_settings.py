@@ -17,7 +17,11 @@ _VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 @struct(frozen=True)
 class ExecSettings:
     allow: tuple[str, ...] = ()
-    """Patterns of commands; `*` is any. Without one, the server does nothing by itself."""
+    """Patterns of commands; `*` is any command, and any file of the project."""
+    read: tuple[str, ...] = ()
+    """Patterns of files that it may read. Patterns of commands grant no file access."""
+    write: tuple[str, ...] = ()
+    """Patterns of files that it may write."""
     roots: tuple[str, ...] = ()
     """Folders beside the project's that it may work in."""
     env: tuple[str, ...] = ()
@@ -53,4 +57,12 @@ def _env(table: str, key: str, value: Any) -> tuple[str, ...]:
     return names
 
 
-_READERS = {"allow": _allow, "roots": texts, "env": _env, "parallel": count, "reply_seconds": count}
+_READERS = {
+    "allow": _allow,
+    "read": texts,
+    "write": texts,
+    "roots": texts,
+    "env": _env,
+    "parallel": count,
+    "reply_seconds": count,
+}

@@ -26,9 +26,10 @@ from wfc_runtime.execute import (
 )
 from wfc_runtime.execute.base import NESTING, ExecutionError, Executor, Job, Parameters, Result
 from wfc_runtime.execute.grant import Grant
+from wfc_runtime.execute.protected import protected_paths
 from wfc_runtime.machine.plain import NotPlainError, check_plain
 
-__all__ = ["EXECUTORS", "Executor", "Grant", "can_execute", "execute", "refusal_of"]
+__all__ = ["EXECUTORS", "Executor", "Grant", "can_execute", "execute", "protected_paths", "refusal_of"]
 
 EXECUTORS: dict[str, Executor] = {
     one.EXECUTOR.kind: one.EXECUTOR

@@ -115,11 +115,6 @@ class Executor:
     """Why a grant does not cover the work; empty where it does."""
 
 
-def covered(parameters: Parameters, grant: Grant) -> str:
-    """The refusal of kinds that work on files: whoever may run commands may do that, in the granted folders."""
-    return "" if grant.anything else "no command and no file work was granted to the server"
-
-
 def always(parameters: Parameters, grant: Grant) -> str:
     """The refusal of kinds that touch nothing outside."""
     return ""

@@ -7,8 +7,8 @@ import os
 
 from wfc_runtime.contract import Json
 from wfc_runtime.execute import paths
-from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, covered
-from wfc_runtime.execute.located import located
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result
+from wfc_runtime.execute.located import located, write_refusal
 
 _COMMON = (
     0o400,
@@ -45,7 +45,7 @@ def work(job: Job) -> Result:
 def write_text(job: Job, name: str, text: str, mode: int | None = None) -> tuple[str, bool, int]:
     """Write a text to the path that a parameter names: where it is, whether it is new, and its size."""
     parameters = job.parameters
-    with located(job, name) as place:
+    with located(job, name, "write") as place:
         data = encode(text, parameters.text("encoding", "utf-8"))
         if len(data) > job.grant.file_bytes:
             limit = f"the limit is {job.grant.file_bytes:,}"
@@ -95,4 +95,4 @@ def permissions(parameters: Parameters) -> int | None:
     return mode
 
 
-EXECUTOR = Executor("create_file", work, covered)
+EXECUTOR = Executor("create_file", work, write_refusal)

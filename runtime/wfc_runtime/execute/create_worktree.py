@@ -20,7 +20,10 @@ def work(job: Job) -> Result:
         raise ExecutionError(refused, "refused")
     branch, base = parameters.text("branch"), parameters.text("base_branch", "") or "HEAD"
     repository = paths.folder(grant, parameters.text("repo", ""))
-    place = paths.locate(grant, parameters.text("path", "") or f".worktrees/{branch}", repository).path
+    located = paths.locate(grant, parameters.text("path", "") or f".worktrees/{branch}", repository)
+    place = located.path
+    if why := located.protected.why_unwritable(place, located.root):
+        raise ExecutionError(why, "refused")
     for name in (branch, base):
         _git(
             job,

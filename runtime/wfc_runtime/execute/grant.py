@@ -11,11 +11,15 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Literal
 
 from wfc_runtime.execute.commands import is_covered
+from wfc_runtime.execute.file_patterns import matches_any
+from wfc_runtime.execute.protected import Protected
 
+Access = Literal["read", "write"]
 DEFAULT_ENV = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "VIRTUAL_ENV"),
     *("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ"),
@@ -30,12 +34,17 @@ class Grant:
     root: Path
     """Where commands start; relative paths are below it."""
     commands: tuple[str, ...] | None = ()
-    """Patterns of commands (see `commands.py`). None: any command. Empty: none, and no file work either."""
+    """Patterns of commands (see `commands.py`). None: any command, and any file in the folders."""
     more_roots: tuple[Path, ...] = ()
     """Further folders that files and working directories may be in."""
-    protected: tuple[Path, ...] = ()
-    """What no file work touches: these files and folders, and all beside them whose names begin like theirs. That is
-    the server's own store, with its keys."""
+    read: tuple[str, ...] = ()
+    """Patterns of files that may be read (see `file_patterns.py`). Patterns of commands grant no file access."""
+    write: tuple[str, ...] = ()
+    """Patterns of files that may be written."""
+    pattern_root: Path | None = None
+    """What relative patterns are relative to, where that is not `root`."""
+    protected: Protected = field(default_factory=Protected)
+    """What is never written, whatever else is granted."""
     env: tuple[str, ...] = ()
     """Names of environment variables that commands see beside `DEFAULT_ENV`. With a list of commands, a workflow may
     set no others: PATH or LD_PRELOAD would make any command out of a listed one."""
@@ -52,10 +61,9 @@ class Grant:
         return cls(Path.cwd())
 
     @classmethod
-    def all_commands(cls, root: Path, protected: Iterable[Path] = ()) -> Grant:
-        """For whoever runs a workflow at their own terminal: any command, files below `root` and temporary ones."""
-        temporary = dict.fromkeys((Path(tempfile.gettempdir()), Path("/tmp")))
-        return cls(root, commands=None, more_roots=tuple(temporary), protected=tuple(protected))
+    def all_commands(cls, root: Path) -> Grant:
+        """For a person who runs a workflow in a terminal: any command, files below `root` and temporary ones."""
+        return cls(root, commands=None, more_roots=temporary_folders())
 
     def extended(self, roots: Iterable[Path], env: Iterable[str]) -> Grant:
         """The same with further folders and names."""
@@ -63,19 +71,24 @@ class Grant:
 
     @property
     def anything(self) -> bool:
-        return self.commands is None or bool(self.commands)
+        return self.commands is None or bool(self.commands or self.read or self.write)
 
     @property
     def roots(self) -> tuple[Path, ...]:
         return (self.root, *self.more_roots)
 
-    def is_protected(self, path: Path) -> bool:
-        for one in self.protected:
-            folder = one.parent.resolve()
-            parts = path.relative_to(folder).parts if path.is_relative_to(folder) else ()
-            if parts and parts[0].startswith(one.name):
-                return True
-        return False
+    def grants_files(self, access: Access) -> bool:
+        """Whether any file may be read or written."""
+        return self.commands is None or bool(self._patterns(access))
+
+    def file_refusal(self, access: Access, path: Path) -> str:
+        """Why a resolved path is not covered; empty where it is. Protected paths are a matter of their own."""
+        if self.commands is None or matches_any(self._patterns(access), self.pattern_root or self.root, path):
+            return ""
+        return f"{path} matches no --allow-{access} pattern of the server"
+
+    def _patterns(self, access: Access) -> tuple[str, ...]:
+        return self.read if access == "read" else self.write
 
     def refusal(self, command: str) -> str:
         """Why a command is not covered; empty where it is."""
@@ -89,3 +102,7 @@ class Grant:
         """What a command sees: the server's variables by name, then its own."""
         names = (*DEFAULT_ENV, *self.env)
         return {**{name: os.environ[name] for name in names if name in os.environ}, **own}
+
+
+def temporary_folders() -> tuple[Path, ...]:
+    return tuple(dict.fromkeys((Path(tempfile.gettempdir()), Path("/tmp"))))

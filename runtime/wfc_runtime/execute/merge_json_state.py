@@ -9,9 +9,10 @@ from pathlib import Path
 from threading import Lock
 
 from wfc_runtime.contract import Json
-from wfc_runtime.execute.base import ExecutionError, Executor, Job, Result, covered
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result
+from wfc_runtime.execute.grant import Grant
 from wfc_runtime.execute.json_files import read_object, write_object
-from wfc_runtime.execute.located import located
+from wfc_runtime.execute.located import file_refusal, located
 
 _one_at_a_time = Lock()
 """Steps side by side may merge into one file: none of them may be lost."""
@@ -20,7 +21,7 @@ _one_at_a_time = Lock()
 def work(job: Job) -> Result:
     parameters = job.parameters
     updates = parameters.mapping("updates")
-    with located(job, "path") as place, _one_at_a_time, _alone_in(place.root):
+    with located(job, "path", "read", "write") as place, _one_at_a_time, _alone_in(place.root):
         before = read_object(job, place)
         if before is None and not parameters.flag("create_if_missing", True):
             raise ExecutionError(f"there is no file {place}, and create_if_missing is false")
@@ -62,4 +63,9 @@ def merge(base: dict[str, Json], updates: dict[str, Json]) -> dict[str, Json]:
     return merged
 
 
-EXECUTOR = Executor("merge_json_state", work, covered)
+def refusal(parameters: Parameters, grant: Grant) -> str:
+    """The file is read before it is written."""
+    return file_refusal(parameters, grant, "path", "read", "write")
+
+
+EXECUTOR = Executor("merge_json_state", work, refusal)

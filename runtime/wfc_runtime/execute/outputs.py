@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from datetime import UTC, datetime
 from math import isfinite, nan
 from pathlib import Path
@@ -22,6 +21,7 @@ from wfc_runtime.execute.scratch import FOLDER
 from wfc_runtime.expr import ExpressionError, evaluate_condition
 
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
+_IN_SCRATCH = re.compile(rf"(?:\$SCRATCH|\$\{{SCRATCH\}}|{re.escape(FOLDER)})/")
 _NUMBERS = {"int": int, "integer": int, "float": float, "number": float, "num": float}
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
 _JSON: dict[str, type | tuple[type, ...]] = {
@@ -51,6 +51,24 @@ def read_outputs(
     return found
 
 
+def outputs_refusal(declared: Mapping[str, Json], grant: Grant, working_dir: str) -> str:
+    """Why a grant does not cover reading the declared files; empty where it does, or a path is not known yet."""
+    for about in declared.values():
+        given = about.get("path") if isinstance(about, dict) else None
+        if not isinstance(given, str) or _IN_SCRATCH.match(given):
+            continue
+        if not grant.grants_files("read"):
+            return "the server was not granted to read files (--allow-read), and the command declares outputs"
+        if "$" not in given:
+            try:
+                place = paths.locate(grant, given, paths.folder(grant, working_dir))
+            except ExecutionError:
+                continue
+            if why := grant.file_refusal("read", place.path):
+                return why
+    return ""
+
+
 def _read_one(output: Parameters, grant: Grant, working_dir: Path, env: Mapping[str, str]) -> Json:
     given = output.path("path")
     place = _place(given, output.flag("unsafe", False), grant, working_dir, env)
@@ -73,9 +91,12 @@ def _place(given: str, unsafe: bool, grant: Grant, working_dir: Path, env: Mappi
         raise ExecutionError(
             f"{given} is absolute", "refused", "`unsafe: true` allows absolute paths in the granted folders."
         )
-    if not unsafe:
-        grant = replace(grant, root=scratch if in_scratch else working_dir, more_roots=())
-    return paths.locate(grant, str(expanded), working_dir)
+    within = (scratch,) if in_scratch else () if unsafe else (working_dir,)
+    place = paths.locate(grant, str(expanded), working_dir, within)
+    # What the command put into the run's own folder was written to be read. Other files need a grant.
+    if not in_scratch and (why := grant.file_refusal("read", place.path)):
+        raise ExecutionError(why, "refused", "The operator of the server grants files with --allow-read.")
+    return place
 
 
 def _parse(data: bytes, kind: str, path: str) -> Json:

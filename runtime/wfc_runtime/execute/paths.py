@@ -1,38 +1,41 @@
 """Files in the granted folders and nowhere else.
 
 SECURITY. A path is looked at in two ways, and both must agree. First it is resolved (`..`, links in its folders) and
-compared with the granted folders. Then the file is opened from the granted folder down, one name at a time, without
-following links, so that a link put there in between leads nowhere. The last name may never be a link.
+compared with the granted folders, the patterns and the protected places. Then the file is opened from the granted
+folder down, one name at a time, without following links, and each folder that was opened is compared with the
+protected ones by device and inode. The file is read or replaced through the last of these descriptors: a link or a
+folder put there in between leads nowhere. The last name may never be a link.
 """
 
 from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
 
 from wfc_runtime.execute.base import ExecutionError, shortened
-from wfc_runtime.execute.grant import Grant
+from wfc_runtime.execute.grant import Access, Grant
+from wfc_runtime.execute.protected import Protected
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
 
 def _refused(message: str) -> ExecutionError:
-    return ExecutionError(
-        message, "refused", "The operator of the server says with --exec-root which folders are allowed."
-    )
+    hint = "The operator of the server grants folders with --exec-root and files with --allow-read and --allow-write."
+    return ExecutionError(message, "refused", hint)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A path that is allowed."""
+    """A path in a granted folder."""
 
     root: Path
     names: tuple[str, ...]
+    protected: Protected
 
     @property
     def path(self) -> Path:
@@ -42,21 +45,37 @@ class Place:
         return str(self.path)
 
 
-def locate(grant: Grant, text: str, base: Path | None = None) -> Place:
-    """The place of a path, relative to `base` or the root. Raises `ExecutionError` where it is not allowed."""
+def locate_for(grant: Grant, text: str, *access: Access) -> Place:
+    """The place of a file that may be read or written. Raises `ExecutionError`."""
+    place = locate(grant, text)
+    for one in access:
+        why = grant.file_refusal(one, place.path)
+        if not why and one == "write":
+            why = place.protected.why_unwritable(place.path, place.root)
+        if why:
+            raise _refused(why)
+    return place
+
+
+def locate(grant: Grant, text: str, base: Path | None = None, within: tuple[Path, ...] = ()) -> Place:
+    """The place of a path, relative to `base` or the root, inside `within` or the granted folders.
+
+    Raises `ExecutionError` where it is outside or belongs to the server. Whether the grant covers reading or writing it
+    is for the caller to ask.
+    """
     given = Path(base or grant.root, text)
     try:
         if given.is_symlink():
             raise _refused(f"{text} is a link: links are not followed")
         real = given.resolve()
-        roots = [root.resolve() for root in grant.roots]
+        roots = [root.resolve() for root in within or grant.roots]
     except (OSError, RuntimeError, ValueError) as error:
         raise ExecutionError(f"{text} can't be resolved: {error}") from None
-    if grant.is_protected(real):
-        raise _refused(f"{text} belongs to the server")
+    if why := grant.protected.why_unreadable(real):
+        raise _refused(why)
     for root in roots:
         if real.is_relative_to(root):
-            return Place(root, real.relative_to(root).parts)
+            return Place(root, real.relative_to(root).parts, grant.protected)
     raise _refused(f"{text} is outside the folders that the server may work in")
 
 
@@ -76,14 +95,15 @@ def folder(grant: Grant, text: str) -> Path:
 
 
 @contextmanager
-def parent_of(place: Place, create: bool = False) -> Iterator[int]:
-    """A descriptor of the folder that a place is in."""
+def parent_of(place: Place, forbidden: Mapping[tuple[int, int], str], create: bool = False) -> Iterator[int]:
+    """A descriptor of the folder that a place is in. `forbidden`: folders that must not be on the way there."""
     try:
         current = os.open(place.root, _FOLDER & ~os.O_NOFOLLOW)
     except OSError as error:
         raise ExecutionError(f"{place.root} can't be opened: {error.strerror}") from None
     try:
         for name in place.names[:-1]:
+            _check_identity(place, os.fstat(current), forbidden)
             if create:
                 with suppress(FileExistsError):
                     os.mkdir(name, dir_fd=current)
@@ -93,6 +113,7 @@ def parent_of(place: Place, create: bool = False) -> Iterator[int]:
                 raise ExecutionError(f"the folder of {place} can't be opened: {error.strerror}") from None
             os.close(current)
             current = inner
+        _check_identity(place, os.fstat(current), forbidden)
         yield current
     finally:
         os.close(current)
@@ -102,7 +123,8 @@ def read(place: Place, most_bytes: int) -> bytes | None:
     """A file's content. None: there is no such file."""
     if not place.path.parent.is_dir():
         return None
-    with parent_of(place) as parent:
+    forbidden = place.protected.unreadable_files()
+    with parent_of(place, forbidden) as parent:
         try:
             # Without O_NONBLOCK a named pipe would keep us waiting for ever.
             opened = os.open(
@@ -115,9 +137,13 @@ def read(place: Place, most_bytes: int) -> bytes | None:
         except OSError as error:
             raise ExecutionError(f"{place} can't be read: {error.strerror}") from None
     about = os.fstat(opened)
-    if not stat.S_ISREG(about.st_mode):
+    try:
+        _check_identity(place, about, forbidden)
+        if not stat.S_ISREG(about.st_mode):
+            raise ExecutionError(f"{place} is not a file")
+    except ExecutionError:
         os.close(opened)
-        raise ExecutionError(f"{place} is not a file")
+        raise
     with os.fdopen(opened, "rb") as file:
         data = file.read(most_bytes + 1) if about.st_size <= most_bytes else b""
     if about.st_size > most_bytes or len(data) > most_bytes:
@@ -130,11 +156,16 @@ def read(place: Place, most_bytes: int) -> bytes | None:
 
 def write(place: Place, data: bytes, *, mode: int | None, overwrite: bool, create_parents: bool) -> bool:
     """Write a file, whole or not at all. Says whether it is new."""
-    if not place.names or ".git" in place.names:
-        raise _refused(f"{place} is not a file that a workflow may write")
-    with parent_of(place, create_parents) as parent:
+    if why := place.protected.why_unwritable(place.path, place.root):
+        raise _refused(why)
+    if not place.names:
+        raise ExecutionError(f"{place} is a folder")
+    forbidden = place.protected.identities()
+    with parent_of(place, forbidden, create_parents) as parent:
         name = place.names[-1]
         before = _about(name, parent)
+        if before is not None:
+            _check_identity(place, before, forbidden)
         if before is not None and not stat.S_ISREG(before.st_mode):
             raise ExecutionError(f"{place} is there and is not a file")
         if before is not None and not overwrite:
@@ -163,6 +194,12 @@ def write(place: Place, data: bytes, *, mode: int | None, overwrite: bool, creat
                 os.unlink(made, dir_fd=parent)
             raise ExecutionError(f"{place} can't be written: {error.strerror}") from None
     return before is None
+
+
+def _check_identity(place: Place, about: os.stat_result, forbidden: Mapping[tuple[int, int], str]) -> None:
+    what = forbidden.get((about.st_dev, about.st_ino))
+    if what is not None:
+        raise _refused(f"{place} is {what}, under another name")
 
 
 def _about(name: str, parent: int) -> os.stat_result | None:

@@ -5,15 +5,15 @@ from __future__ import annotations
 from base64 import b64encode
 
 from wfc_runtime.execute import paths
-from wfc_runtime.execute.base import ExecutionError, Executor, Job, Result, covered
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Result
 from wfc_runtime.execute.create_file import check_encoding
-from wfc_runtime.execute.located import located
+from wfc_runtime.execute.located import located, read_refusal
 
 
 def work(job: Job) -> Result:
     parameters = job.parameters
     limit = min(int(parameters.number("max_size_mb", 10) * 1024 * 1024), job.grant.file_bytes)
-    with located(job, "path") as place:
+    with located(job, "path", "read") as place:
         data = paths.read(place, limit)
     if data is None:
         if parameters.flag("required", True):
@@ -39,4 +39,4 @@ def _content(data: bytes, mode: str, encoding: str, path: str) -> str:
         ) from None
 
 
-EXECUTOR = Executor("read_file", work, covered)
+EXECUTOR = Executor("read_file", work, read_refusal)

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, covered
+from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result
 from wfc_runtime.execute.create_file import write_text
 from wfc_runtime.execute.grant import Grant
+from wfc_runtime.execute.located import file_refusal
 from wfc_runtime.expr import TEXT_LIMITS, ExpressionError, render
 
 
@@ -36,7 +37,9 @@ def _render(parameters: Parameters, seed: str) -> str:
 
 
 def refusal(parameters: Parameters, grant: Grant) -> str:
-    return covered(parameters, grant) if parameters.text("output_path", "") else ""
+    if not parameters.text("output_path", ""):
+        return ""
+    return file_refusal(parameters, grant, "output_path", "write")
 
 
 EXECUTOR = Executor("render_template", work, refusal)

@@ -15,7 +15,7 @@ from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, shortened
 from wfc_runtime.execute.capture import streams
 from wfc_runtime.execute.grant import Grant
-from wfc_runtime.execute.outputs import read_outputs
+from wfc_runtime.execute.outputs import outputs_refusal, read_outputs
 from wfc_runtime.execute.process import run_process
 from wfc_runtime.execute.scratch import scratch
 
@@ -114,7 +114,7 @@ def refusal(parameters: Parameters, grant: Grant) -> str:
         foreign = [name for name in parameters.mapping("env") if name not in grant.env]
         if foreign:
             return f"it sets {', '.join(foreign)} in the environment, which the operator did not name"
-    return why
+    return why or outputs_refusal(parameters.mapping("outputs"), grant, parameters.text("working_dir", ""))
 
 
 EXECUTOR = Executor("shell", work, refusal)

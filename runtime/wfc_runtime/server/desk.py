@@ -63,14 +63,22 @@ class Desk:
             return self._service
 
     def _serving(self, store: Store, limits: Limits, allowed: Allowed) -> Service:
-        from wfc_runtime.execute import Grant
+        from wfc_runtime.execute import Grant, protected_paths
         from wfc_runtime.service.sqlite.serving import ServingService
 
         grant = Grant(
             allowed.root,
             allowed.commands,
             allowed.more_roots,
-            protected=(self.options.state.absolute(),),
+            allowed.read,
+            allowed.write,
+            protected=protected_paths(
+                allowed.root,
+                allowed.more_roots,
+                sources=allowed.sources,
+                modules=(self.options.generated,),
+                stores=(self.options.state,),
+            ),
             env=allowed.env,
             parallel=allowed.parallel,
         )

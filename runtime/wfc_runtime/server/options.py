@@ -23,6 +23,10 @@ class Allowed:
     commands: tuple[str, ...] | None
     """None: any command."""
     more_roots: tuple[Path, ...] = ()
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    sources: tuple[Path, ...] = ()
+    """Folders of workflow sources, which file steps never write to."""
     env: tuple[str, ...] = ()
     parallel: int = 8
     reply_seconds: float = 50

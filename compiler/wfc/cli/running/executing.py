@@ -11,24 +11,26 @@ from typing import TYPE_CHECKING, Any
 from wfc.driver import Asked
 
 if TYPE_CHECKING:
+    from wfc.config import Config
     from wfc_runtime.execute import Grant
 
 
 class Executor:
     """Does what the person has said yes to. Whether to ask is for others to decide."""
 
-    def __init__(self, root: Path) -> None:
-        self._root = root
+    def __init__(self, config: Config, store: Path) -> None:
+        self._config = config
+        self._store = store
         self._made: Grant | None = None
         self._tasks: dict[tuple[str, str], Task] = {}
 
     @property
     def _grant(self) -> Grant:
         if self._made is None:
-            from wfc_runtime.execute import Grant
+            from wfc.cli.running.serving import terminal_grant
 
-            # As if the person had typed it: with their environment.
-            self._made = replace(Grant.all_commands(self._root), env=tuple(os.environ))
+            # Commands get the person's whole environment, as if the person had typed them.
+            self._made = replace(terminal_grant(self._config, self._store), env=tuple(os.environ))
         return self._made
 
     def can(self, asked: Asked) -> bool:

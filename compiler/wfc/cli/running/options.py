@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 
+from wfc.cli.shared.file_grants import file_options
 from wfc.cli.shared.names import FILES
 from wfc.config.exec_settings import no_variable
 
@@ -24,10 +25,19 @@ class Manner:
     as_json: bool = False
     exec_env: tuple[str, ...] = ()
     exec_root: tuple[Path, ...] = ()
+    allow_read: tuple[str, ...] = ()
+    allow_write: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
-        if (self.exec_env or self.exec_root) and not self.allow_exec:
-            raise click.UsageError("--exec-root and --exec-env go with --allow-exec")
+        if self.exec_env and not self.allow_exec:
+            raise click.UsageError("--exec-env goes with --allow-exec")
+        if self.exec_root and not self.executes:
+            raise click.UsageError("--exec-root goes with --allow-exec, --allow-read or --allow-write")
+
+    @property
+    def executes(self) -> bool:
+        """Whether some steps are executed without a question."""
+        return self.allow_exec or bool(self.allow_read or self.allow_write)
 
 
 def names_of_variables(
@@ -44,10 +54,11 @@ def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
     """Adds the options to a command, which gets them as one `manner`."""
 
     @wraps(work)
-    def command(*arguments: Any, **given: Any) -> Any:
+    def with_manner(*arguments: Any, **given: Any) -> Any:
         manner = Manner(**{one.name: given.pop(one.name) for one in fields(Manner)})
         return work(*arguments, manner=manner, **given)
 
+    command: Callable[..., Any] = with_manner
     for option in (
         click.option(
             "--json", "as_json", is_flag=True, help="Print the final reply as JSON, and nothing else."
@@ -59,17 +70,21 @@ def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
             "--exec-root",
             multiple=True,
             type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="With --allow-exec: a folder to work in beside this one, the project's and the temporary one. As "
-            "often as needed.",
+            help="A folder to work in, beside this one, the project's and the temporary one. May be repeated.",
         ),
         click.option(
             "--exec-env",
             multiple=True,
             metavar="NAME",
             callback=names_of_variables,
-            help="With --allow-exec: a variable that commands see beside PATH, HOME and the like. As often as needed.",
+            help="With --allow-exec: a variable that commands see, beside PATH, HOME and the like. May be repeated.",
         ),
-        click.option("--allow-exec", is_flag=True, help="Execute commands without asking."),
+        file_options,
+        click.option(
+            "--allow-exec",
+            is_flag=True,
+            help="Execute commands without asking, and read and write files in the project.",
+        ),
         click.option(
             "--answers",
             metavar="FILE",

@@ -1,9 +1,10 @@
-"""`--allow-exec`: what can be done by this machine is done at once, side by side, and shown."""
+"""`--allow-exec`, `--allow-read`, `--allow-write`: what they cover is done at once, side by side, and shown."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,9 @@ from typing import TYPE_CHECKING, Any
 from wfc.cli.running.console import Console
 from wfc.cli.running.options import Manner
 from wfc.cli.running.sources import SourceRegistry
-from wfc_runtime.execute import Grant
+from wfc.cli.shared.file_grants import check_patterns, source_folders
+from wfc.config import Config
+from wfc_runtime.execute import Grant, protected_paths
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.service.sqlite.openings import Opening
 from wfc_runtime.service.sqlite.serving import ServingService
@@ -33,15 +36,34 @@ def serving_service(
 ) -> ServingService:
     """Commands have the person's rights, and of their environment what `manner` and `[tool.wfc.exec]` name."""
     root, settings = registry.config.root, registry.config.exec
-    grant = Grant.all_commands(Path.cwd(), protected=(path.absolute(),))
     roots = (*(root / more for more in settings.roots), root, *manner.exec_root)
+    check_patterns("--allow-read", manner.allow_read, root, roots)
+    check_patterns("--allow-write", manner.allow_write, root, roots)
+    grant = terminal_grant(registry.config, path)
     grant = grant.extended((one.resolve() for one in roots), (*settings.env, *manner.exec_env))
+    if not manner.allow_exec:
+        grant = replace(
+            grant, commands=(), read=manner.allow_read, write=manner.allow_write, pattern_root=root
+        )
     service = ServingService(
         Store(path), registry, grant, limits, clock, every_kind=True, reply_seconds=_REPLY_SECONDS
     )
     service.gives_back = True
     service.crew.watch = Shown(console)
     return service
+
+
+def terminal_grant(config: Config, state: Path) -> Grant:
+    """Any command and any file of this folder or a temporary one, but for the protected ones."""
+    grant = Grant.all_commands(Path.cwd())
+    protected = protected_paths(
+        config.root,
+        grant.roots,
+        sources=source_folders(config),
+        modules=(config.generated_dir,),
+        stores=(state,),
+    )
+    return replace(grant, protected=protected)
 
 
 def leave_to(service: object, answers: Answers | None) -> None:

@@ -20,7 +20,7 @@ from wfc.cli.running.inputs import read_input_file
 from wfc.cli.running.operator import Operator, StuckError
 from wfc.cli.running.options import Manner
 from wfc.cli.shared.output import data, say, to_json
-from wfc.cli.shared.service import NO_DEADLINE
+from wfc.cli.shared.service import NO_DEADLINE, store_path
 from wfc.driver import drive
 from wfc_runtime.interrupt import INTERRUPTED
 from wfc_runtime.machine.limits import Limits
@@ -30,6 +30,7 @@ from wfc_runtime.store import Store
 if TYPE_CHECKING:
     from wfc.answers import AnswersFile
     from wfc.cli.running.sources import SourceRegistry
+    from wfc.config import Config
     from wfc_runtime.machine.workflow import Workflow
     from wfc_runtime.service import Reply, Service
 
@@ -40,7 +41,7 @@ def terminal_service(
     """For runs that a person works here, and so without deadlines. With `--allow-exec`, what this machine can do is
     done without asking, and shown."""
     limits = replace(Limits.of(registry.config.run_limits), grace_seconds=NO_DEADLINE)
-    if not manner.allow_exec:
+    if not manner.executes:
         return SqliteService(Store(path), registry, limits, clock)
     from wfc.cli.running.serving import serving_service
 
@@ -76,14 +77,16 @@ def work(
     answers: Answers | None,
     clock: SkippingClock,
     console: Console,
+    config: Config,
     state: Path | None,
 ) -> int:
     """Work a run in this terminal. The exit code says how it went. `state`: its file, where one was named."""
-    if manner.allow_exec:
+    store = store_path(state, config)
+    if manner.executes:
         from wfc.cli.running.serving import leave_to
 
         leave_to(service, answers)
-    executor = Executor(Path.cwd())
+    executor = Executor(config, store)
     operator = Operator(
         service,
         console,

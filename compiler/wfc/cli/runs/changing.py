@@ -36,7 +36,7 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
     path, registry = store_file(state, config), SourceRegistry(config)
     with opened(lambda: terminal_service(path, registry, manner, clock, console)) as service:
         run = whole_id(service, run)
-        return work(service, run, manner, _answers(service, run, manner), clock, console, state)
+        return work(service, run, manner, _answers(service, run, manner), clock, console, config, state)
 
 
 def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:

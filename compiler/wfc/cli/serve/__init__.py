@@ -12,6 +12,7 @@ import click
 
 from wfc.cli.running.options import names_of_variables
 from wfc.cli.shared.engine import engine_of, engine_option
+from wfc.cli.shared.file_grants import check_patterns, file_options, source_folders
 from wfc.cli.shared.long_lived import collect_in_portions
 from wfc.cli.shared.selection import named_templates
 from wfc.cli.shared.service import state_option
@@ -68,14 +69,15 @@ _TO_A_PERSON = (
     flag_value=ANY,
     multiple=True,
     metavar="[PATTERN]",
-    help="Let the server do by itself what workflows mark as its own: any command, or those that fit a pattern "
-    "such as 'pytest *'. As often as needed.",
+    help="Let the server run by itself what workflows mark as its own. Without a pattern: any command, and any file "
+    "step inside the project. With one, such as 'pytest *': the commands that match, and no files. May be repeated.",
 )
+@file_options
 @click.option(
     "--exec-root",
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder beside the project's that it may work in. As often as needed.",
+    help="A folder outside the project that commands and file steps may work in. May be repeated.",
 )
 @click.option(
     "--exec-env",
@@ -95,6 +97,8 @@ def command(
     http: bool,
     port: int | None,
     allow_exec: tuple[str, ...],
+    allow_read: tuple[str, ...],
+    allow_write: tuple[str, ...],
     exec_root: tuple[Path, ...],
     exec_env: tuple[str, ...],
 ) -> int:
@@ -106,8 +110,9 @@ def command(
     WORKFLOWS_TEMPLATE_PATHS names folders of workflows beside the project's, with commas between; their YAML is
     compiled in memory. A later folder goes before an earlier one, and each before the project.
 
-    With --allow-exec the server runs commands with your rights. Its files are those of the project; --exec-root adds
-    folders. Commands see PATH, HOME and the like of the environment, and what --exec-env names.
+    With --allow-exec the server runs commands with your rights. They see PATH, HOME and the like of the environment,
+    and what --exec-env names. --allow-read and --allow-write grant file steps. Whatever is granted, no file step writes
+    compiled modules, workflow sources, pyproject.toml, .mcp.json, or anything in .wfc, .git, .claude or .github.
     """
     if port is not None and not http:
         raise click.UsageError("--port goes with --http")
@@ -115,10 +120,11 @@ def command(
     chosen = engine_of(config, engine, state, generated)
     if with_worker and chosen.name != "temporal":
         raise click.UsageError("--with-worker goes with --engine temporal")
-    allowed = _allowed(config, allow_exec, exec_root, exec_env)
+    allowed = _allowed(config, allow_exec, allow_read, allow_write, exec_root, exec_env)
     if allowed is not None and chosen.name == "temporal":
         raise click.UsageError(
-            "on Temporal the agent does every step: --allow-exec goes with --engine sqlite"
+            "on Temporal the agent does every step: --allow-exec, --allow-read and --allow-write go with "
+            "--engine sqlite"
         )
     options = Options(
         state=chosen.state,
@@ -175,19 +181,37 @@ def _templates(config: Config) -> Callable[[Path], Registry] | None:
 
 
 def _allowed(
-    config: Config, patterns: tuple[str, ...], roots: tuple[Path, ...], env: tuple[str, ...]
+    config: Config,
+    patterns: tuple[str, ...],
+    read: tuple[str, ...],
+    write: tuple[str, ...],
+    roots: tuple[Path, ...],
+    env: tuple[str, ...],
 ) -> Allowed | None:
     """What the command line and the settings allow together."""
     settings = config.exec
     commands = (*settings.allow, *patterns)
-    if not commands:
-        if roots or env:
-            raise click.UsageError("--exec-root and --exec-env go with --allow-exec")
+    more_roots = (*(config.root / root for root in settings.roots), *(root.resolve() for root in roots))
+    if env and not commands:
+        raise click.UsageError("--exec-env goes with --allow-exec")
+    if not (commands or settings.read or settings.write or read or write):
+        if roots:
+            raise click.UsageError("--exec-root goes with --allow-exec, --allow-read or --allow-write")
         return None
+    for option, given in (
+        ("[tool.wfc.exec] read", settings.read),
+        ("[tool.wfc.exec] write", settings.write),
+        ("--allow-read", read),
+        ("--allow-write", write),
+    ):
+        check_patterns(option, given, config.root, more_roots)
     return Allowed(
         root=config.root,
         commands=None if ANY in commands else commands,
-        more_roots=(*(config.root / root for root in settings.roots), *(root.resolve() for root in roots)),
+        more_roots=more_roots,
+        read=(*settings.read, *read),
+        write=(*settings.write, *write),
+        sources=source_folders(config),
         env=(*settings.env, *env),
         parallel=settings.parallel,
         reply_seconds=settings.reply_seconds,
