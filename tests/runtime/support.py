@@ -102,12 +102,14 @@ class Box:
 class TemporalBox(Box):
     """The same on a Temporal server: a task queue, a worker and services of its own."""
 
-    def __init__(self, root: Path, address: str) -> None:
+    def __init__(self, root: Path, address: str, **more: Any) -> None:
+        """`more` are further settings of the engine."""
         from wfc_runtime.service.temporal.settings import TemporalSettings
 
         super().__init__(root)
         self.clock: Any = Clock(self._go_off)
-        self.settings = TemporalSettings(address=address, task_queue=f"box-{secrets.token_hex(6)}")
+        queue = f"box-{secrets.token_hex(6)}"
+        self.settings = TemporalSettings(address=address, task_queue=queue, **more)
         self._worker: WorkerThread | None = None
         self._started: list[str] = []
 

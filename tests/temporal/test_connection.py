@@ -95,7 +95,7 @@ def test_the_doctor_s_look_tells_server_and_workers_apart(temporal_box: Temporal
     found = {one.what: one for one in check_connection(temporal_box.settings)}
     assert found["workers"].is_well
     assert found["workers"].detail.startswith("1 seen")
-    [_, finding] = check_connection(TemporalSettings(address="127.0.0.1:1"))
+    [*_, finding] = check_connection(TemporalSettings(address="127.0.0.1:1"))
     assert (finding.what, finding.is_well) == ("server", False)
 
 

@@ -17,8 +17,9 @@ from tests.runtime.support import TWO, compile_to
 from tests.runtime.test_history import EVERYTHING
 from tests.temporal.record import CALLER, FOLDER, MODULES, RUNS, WAIT
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.temporal.encryption import NO_KEYS
 from wfc_runtime.service.temporal.modules import Modules, settle_in
-from wfc_runtime.service.temporal.wire import CONVERTER
+from wfc_runtime.service.temporal.wire import converter_of
 from wfc_runtime.service.temporal.workflow import RunWorkflow
 
 RECORDED = json.loads(RUNS.read_text(encoding="utf-8"))
@@ -38,7 +39,7 @@ def replay(name: str, modules: Modules) -> Exception | None:
     replayer = Replayer(
         workflows=[RunWorkflow],
         workflow_runner=UnsandboxedWorkflowRunner(),
-        data_converter=CONVERTER,
+        data_converter=converter_of(NO_KEYS),
         build_id=name,
         debug_mode=True,
     )

@@ -10,14 +10,15 @@ from temporalio.converter import PayloadConverter
 
 from wfc.config import ConfigError, load_config
 from wfc_runtime.errors import RefusedError, StoreError
+from wfc_runtime.service.temporal.encryption import NO_KEYS
 from wfc_runtime.service.temporal.reasons import cancel_reason, read_cancel_reason
 from wfc_runtime.service.temporal.seed import Answer, Said, Seed
-from wfc_runtime.service.temporal.wire import CONVERTER, error_of, from_error, to_failure
+from wfc_runtime.service.temporal.wire import converter_of, error_of, from_error, to_failure
 
 
 @pytest.fixture
 def converter() -> PayloadConverter:
-    return CONVERTER.payload_converter
+    return converter_of(NO_KEYS).payload_converter
 
 
 @pytest.mark.parametrize(

@@ -138,11 +138,15 @@ def _run_limits(table: str, key: str, value: Any) -> dict[str, int]:
 
 def _temporal(table: str, key: str, value: Any) -> dict[str, Any]:
     # Not at the top: only a project that has this table pays for it.
-    from wfc_runtime.service.temporal.settings import SETTABLE
+    from wfc_runtime.service.temporal.settings import FLAGS, SETTABLE
 
     if isinstance(value, dict) and "api_key" in value:
         raise ConfigError(f"[{table}.{key}] must not hold the API key; set WFC_TEMPORAL_API_KEY")
-    readers: dict[str, Reader] = {name: flag if name == "tls" else text for name in SETTABLE}
+    if isinstance(value, dict) and "key" in value:
+        raise ConfigError(
+            f"[{table}.{key}] must not hold an encryption key; set WFC_TEMPORAL_KEY, or name a file with key_file"
+        )
+    readers: dict[str, Reader] = {name: flag if name in FLAGS else text for name in SETTABLE}
     found: dict[str, Any] = table_of(readers)(table, key, value)
     return found
 

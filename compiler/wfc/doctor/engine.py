@@ -9,11 +9,11 @@ import click
 
 from wfc.cli.shared.engine import engine_of
 from wfc.config import Config
-from wfc.doctor.report import Result, bad, good
+from wfc.doctor.report import Result, bad, good, note
 
 
 def check_engine(config: Config) -> Iterator[Result]:
-    """Is the Temporal server there, with its namespace and a worker?"""
+    """Check the Temporal server with its namespace, the encryption of payloads, and the workers."""
     try:
         engine = engine_of(config, os.environ.get("WFC_ENGINE"))
     except click.ClickException as error:
@@ -25,4 +25,9 @@ def check_engine(config: Config) -> Iterator[Result]:
 
     for found in check_connection(engine.temporal):
         message = f"{found.what}: {found.detail}"
-        yield good("temporal", message) if found.is_well else bad("temporal", message, found.hint)
+        if not found.is_well:
+            yield bad("temporal", message, found.hint)
+        elif found.hint:
+            yield note("temporal", message, found.hint)
+        else:
+            yield good("temporal", message)

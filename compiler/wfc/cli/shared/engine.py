@@ -35,16 +35,21 @@ def engine_of(
     modules: Sequence[Path] = (),
 ) -> Engine:
     from wfc_runtime.service.engines import Engine
+    from wfc_runtime.service.temporal.keys import read_keyring
     from wfc_runtime.service.temporal.settings import TemporalSettings
 
     try:
-        return Engine(
+        made = Engine(
             state=store_path(state, config),
             generated=generated or config.generated_dir,
             name=engine or config.engine,
             limits=config.run_limits,
-            temporal=TemporalSettings.of(config.temporal, os.environ),
+            temporal=TemporalSettings.of(config.temporal, os.environ, config.root),
             more_modules=modules,
         )
+        if made.name == "temporal":
+            # Keys that can't be used are reported before anything is started.
+            read_keyring(made.temporal)
+        return made
     except WfcError as error:
         raise click.ClickException(str(error)) from error

@@ -15,6 +15,8 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, RefusedError, WfcError
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import Subject, cancelled_reply
+from wfc_runtime.service.temporal.codec import keyring_of
+from wfc_runtime.service.temporal.encryption import UnreadableError
 from wfc_runtime.service.temporal.line import ClosedError, Line, SentAgainError
 from wfc_runtime.service.temporal.reasons import read_cancel_reason
 from wfc_runtime.service.temporal.seed import Answer, Said, Seed
@@ -77,7 +79,9 @@ class Calls:
         try:
             await self.line.client.get_workflow_handle(run).result()
         except WorkflowFailureError as ended:
-            reason = read_cancel_reason(getattr(ended.cause, "message", ""))[0]
+            said = getattr(ended.cause, "message", "")
+            with suppress(UnreadableError):
+                reason = read_cancel_reason(said, run, keyring_of(self.line.client))[0]
         return cancelled_reply(Subject(run), reason)
 
     async def state(self, run: str, fields: Sequence[str] | None) -> Reply:

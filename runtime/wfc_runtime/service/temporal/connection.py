@@ -18,8 +18,9 @@ from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
 from wfc_runtime.errors import StoreError
 from wfc_runtime.service.temporal.attributes import KEYS
+from wfc_runtime.service.temporal.keys import read_keyring
 from wfc_runtime.service.temporal.settings import TemporalSettings
-from wfc_runtime.service.temporal.wire import CONVERTER
+from wfc_runtime.service.temporal.wire import converter_of
 
 _CONNECT = timedelta(seconds=5)
 _RPC = timedelta(seconds=10)
@@ -32,13 +33,14 @@ _TYPE_NAMES = {
 
 async def connect(settings: TemporalSettings) -> Client:
     """A client on a server that is there, with a namespace that is there and knows our search attributes."""
+    converter = converter_of(read_keyring(settings), settings.encrypted_only)
     try:
         client = await Client.connect(
             settings.address,
             namespace=settings.namespace,
             api_key=settings.api_key,
             tls=_tls(settings),
-            data_converter=CONVERTER,
+            data_converter=converter,
             connect_timeout=_CONNECT,
             runtime=_runtime(),
         )

@@ -7,12 +7,15 @@ import time
 from datetime import timedelta
 
 from temporalio.api.enums.v1 import EventType
+from temporalio.api.failure.v1 import Failure
 from temporalio.api.workflowservice.v1 import GetWorkflowExecutionHistoryReverseRequest
 from temporalio.client import Client
 from temporalio.service import RPCError, RPCStatusCode
 
 from wfc_runtime.errors import DefinitionError, StoreError, WfcError
+from wfc_runtime.service.temporal.codec import failure_text
 from wfc_runtime.service.temporal.connection import pollers, translated
+from wfc_runtime.service.temporal.encryption import UnreadableError
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
 RPC_TIMEOUT = timedelta(seconds=60)
@@ -21,6 +24,10 @@ GONE_AFTER = 90.0
 _FORGIVEN = 2
 """Attempts at a task that may fail for want of time alone; a third is not made for that."""
 _MISSING = re.compile(r"the worker has no version (\w+) of `([^`]+)`")
+
+
+class WorkerUnableError(StoreError):
+    """The workers can't decrypt the run."""
 
 
 class Diagnosis:
@@ -66,13 +73,25 @@ class Diagnosis:
         )
         for event in page.history.events:
             if event.event_type == EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED:
-                said = event.workflow_task_failed_event_attributes.failure.message
-                lacking = lacking_module(said)
-                if lacking is not None:
-                    return lacking
+                failure = event.workflow_task_failed_event_attributes.failure
+                said = await failure_text(self._client, run, failure)
+                known = lacking_module(said) or unable_worker(failure)
+                if known is not None:
+                    return known
                 if said:
                     return StoreError("run_stuck", f"run {run} can't go on: {said[:300]}")
         return None
+
+
+def unable_worker(failure: Failure) -> WorkerUnableError | None:
+    """The error for what a worker said that could not decrypt a run."""
+    if failure.application_failure_info.type != UnreadableError.__name__:
+        return None
+    return WorkerUnableError(
+        "temporal_worker_key",
+        f"no worker that was asked can read the run, and it waits until one can: {failure.message[:500]}",
+        "Give the workers the same keys as the other processes.",
+    )
 
 
 def lacking_module(said: str) -> DefinitionError | None:

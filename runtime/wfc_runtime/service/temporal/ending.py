@@ -13,7 +13,9 @@ from wfc_runtime.errors import DefinitionError, RefusedError, StoreError
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import Subject, cancelled_reply
 from wfc_runtime.service.temporal.calls import Calls
+from wfc_runtime.service.temporal.codec import keyring_of
 from wfc_runtime.service.temporal.connection import translated
+from wfc_runtime.service.temporal.diagnosis import WorkerUnableError
 from wfc_runtime.service.temporal.family import NAME
 from wfc_runtime.service.temporal.line import unknown_run
 from wfc_runtime.service.temporal.reasons import cancel_reason
@@ -33,12 +35,12 @@ class Ending:
         if found.status != WorkflowExecutionStatus.RUNNING:
             return await self._cancelled_already(run)
         await self._calls.line.check_worker()
-        said = cancel_reason(reason, actor)
+        said = cancel_reason(reason, actor, run=run, keyring=keyring_of(self._calls.line.client))
         try:
             await self._calls.line.client.get_workflow_handle(run).cancel(reason=said)
             await self._ended(run)
-        except DefinitionError:
-            # Nobody has the module that could end it: Temporal itself has to.
+        except (DefinitionError, WorkerUnableError):
+            # No worker has the module or the key that could end it: Temporal itself has to.
             await self._terminate(run, said)
             return cancelled_reply(Subject(run), reason)
         except RPCError as error:

@@ -1,4 +1,4 @@
-"""Whether the way to Temporal is clear: for `wfc doctor` and the like."""
+"""Checks of the Temporal engine for `wfc doctor`."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ from dataclasses import dataclass
 
 from wfc_runtime.errors import WfcError
 from wfc_runtime.service.engines import require_temporal
+from wfc_runtime.service.temporal.keys import IN_CLEAR, SET_A_KEY, read_keyring
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that was looked at. `hint` says what to do where it is not well."""
+    """The result of one check. `hint` says what to do about a problem, or what could be better."""
 
     what: str
     is_well: bool
@@ -22,12 +23,25 @@ class Finding:
 
 
 def check_connection(settings: TemporalSettings) -> list[Finding]:
-    """The package, the server with its namespace, and the workers, as far as each can be looked at."""
+    """Check the package, the encryption keys, the server with its namespace, and the workers."""
     try:
         require_temporal()
     except WfcError as error:
         return [Finding("package", False, error.message, error.hint)]
-    return [Finding("package", True, "temporalio is installed"), *asyncio.run(_look(settings))]
+    package = Finding("package", True, "temporalio is installed")
+    return [package, _encryption(settings), *asyncio.run(_look(settings))]
+
+
+def _encryption(settings: TemporalSettings) -> Finding:
+    try:
+        ids = read_keyring(settings).ids
+    except WfcError as error:
+        return Finding("encryption", False, error.message, error.hint)
+    if not ids:
+        return Finding("encryption", True, IN_CLEAR, SET_A_KEY)
+    more = f"; {len(ids) - 1} more to decrypt" if len(ids) > 1 else ""
+    only = "; payloads in clear are refused" if settings.encrypted_only else ""
+    return Finding("encryption", True, f"payloads are encrypted with key `{ids[0]}`{more}{only}")
 
 
 async def _look(settings: TemporalSettings) -> list[Finding]:

@@ -9,6 +9,8 @@ from math import inf
 from typing import Any, TypeVar
 from uuid import uuid4
 
+from temporalio.api.errordetails.v1 import QueryFailedFailure
+from temporalio.api.failure.v1 import Failure
 from temporalio.client import (
     Client,
     WorkflowExecutionDescription,
@@ -22,8 +24,15 @@ from temporalio.exceptions import ApplicationError
 from temporalio.service import RPCError, RPCStatusCode
 
 from wfc_runtime.errors import NotFoundError, StoreError
+from wfc_runtime.service.temporal.codec import failure_text
 from wfc_runtime.service.temporal.connection import translated
-from wfc_runtime.service.temporal.diagnosis import GONE_AFTER, RPC_TIMEOUT, Diagnosis, lacking_module
+from wfc_runtime.service.temporal.diagnosis import (
+    GONE_AFTER,
+    RPC_TIMEOUT,
+    Diagnosis,
+    lacking_module,
+    unable_worker,
+)
 from wfc_runtime.service.temporal.settings import TemporalSettings
 from wfc_runtime.service.temporal.wire import AGAIN, from_error
 
@@ -140,10 +149,11 @@ class Line:
                 task.cancel()
 
     async def _explained(self, run: str, error: RPCError | WorkflowQueryFailedError) -> Exception:
-        said = str(error)
-        lacking = lacking_module(said)
-        if lacking is not None:
-            return lacking
+        failure = _failure_in(error)
+        said = str(error) if failure is None else await failure_text(self.client, run, failure)
+        known = lacking_module(said) or (unable_worker(failure) if failure is not None else None)
+        if known is not None:
+            return known
         if isinstance(error, WorkflowQueryFailedError):
             if "expected but not found" in said or "unknown query" in said.lower():
                 return unknown_run(run)
@@ -155,6 +165,17 @@ class Line:
         if error.status == RPCStatusCode.FAILED_PRECONDITION:
             return await self.diagnosis.why_silent(run) or translated(error, self.settings)
         return translated(error, self.settings)
+
+
+def _failure_in(error: RPCError | WorkflowQueryFailedError) -> Failure | None:
+    """What the worker said of a query that failed. Encryption hides it in the server's own message."""
+    cause = error.__context__ if isinstance(error, WorkflowQueryFailedError) else error
+    if isinstance(cause, RPCError):
+        found = QueryFailedFailure()
+        for detail in cause.grpc_status.details:
+            if detail.Unpack(found) and found.HasField("failure"):
+                return found.failure
+    return None
 
 
 def _may_yet_answer(error: RPCError) -> bool:

@@ -13,6 +13,7 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 from wfc_runtime.service.history import timestamp
 from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.temporal import attributes
+from wfc_runtime.service.temporal.encryption import UnreadableError
 from wfc_runtime.service.temporal.family import NAME
 
 _FRESH = 10.0
@@ -48,8 +49,12 @@ def beginning_query(task_queue: str, beginning: str) -> str:
 
 
 async def listed(execution: WorkflowExecution) -> dict[str, Any]:
-    memo = await execution.memo()
     found = execution.typed_search_attributes
+    try:
+        memo = await execution.memo()
+    except UnreadableError:
+        # One run with another key must not hide all others.
+        memo = {"workflow": found.get(attributes.WORKFLOW)}
     status = _ENDED.get(execution.status or WorkflowExecutionStatus.RUNNING, "pending_action")
     row = {
         "workflow_id": execution.id,

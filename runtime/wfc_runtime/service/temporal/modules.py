@@ -9,11 +9,13 @@ from __future__ import annotations
 import logging
 import os
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from threading import Lock
 
 from wfc_runtime.errors import DefinitionError, WfcError
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.temporal.encryption import NO_KEYS, Keyring
 
 log = logging.getLogger("wfc.worker")
 
@@ -83,13 +85,21 @@ class Modules:
         return None
 
 
-_HOMES: dict[str, Modules] = {}
+@dataclass(frozen=True)
+class Home:
+    """What the runs of a task queue need of this process."""
+
+    modules: Modules
+    keyring: Keyring
 
 
-def settle_in(task_queue: str, modules: Modules) -> None:
-    """Say which modules the runs of a task queue are to be worked with in this process."""
-    _HOMES[task_queue] = modules
+_HOMES: dict[str, Home] = {}
 
 
-def modules_of(task_queue: str) -> Modules:
+def settle_in(task_queue: str, modules: Modules, keyring: Keyring = NO_KEYS) -> None:
+    """Set the modules and the keys with which this process runs the workflows of a task queue."""
+    _HOMES[task_queue] = Home(modules, keyring)
+
+
+def home_of(task_queue: str) -> Home:
     return _HOMES[task_queue]

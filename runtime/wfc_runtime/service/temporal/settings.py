@@ -1,9 +1,10 @@
-"""Where the Temporal server is and how to get in. Nothing of Temporal's is imported here."""
+"""Settings of the Temporal engine: server, access, encryption. Nothing of Temporal's is imported here."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from pathlib import Path
 from typing import Any, Self
 
 from wfc_runtime.errors import RequestError
@@ -26,15 +27,24 @@ class TemporalSettings:
     tls_server_name: str | None = None
     api_key: str | None = field(default=None, repr=False)
     """Only ever from the environment: settings files are committed."""
+    key: str | None = field(default=None, repr=False)
+    """Encryption keys, separated by commas or white space. Like the API key, only from the environment."""
+    key_file: str | None = None
+    """A file with one encryption key on each line."""
+    encrypted_only: bool = False
+    """Whether payloads that are not encrypted are refused."""
 
     @classmethod
-    def of(cls, table: Mapping[str, Any], environ: Mapping[str, str]) -> Self:
-        """The project's settings; what the environment says wins."""
+    def of(cls, table: Mapping[str, Any], environ: Mapping[str, str], root: Path | None = None) -> Self:
+        """The project's settings. The environment overrides them. `root` is the folder of the project."""
         values: dict[str, Any] = dict(table)
+        if "key_file" in values and root is not None:
+            values["key_file"] = str(root / Path(values["key_file"]).expanduser())
+        _check_keys(environ)
         for one in fields(cls):
             text = environ.get(f"{PREFIX}{one.name.upper()}")
             if text:
-                values[one.name] = _flag(one.name, text) if one.name == "tls" else text
+                values[one.name] = _flag(one.name, text) if one.name in FLAGS else text
         found = cls(**values)
         if bool(found.tls_cert) != bool(found.tls_key):
             raise RequestError(
@@ -53,8 +63,26 @@ class TemporalSettings:
         return f"{self.address}, namespace `{self.namespace}`, task queue `{self.task_queue}`"
 
 
-SETTABLE = tuple(one.name for one in fields(TemporalSettings) if one.name != "api_key")
-"""What [tool.wfc.temporal] may hold."""
+FLAGS = ("tls", "encrypted_only")
+ENVIRONMENT_ONLY = ("api_key", "key")
+SETTABLE = tuple(one.name for one in fields(TemporalSettings) if one.name not in ENVIRONMENT_ONLY)
+"""The keys that [tool.wfc.temporal] may have."""
+
+
+def _check_keys(environ: Mapping[str, str]) -> None:
+    """An empty variable must not turn encryption off: `KEY=$(cat file)` is empty where there is no file."""
+    given = [name for name in (f"{PREFIX}KEY", f"{PREFIX}KEY_FILE") if name in environ]
+    for name in given:
+        if not environ[name].strip():
+            raise RequestError(
+                "temporal_settings", f"{name} is set, but empty", "Set it to a key, or unset it."
+            )
+    if len(given) > 1:
+        raise RequestError(
+            "temporal_settings",
+            f"{' and '.join(given)} are both set",
+            "Keys come from one place: unset one of them.",
+        )
 
 
 def _flag(name: str, text: str) -> bool:

@@ -10,6 +10,7 @@ import temporalio.api.common.v1 as common
 from temporalio.converter import (
     CompositePayloadConverter,
     DataConverter,
+    DefaultFailureConverter,
     DefaultPayloadConverter,
     JSONPlainPayloadConverter,
 )
@@ -17,6 +18,8 @@ from temporalio.exceptions import ApplicationError
 
 from wfc_runtime import errors
 from wfc_runtime.errors import StoreError, WfcError
+from wfc_runtime.service.temporal.codec import Codec, EncryptedFailures
+from wfc_runtime.service.temporal.encryption import Keyring
 
 AGAIN = "again"
 """A submit that was taken before: the reply is still there."""
@@ -65,7 +68,13 @@ class ContractConverter(CompositePayloadConverter):
         super().__init__(*(ours if one.encoding == ours.encoding else one for one in usual))
 
 
-CONVERTER = DataConverter(payload_converter_class=ContractConverter)
+def converter_of(keyring: Keyring, encrypted_only: bool = False) -> DataConverter:
+    """For every client, worker and replayer: they have to agree on it."""
+    return DataConverter(
+        payload_converter_class=ContractConverter,
+        payload_codec=Codec(keyring, encrypted_only),
+        failure_converter_class=EncryptedFailures if keyring else DefaultFailureConverter,
+    )
 
 
 def error_of(error: WfcError) -> dict[str, str]:

@@ -16,8 +16,11 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from wfc_runtime.errors import StepError, WfcError
+from wfc_runtime.service.temporal.codec import keyring_of
 from wfc_runtime.service.temporal.connection import connect
+from wfc_runtime.service.temporal.encryption import UnreadableError
 from wfc_runtime.service.temporal.family import FIND
+from wfc_runtime.service.temporal.keys import IN_CLEAR, SET_A_KEY
 from wfc_runtime.service.temporal.modules import Modules, log, settle_in
 from wfc_runtime.service.temporal.settings import TemporalSettings
 from wfc_runtime.service.temporal.workflow import RunWorkflow
@@ -39,7 +42,8 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
 
     # What the library says of a task that failed is a page of traceback; ours is a line.
     logging.getLogger("temporalio").setLevel(logging.ERROR)
-    settle_in(settings.task_queue, modules)
+    _one_line_for_unreadable_runs()
+    settle_in(settings.task_queue, modules, keyring_of(client))
     return Worker(
         client,
         task_queue=settings.task_queue,
@@ -51,6 +55,31 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
         # Expressions are metered by the work they do. Two seconds of a busy machine are no sign of a deadlock.
         debug_mode=True,
     )
+
+
+class _Unreadable(logging.Filter):
+    """Replaces the library's traceback for runs that can't be decrypted by one line, once for each cause."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._said: set[str] = set()
+
+    def filter(self, record: logging.LogRecord) -> bool:
+        error = record.exc_info[1] if record.exc_info else None
+        if not isinstance(error, UnreadableError):
+            return True
+        if error.message not in self._said:
+            self._said.add(error.message)
+            log.warning("a run waits: %s", error)
+        return False
+
+
+_UNREADABLE = _Unreadable()
+
+
+def _one_line_for_unreadable_runs() -> None:
+    for name in ("temporalio.worker._workflow", "temporalio.worker._workflow_instance"):
+        logging.getLogger(name).addFilter(_UNREADABLE)
 
 
 async def serve(
@@ -81,6 +110,8 @@ async def _work(
 ) -> None:
     client = await connect(settings)
     kept = modules.keep_all()
+    if not keyring_of(client):
+        log.warning("%s. %s", IN_CLEAR, SET_A_KEY)
     async with build_worker(client, settings, modules):
         ready([module.workflow.name for module in kept])
         await stop.wait()

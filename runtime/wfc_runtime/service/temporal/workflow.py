@@ -24,7 +24,7 @@ from wfc_runtime.service.reading import state_reply, with_progress
 from wfc_runtime.service.temporal import attributes
 from wfc_runtime.service.temporal.family import NAME, Family
 from wfc_runtime.service.temporal.host import MOST_BYTES, Accepted, Host
-from wfc_runtime.service.temporal.modules import modules_of
+from wfc_runtime.service.temporal.modules import home_of
 from wfc_runtime.service.temporal.reasons import read_cancel_reason
 from wfc_runtime.service.temporal.seed import Answer, Ended, Move, Said, Seed
 from wfc_runtime.service.temporal.wire import AGAIN, error_of, to_failure
@@ -40,7 +40,8 @@ class RunWorkflow:
     @workflow.init
     def __init__(self, seed: Seed) -> None:
         info = workflow.info()
-        self._modules = modules_of(info.task_queue)
+        home = home_of(info.task_queue)
+        self._modules, self._keyring = home.modules, home.keyring
         self._told_at = seed.at or 0.0
         self._simulated = seed.simulated
         self._tells = seed.tells
@@ -100,7 +101,9 @@ class RunWorkflow:
 
     def _cancel(self) -> None:
         if not self._host.is_over:
-            reason, actor, self._stopped_by_parent = read_cancel_reason(workflow.cancellation_reason())
+            reason, actor, self._stopped_by_parent = read_cancel_reason(
+                workflow.cancellation_reason(), self._host.row.id, self._keyring
+            )
             self._family.follow(self._host.cancel(reason, actor, self._now()))
 
     async def _end(self) -> Json:
