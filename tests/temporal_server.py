@@ -38,13 +38,13 @@ def start_server(owner: int) -> str:
         stderr=subprocess.DEVNULL,
         start_new_session=True,
     )
-    _wait_for(port, keeper)
+    wait_for(port, keeper)
     # Its end is not ours to wait for.
     keeper.returncode = 0
     return f"127.0.0.1:{port}"
 
 
-def _wait_for(port: int, keeper: subprocess.Popen[bytes]) -> None:
+def wait_for(port: int, keeper: subprocess.Popen[bytes]) -> None:
     health = [temporal_binary(), "operator", "cluster", "health", "--address", f"127.0.0.1:{port}"]
     end = time.monotonic() + _START_SECONDS
     while subprocess.run(health, capture_output=True).returncode != 0:

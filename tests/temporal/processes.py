@@ -17,8 +17,10 @@ WFC = (sys.executable, "-m", "wfc")
 
 
 def environment(box: TemporalBox) -> dict[str, str]:
+    key = {"WFC_TEMPORAL_KEY": box.settings.key} if box.settings.key else {}
     return {
         **os.environ,
+        **key,
         "WFC_ENGINE": "temporal",
         "WFC_TEMPORAL_ADDRESS": box.settings.address,
         "WFC_TEMPORAL_TASK_QUEUE": box.settings.task_queue,

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import replace
 
 import pytest
 
 from tests.runtime.support import OK, TWO, TemporalBox, children, step_ids, steps
 from tests.runtime.test_children import foreach
+from tests.temporal.keys import OLD, text_of
+from tests.temporal.stored import appears, stored
 from wfc_runtime.errors import NotFoundError, RefusedError
+
+
+def test_with_a_key_the_server_stores_no_content(temporal_box: TemporalBox) -> None:
+    temporal_box.settings = replace(temporal_box.settings, key=text_of(OLD))
+    service = temporal_box.compile(TWO).service
+    run = service.start("w")["workflow_id"]
+    assert step_ids(service.submit(run, "build", {**OK, "stdout": "quartz-zebra-71"})) == ["test"]
+    assert "quartz-zebra-71" in str(service.state(run))
+    data = stored(temporal_box, [run])
+    assert b"wfc-aes256gcm" in data
+    assert not appears("quartz-zebra-71", data)
 
 
 def events_of(box: TemporalBox, run: str) -> list[str]:

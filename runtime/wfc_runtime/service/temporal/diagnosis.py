@@ -89,8 +89,8 @@ def unable_worker(failure: Failure) -> WorkerUnableError | None:
         return None
     return WorkerUnableError(
         "temporal_worker_key",
-        f"no worker that was asked can read the run, and it waits until one can: {failure.message[:500]}",
-        "Give the workers the same keys as the other processes.",
+        f"the worker can't read what it was sent, and the run waits: {failure.message[:500]}",
+        "All workers and clients of a task queue need the same keys.",
     )
 
 

@@ -13,6 +13,7 @@ from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.sqlite import SqliteService
+from wfc_runtime.service.temporal.codec import keyring_of
 from wfc_runtime.service.temporal.engine import TemporalService
 from wfc_runtime.service.temporal.host import MOST_BYTES
 from wfc_runtime.service.temporal.seed import Seed
@@ -29,7 +30,7 @@ def move_run(source: SqliteService, target: TemporalService, run: str, actor: st
     reply = source.status(run, masked=True)
     if reply["status"] not in ("pending_action", "running"):
         raise RefusedError("finished", f"run {run} is {reply['status']}: there is nothing to move")
-    data = source.export(run)
+    data = _exported(source, target, run)
     family = [one for one in data["runs"] if one["status"] == "running"]
     for one in family:
         served = source.status(one["id"], masked=True).get("running")
@@ -46,11 +47,24 @@ def move_run(source: SqliteService, target: TemporalService, run: str, actor: st
     # Children first: where the run itself is on Temporal, all of it is.
     for member, seed in reversed(seeds.items()):
         _start(target, member, seed)
-    if source.export(run) != data:
+    if _exported(source, target, run) != data:
         target.terminate(list(seeds), "the run went on in the file while it was being moved")
         raise RefusedError("run_busy", f"run {run} went on while it was being moved", "Try again.")
     source.cancel(run, f"moved to Temporal at {target.settings}", actor=actor)
     return target.status(run)
+
+
+def _exported(source: SqliteService, target: TemporalService, run: str) -> Any:
+    try:
+        return source.export(run, secrets=bool(keyring_of(target.client)))
+    except RefusedError as refused:
+        if refused.code != "secrets":
+            raise
+        raise RefusedError(
+            "secrets",
+            f"run {run} holds secrets, which the Temporal server would store in clear",
+            "Set an encryption key first: WFC_TEMPORAL_KEY or key_file.",
+        ) from None
 
 
 def _depths(runs: list[dict[str, Any]]) -> dict[str, int]:

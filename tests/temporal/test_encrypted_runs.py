@@ -1,0 +1,28 @@
+"""Behavioural tests of tests/runtime on Temporal with encryption, where payloads in clear are refused."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from inspect import signature
+from pathlib import Path
+
+import pytest
+
+from tests.runtime import test_children, test_history, test_secrets, test_submits
+from tests.runtime.support import TemporalBox
+from tests.temporal.keys import OLD, text_of
+
+for _module in (test_children, test_history, test_secrets, test_submits):
+    for _name, _test in vars(_module).items():
+        if _name.startswith("test_") and "box" in signature(_test).parameters:
+            assert _name not in globals(), _name
+            globals()[_name] = _test
+service = test_submits.service
+"""A fixture of theirs, which takes the box from here."""
+
+
+@pytest.fixture
+def box(tmp_path: Path, temporal_address: str) -> Iterator[TemporalBox]:
+    made = TemporalBox(tmp_path, temporal_address, key=text_of(OLD), encrypted_only=True)
+    yield made
+    made.close()
