@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
 import subprocess
@@ -25,6 +26,7 @@ from wfc.diagnostics import Severity
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.rules import BY_CODE, RULES
 from wfc.steps import STEP_TYPES
+from wfc_runtime.service.temporal.keys import read_keyring
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
 _SPEC = spec_from_file_location("snippets", DOCS / "snippets.py")
@@ -65,6 +67,14 @@ def test_the_settings_for_temporal_are_taken(texts: list[str], tmp_path: Path) -
     config = load_config(tmp_path)
     assert config.engine == "temporal"
     assert TemporalSettings.of(config.temporal, {}).address == "temporal.example.com:7233"
+
+
+@holds(("docs/temporal.md", "# make a key"))
+def test_the_command_that_makes_a_key_makes_one_that_is_taken(texts: list[str], tmp_path: Path) -> None:
+    subprocess.run(["sh", "-c", texts[0]], env={**os.environ, "HOME": str(tmp_path)}, check=True)
+    [made] = tmp_path.iterdir()
+    assert f"~/{made.name}" in (ROOT / "docs" / "temporal.md").read_text(encoding="utf-8")
+    assert len(read_keyring(TemporalSettings(key_file=str(made))).ids) == 1
 
 
 @holds(("docs/temporal.md", "# try it"), ("docs/temporal.md", "wfc worker"))

@@ -20,7 +20,7 @@ SET_A_KEY = "Set WFC_TEMPORAL_KEY or key_file; docs/temporal.md has a section on
 _MOST_BYTES = 64 * 1024
 _FEWEST_VALUES = 12
 """Different bytes in a key. 32 random bytes have about 30; fewer than 12 means a placeholder."""
-_MAKE_ONE = "Make one with `openssl rand -hex 32`."
+_MAKE_ONE = "Make a key with: python3 -c 'import secrets; print(secrets.token_hex(32))'"
 
 
 def read_keyring(settings: TemporalSettings) -> Keyring:
