@@ -67,7 +67,7 @@ def test_a_missing_namespace_is_named_with_the_command_that_makes_it(temporal_bo
 
 
 def test_tls_towards_a_server_without_it_is_said(temporal_box: TemporalBox) -> None:
-    with pytest.raises(StoreError, match="speaks no TLS, and the settings ask for it"):
+    with pytest.raises(StoreError, match="does not use TLS, but the settings require it"):
         opened(temporal_box, api_key="k")
 
 

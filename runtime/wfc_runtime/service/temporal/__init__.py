@@ -1,1 +1,1 @@
-"""The engine for many machines: runs live on a Temporal cluster, and any number of workers work them."""
+"""The Temporal engine: a Temporal cluster stores the runs, and any number of workers execute them."""

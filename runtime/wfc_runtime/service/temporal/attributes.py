@@ -1,4 +1,4 @@
-"""What Temporal's own lists and searches know of a run."""
+"""Search attributes of a run. The server indexes them, so they are never encrypted: no user content belongs here."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def at_first(workflow: str, version: str, is_child: bool) -> TypedSearchAttribut
 
 
 def since(status: str, pending: list[str]) -> list[SearchAttributeUpdate[Any]]:
-    """What changes from step to step."""
+    """The attributes that change from step to step."""
     shown = "pending_action" if status == "running" and pending else status
     return [STATUS.value_set(shown), PENDING.value_set(pending)]

@@ -1,4 +1,4 @@
-"""The calls of the service, one run at a time: what is asked of whom, and for what to wait."""
+"""Calls of the service on one run: the queries and updates they make, and what they wait for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from wfc_runtime.service.temporal.seed import Answer, Said, Seed
 from wfc_runtime.service.temporal.wire import from_error
 
 _SETTLE = 5.0
-"""Seconds that a reply waits for what follows from it elsewhere in the family."""
+"""Seconds that a reply waits for its effects on parent and child runs."""
 
 
 class Calls:
@@ -32,7 +32,7 @@ class Calls:
         self._clock = clock
 
     def told_time(self) -> float | None:
-        """What a simulated clock says, to be passed on."""
+        """The simulated time to pass on; None with a real clock."""
         return self._clock() if self._clock else None
 
     def _time(self) -> float:
@@ -53,13 +53,13 @@ class Calls:
         except WfcError as error:
             return Said(reply=await self._terminated(run, error))
         if said.due is not None and said.due <= self._time():
-            # Its timer is about to go off, or no worker was there when it did.
+            # The timer is about to fire, or no worker was running when it did.
             await self.wake(run)
             said = await self.line.query(run, "look", [self._time(), progress, masked], Said)
         return said
 
     async def wake(self, run: str) -> None:
-        """Let a run look at the clock."""
+        """Make a run check the clock."""
         with suppress(ClosedError):
             await self.line.update(run, "wake", self.told_time(), type(None))
 
@@ -69,7 +69,7 @@ class Calls:
         return said.reply
 
     async def _terminated(self, run: str, error: WfcError) -> Reply:
-        """A run that somebody ended over its head can't be asked; what is known of it is told."""
+        """The reply for a terminated run, which can't be queried; raises `error` for any other run."""
         if isinstance(error, NotFoundError):
             raise error
         found = await self.line.describe(run)
@@ -92,7 +92,7 @@ class Calls:
         return Seed(**found["seed"]), found["children"]
 
     async def history(self, run: str, after: int, limit: int) -> Reply:
-        """From the execution that has the first event wanted, on to the latest."""
+        """Events from the execution with the first requested one up to the latest."""
         parts: list[dict[str, Any]] = []
         execution: str | None = None
         while True:
@@ -141,7 +141,7 @@ class Calls:
             return await self._answered_before(run, answer, refused)
 
     async def _answered_before(self, run: str, answer: Answer, refused: RefusedError) -> Reply:
-        """Earlier executions of the run know the answers that were given to them."""
+        """Look for the answer in earlier executions of the run, which know the answers that they got."""
         part = await self.line.query(run, "history", [0, 1], dict[str, Any])
         while refused.code == "not_pending" and part["previous"] is not None and not answer.unfit:
             execution = part["previous"]
@@ -158,7 +158,7 @@ class Calls:
         raise refused
 
     async def follow(self, run: str, said: Said) -> None:
-        """Wait until the parent of a run that has ended has heard of it."""
+        """Wait until the parent of an ended run has processed its end."""
         while said.parent is not None:
             parent = said.parent
             if not await self._until(partial(self._has_heard, parent, run)):
@@ -176,7 +176,7 @@ class Calls:
             return True
 
     async def _settle(self, run: str) -> None:
-        """Wait until whatever in a family goes on by itself has come to a stop, and the parents know."""
+        """Wait until a run and its children make no more progress on their own, and the parents know."""
         said = Said(is_quiet=False)
 
         async def is_quiet() -> bool:

@@ -1,4 +1,4 @@
-"""The way to the server, and what to say when there is none."""
+"""Connects to the Temporal server, and explains failures to connect."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _TYPE_NAMES = {
 
 
 async def connect(settings: TemporalSettings) -> Client:
-    """A client on a server that is there, with a namespace that is there and knows our search attributes."""
+    """A client whose server is reachable, and whose namespace exists and has our search attributes."""
     converter = converter_of(read_keyring(settings), settings.encrypted_only)
     try:
         client = await Client.connect(
@@ -103,7 +103,7 @@ async def _register(client: Client, settings: TemporalSettings) -> None:
         request = AddSearchAttributesRequest(namespace=client.namespace, search_attributes=missing)
         await client.operator_service.add_search_attributes(request, timeout=_RPC)
     except RPCError as error:
-        # Somebody else may have been quicker.
+        # Another process may have added them at the same time.
         if error.status != RPCStatusCode.ALREADY_EXISTS:
             flags = " ".join(f"--name {name} --type {_TYPE_NAMES[kind]}" for name, kind in missing.items())
             raise StoreError(
@@ -115,7 +115,7 @@ async def _register(client: Client, settings: TemporalSettings) -> None:
 
 
 def translated(error: RPCError, settings: TemporalSettings) -> StoreError:
-    """What the server or the way to it said, as an error of ours."""
+    """The `StoreError` for an error of the server or the connection."""
     said = error.message.splitlines()[0][:300] if error.message else str(error.status)
     match error.status:
         case RPCStatusCode.UNAVAILABLE | RPCStatusCode.DEADLINE_EXCEEDED:
@@ -130,7 +130,7 @@ def translated(error: RPCError, settings: TemporalSettings) -> StoreError:
         case RPCStatusCode.UNAUTHENTICATED | RPCStatusCode.PERMISSION_DENIED:
             return StoreError(
                 "temporal_denied",
-                f"the Temporal server at {settings.address} lets us not in: {said}",
+                f"the Temporal server at {settings.address} denied access: {said}",
                 "Check WFC_TEMPORAL_API_KEY, the TLS settings and the namespace.",
             )
     return StoreError("temporal", f"the Temporal server at {settings.address} says: {said}")
@@ -140,10 +140,10 @@ def _unreachable(settings: TemporalSettings, why: str) -> StoreError:
     if "InvalidContentType" in why:
         return StoreError(
             "temporal_unreachable",
-            f"the server at {settings.address} speaks no TLS, and the settings ask for it",
-            "Unset WFC_TEMPORAL_TLS and the like; an API key asks for TLS too.",
+            f"the server at {settings.address} does not use TLS, but the settings require it",
+            "Unset WFC_TEMPORAL_TLS and the other TLS settings; an API key also requires TLS.",
         )
-    # The library quotes its own internals around the one sentence that says it.
+    # The library wraps the one useful sentence in its internals.
     plain = re.search(r'message: "([^"]+)"', why)
     said = plain.group(1) if plain else why.splitlines()[0][:300]
     return StoreError(
@@ -154,7 +154,7 @@ def _unreachable(settings: TemporalSettings, why: str) -> StoreError:
 
 
 async def pollers(client: Client, settings: TemporalSettings) -> list[tuple[str, float]]:
-    """The workers that ask for work: who, and when they last did."""
+    """The workers that poll the task queue: identity, and time of the last poll."""
     found = await client.workflow_service.describe_task_queue(
         DescribeTaskQueueRequest(
             namespace=client.namespace,

@@ -1,4 +1,4 @@
-"""Why a run on Temporal does not answer, in words of ours."""
+"""Explains why a run on Temporal does not answer."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from wfc_runtime.service.temporal.settings import TemporalSettings
 
 RPC_TIMEOUT = timedelta(seconds=60)
 GONE_AFTER = 90.0
-"""A worker asks again at the latest after a minute."""
+"""Seconds without a poll after which a worker counts as gone; workers poll at least once a minute."""
 _FORGIVEN = 2
-"""Attempts at a task that may fail for want of time alone; a third is not made for that."""
+"""Attempts at a task that may fail by a timeout alone; a third attempt has another cause."""
 _MISSING = re.compile(r"the worker has no version (\w+) of `([^`]+)`")
 
 
@@ -36,7 +36,7 @@ class Diagnosis:
         self._settings = settings
 
     async def why_silent(self, run: str) -> WfcError | None:
-        """Why a run does not answer. None: it should."""
+        """Why a run does not answer; None if there is no known reason."""
         try:
             return await self.no_worker() or await self._failing(run)
         except RPCError as error:
@@ -79,12 +79,12 @@ class Diagnosis:
                 if known is not None:
                     return known
                 if said:
-                    return StoreError("run_stuck", f"run {run} can't go on: {said[:300]}")
+                    return StoreError("run_stuck", f"run {run} can't continue: {said[:300]}")
         return None
 
 
 def unable_worker(failure: Failure) -> WorkerUnableError | None:
-    """The error for what a worker said that could not decrypt a run."""
+    """The error for a worker's failure, if the worker could not decrypt a payload."""
     if failure.application_failure_info.type != UnreadableError.__name__:
         return None
     return WorkerUnableError(
@@ -95,7 +95,7 @@ def unable_worker(failure: Failure) -> WorkerUnableError | None:
 
 
 def lacking_module(said: str) -> DefinitionError | None:
-    """The error for what a worker said, where it lacked a version of a workflow."""
+    """The error for a worker's message, if the worker lacks a version of a workflow."""
     missing = _MISSING.search(said)
     if missing is None:
         return None

@@ -1,4 +1,4 @@
-"""Ending runs from outside: by cancelling them or, where nobody could hear of that, by force."""
+"""Cancels runs, and terminates those that no worker can cancel."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wfc_runtime.service.temporal.line import unknown_run
 from wfc_runtime.service.temporal.reasons import cancel_reason
 
 _CANCEL = (3.0, 4.0, 8.0)
-"""Seconds to wait for the end of a run, with a look for what is in the way in between."""
+"""Seconds to wait for the end of a run; after each of them the cause of the delay is looked for."""
 
 
 class Ending:
@@ -50,7 +50,7 @@ class Ending:
         return await self._calls.reply(run, ended)
 
     async def _ended(self, run: str) -> None:
-        """Wait for the end of a run, and of all that works for it."""
+        """Wait for the end of a run and of its children."""
         end = asyncio.ensure_future(self._calls.line.client.get_workflow_handle(run).result())
         try:
             for seconds in _CANCEL:

@@ -1,4 +1,4 @@
-"""The service on Temporal. Runs are workflow executions; any worker of the task queue may work any of them."""
+"""The service on Temporal. Runs are workflow executions; any worker of the task queue can execute any of them."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ _MOST_LISTED = 500
 
 
 class TemporalService(Service):
-    """One task queue and one folder of modules. Threads may share it; so may any number of processes."""
+    """One task queue and one folder of modules. Threads can share it, and any number of processes can open it."""
 
     def __init__(
         self,
@@ -52,7 +52,7 @@ class TemporalService(Service):
         make_id: Callable[[], str] = new_id,
         renew_after: int = RENEW_AFTER,
     ) -> None:
-        """With a clock, the runs that are started here go by it instead of the server's time."""
+        """With a clock, runs started here use it instead of the server's time."""
         self.settings = settings
         self.modules = modules
         self.limits = limits or Limits()
@@ -114,7 +114,7 @@ class TemporalService(Service):
         return await self._calls.look(run)
 
     async def begin(self, run: str, seed: Seed, version: str) -> None:
-        """Start an execution; `WorkflowAlreadyStartedError` where there is or was one."""
+        """Start an execution. Raises `WorkflowAlreadyStartedError` if the id was ever used."""
         try:
             await self.client.start_workflow(
                 NAME,
@@ -134,7 +134,7 @@ class TemporalService(Service):
         self._run(self.begin(run, seed, version))
 
     def memo_of(self, run: str) -> Mapping[str, Any]:
-        """What was noted about an execution when it was started."""
+        """The memo of an execution, written when it was started."""
 
         async def read() -> Mapping[str, Any]:
             return await (await self._calls.line.describe(run)).memo()
@@ -146,7 +146,7 @@ class TemporalService(Service):
 
     @property
     def is_simulated(self) -> bool:
-        """Whether runs go by a clock of the caller's."""
+        """Whether runs use a clock of the caller."""
         return self._clock is not None
 
     @property
@@ -249,5 +249,5 @@ class TemporalService(Service):
 
 
 def _place(rows: list[dict[str, Any]], run: str) -> int:
-    """How many rows there are up to and with a run."""
+    """The number of rows up to and including a run."""
     return next((index + 1 for index, row in enumerate(rows) if row["workflow_id"] == run), len(rows))

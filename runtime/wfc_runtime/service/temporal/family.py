@@ -1,4 +1,4 @@
-"""The children of a run, as child workflows: born, watched, stopped, and handed over to the next execution."""
+"""Child runs as child workflows: starts, watches and stops them, and hands them over to the next execution."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ NAME = "wfc"
 FIND = "wfc_find"
 """The local activity that looks up the current version of a workflow."""
 TASK_TIMEOUT = timedelta(seconds=10)
-"""How long a run waits for a worker that died while working it."""
+"""How long a run waits for a worker that died while executing it."""
 _FIND_TIMEOUT = timedelta(seconds=60)
 _STOP_SECONDS = 5
 
@@ -47,10 +47,10 @@ class _Birth:
 
 
 class Family:
-    """All that a run does about its children.
+    """Manages the children of a run.
 
-    What an event asks for is put on lists in the same breath; `tend` then does what takes time. A child that
-    needs nobody has no workflow of its own: it is worked through here and has ended at once.
+    `follow` queues what an event asks for without waiting; `tend` then does what takes time. A child that needs no
+    answer has no workflow of its own: it is executed here and ends at once.
     """
 
     def __init__(
@@ -69,12 +69,12 @@ class Family:
         self._handed_over: set[str] = set()
         self._heard: set[str] = set()
         self.unsettled: set[str] = set()
-        """Children that may yet end without anybody's help."""
+        """Children that can end without an answer."""
 
     # -- at once ---------------------------------------------------------------
 
     def follow(self, outcome: Outcome | None) -> None:
-        """Do what an event asks for."""
+        """Act on the outcome of an event."""
         if outcome is None:
             return
         self._note(outcome)
@@ -89,7 +89,7 @@ class Family:
         self._changed()
 
     def hear(self, child: str, result: dict[str, Json], secrets: Iterable[str] = ()) -> None:
-        """A child has ended."""
+        """Process the end of a child."""
         self._watched.pop(child, None)
         self._heard.add(child)
         self.unsettled.discard(child)
@@ -131,18 +131,18 @@ class Family:
         self._host.unborn.add(child.id)
         outcome = self._host.child_ended(child.id, result, secrets, self._now())
         if outcome is not None:
-            # Not `follow`: a foreach over thousands of items must not go ever deeper.
+            # Not `follow`: a foreach over thousands of items would recurse.
             self._note(outcome)
 
     # -- in time ---------------------------------------------------------------
 
     @property
     def is_quiet(self) -> bool:
-        """Whether all that was asked for is done."""
+        """Whether nothing is queued or in progress."""
         return not (self._births or self._calls or self._stops or self._busy)
 
     async def tend(self) -> None:
-        """For as long as the run lasts."""
+        """Process the queues until the run ends."""
         while True:
             await workflow.wait_condition(lambda: bool(self._births or self._calls or self._stops))
             calls, self._calls = self._calls, []
@@ -159,7 +159,7 @@ class Family:
                 self._busy -= 1
 
     async def _call(self, child: Child) -> None:
-        # What is current differs from one moment and one worker to the next: the answer has to be recorded.
+        # The current version differs between workers and over time, so the result has to be recorded.
         found = await workflow.execute_local_activity(
             FIND,
             child.workflow,
@@ -177,7 +177,7 @@ class Family:
         self._drain()
 
     def _drain(self) -> None:
-        """What an end outside of `follow` has put on the list."""
+        """Process what an end outside of `follow` has queued."""
         self.follow(Outcome(self._host.now))
 
     async def _bear(self, birth: _Birth) -> None:
@@ -190,7 +190,7 @@ class Family:
             seed,
             id=child,
             task_timeout=TASK_TIMEOUT,
-            # Children outlive an execution that goes on in a fresh one; what ends for good stops them itself.
+            # Children outlive an execution that continues as new; a run that ends stops its children itself.
             parent_close_policy=workflow.ParentClosePolicy.ABANDON,
             cancellation_type=workflow.ChildWorkflowCancellationType.ABANDON,
             search_attributes=attributes.at_first(name.name, name.version, True),
@@ -230,7 +230,7 @@ class Family:
         self.hear(child, ended.result, ended.secrets)
 
     async def _stop(self, child: str, why: str) -> None:
-        """Whoever is then told that the run has gone on should find the child stopped."""
+        """Wait for the child to stop, so that callers who learn of the run's progress find it stopped."""
         reason = cancel_reason(why, None, True)
         if await _if_still_there(workflow.get_external_workflow_handle(child).cancel(reason=reason)):
             with suppress(asyncio.TimeoutError):
@@ -243,7 +243,7 @@ class Family:
         return self._watched.keys() <= self._handed_over
 
     async def hand_over(self) -> None:
-        """Ask the children at work to tell the next execution: what they end with no longer comes by itself."""
+        """Ask running children to signal their end: the next execution does not get it from Temporal."""
         await asyncio.gather(*(self._ask_to_tell(child) for child in list(self._watched)))
 
     async def _ask_to_tell(self, child: str) -> None:
@@ -251,7 +251,7 @@ class Family:
         if await _if_still_there(workflow.get_external_workflow_handle(child).signal("tell_parent")):
             self._handed_over.add(child)
         else:
-            # It has ended: word of that is on its way.
+            # It has ended; the watcher is about to get the result.
             await asyncio.wait([watcher])
 
 
@@ -264,7 +264,7 @@ async def _if_still_there(request: Any) -> bool:
 
 
 def _failed(child: str, error: ChildWorkflowError) -> Ended:
-    """How a child failed, as its own reply has it."""
+    """The error of a child, as in its own reply."""
     cause = error.cause
     if isinstance(cause, ApplicationError) and cause.details:
         return Ended(**cause.details[0])
@@ -273,7 +273,7 @@ def _failed(child: str, error: ChildWorkflowError) -> Ended:
 
 
 def memo_of(seed: Seed) -> dict[str, Any]:
-    """What lists show of a run."""
+    """The data that lists show for a run."""
     return {
         "workflow": seed.workflow,
         "task": seed.task,

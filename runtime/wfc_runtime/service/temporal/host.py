@@ -1,4 +1,4 @@
-"""One run in the memory of a worker. Pure: whoever replays the same calls gets the same run."""
+"""One run in the memory of a worker. Pure: the same calls always give the same run."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from wfc_runtime.store import HistoryRow, RunRow
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 _PENDING_SHOWN = 10
 MOST_BYTES = 1_500_000
-"""A run as a whole, when it is handed on: Temporal takes 2 MB, and nothing above."""
+"""Size limit of a whole run when it continues as new: Temporal refuses payloads above 2 MB."""
 
 
 @dataclass(slots=True)
 class Accepted:
-    """What a submit brings about."""
+    """The result of a submit."""
 
     reply: Reply | None
     refusal: RefusedError | None
@@ -51,7 +51,7 @@ class Accepted:
 
 
 class Host:
-    """A machine, where it stands, and what has happened to it since this execution began."""
+    """A machine, its current snapshot, and its events since this execution began."""
 
     def __init__(self, run_id: str, seed: Seed, module: Module, at: float) -> None:
         self.seed = seed
@@ -73,11 +73,11 @@ class Host:
         self.machine: AnyMachine = machine_of(module, seed.task, seed.agent)
         self.snapshot = None if seed.snapshot is None else Snapshot.from_json(seed.snapshot)
         self.secrets: tuple[str, ...] = tuple(self.snapshot.secrets) if self.snapshot else ()
-        """What the run knew to be secrets when it last moved; one that has ended forgets them."""
+        """The run's secrets at its last event; the snapshot of an ended run no longer has them."""
         self.first = 0 if seed.earlier else seed.version
-        """The number of events that are kept elsewhere: by earlier executions, or where the run comes from."""
+        """The number of events stored elsewhere: in earlier executions, or in the engine the run came from."""
         self.unborn: set[str] = set()
-        """Children that needed nobody and so have no workflow that could be asked."""
+        """Children that needed no answer and therefore have no workflow of their own."""
         self.entries: list[HistoryRow] = []
         self.answers: dict[str, HistoryRow] = {}
         for one in seed.earlier:
@@ -105,7 +105,7 @@ class Host:
     # -- events ----------------------------------------------------------------
 
     def begin(self, at: float) -> Outcome | None:
-        """Start a new run; one that was handed on is where it was."""
+        """Start a new run; a run that was handed over keeps its state."""
         if self.snapshot is None:
             more = {"version": self.module.workflow.version, "module": self.module.digest}
             event = Start(
@@ -136,7 +136,7 @@ class Host:
         return outcome
 
     def clock(self, at: float) -> Outcome | None:
-        """Work through what is due."""
+        """Process what is due."""
         due = self.now.due
         if self.is_over or due is None or due > at:
             return None
@@ -148,7 +148,7 @@ class Host:
     def child_ended(
         self, child: str, result: dict[str, Json], secrets: Iterable[str], at: float
     ) -> Outcome | None:
-        """A child of some visit has ended. None: nobody waits for it."""
+        """Process the end of a child; None if no step waits for it."""
         place = self.place_of(child)
         if self.is_over or place is None:
             return None
@@ -164,7 +164,7 @@ class Host:
         return self.apply(event, visit)
 
     def place_of(self, child: str) -> tuple[str, int] | None:
-        """The visit and the index that a child at work belongs to."""
+        """The visit and the index of a running child."""
         for visit, pending in self.now.pending.items():
             for index, one in enumerate(pending.children):
                 if one == {"run": child}:
@@ -178,7 +178,7 @@ class Host:
         return [str(one["run"]) for one in found if one is not None and "run" in one]
 
     def move(self, module: Module, actor: str | None, at: float) -> None:
-        """Go on with another version."""
+        """Continue with another version."""
         data = {"from": self.row.digest, "to": module.digest, "version": module.workflow.version}
         self.module = module
         self.machine = machine_of(module, self.row.task, self.row.agent)
@@ -188,7 +188,7 @@ class Host:
     # -- answers ---------------------------------------------------------------
 
     def submit(self, answer: Answer, at: float) -> Accepted:
-        """Take an answer. Whoever gets a `RefusedError` has to forget this copy of the run."""
+        """Apply an answer. After a `RefusedError` this copy of the run must not be used."""
         step_id = answer.step_id
         known = self.answers.get(step_id)
         try:
@@ -218,7 +218,7 @@ class Host:
 
     @property
     def weight(self) -> int:
-        """About how many bytes the run is."""
+        """The approximate size of the run in bytes."""
         return self.now.size + sum(size_of(one.to_data()) for one in self.now.pending.values())
 
     def _check_weight(self) -> None:
@@ -230,11 +230,11 @@ class Host:
             )
 
     def told(self, entry: HistoryRow) -> None:
-        """Remember what is pending now as the reply to an answer."""
+        """Store the pending actions as the reply to an answer."""
         entry.told = told_now(self)
 
     def trial(self) -> Host:
-        """A copy to try something on."""
+        """A copy to try an answer on."""
         other = object.__new__(Host)
         other.__dict__.update(self.__dict__)
         other.row = replace(self.row)
@@ -242,7 +242,7 @@ class Host:
         return other
 
     def shown_entries(self, after: int, limit: int) -> list[dict[str, Any]]:
-        """The history as it is read, with such children only as there are."""
+        """The history for readers, without children that have no workflow."""
         found = [shown_event(entry) for entry in self.entries if entry.seq > after][:limit]
         for event in found:
             children = [child for child in event.pop("children", []) if child not in self.unborn]
@@ -251,7 +251,7 @@ class Host:
         return found
 
     def adopt(self, trial: Host) -> bool:
-        """Become what was tried, unless something has happened since."""
+        """Take over the state of a trial, unless the run has changed since."""
         if trial.row.version - len(trial.entries) != self.row.version:
             return False
         self.row, self.snapshot, self.secrets = trial.row, trial.snapshot, trial.secrets
@@ -262,7 +262,7 @@ class Host:
     # -- handing on ------------------------------------------------------------
 
     def to_seed(self) -> Seed:
-        """The run as it stands, for whoever goes on with it."""
+        """The current run, for the execution that continues it."""
         return replace(
             self.seed,
             digest=self.row.digest,
@@ -292,5 +292,5 @@ class Host:
 
 
 def deterministic(limits: Limits) -> Limits:
-    """Without the one limit that is measured by a clock: a replay on a slower machine must not end elsewhere."""
+    """Without the time limit of expressions: a replay on a slower machine must give the same result."""
     return replace(limits, expressions=replace(limits.expressions, seconds=inf))

@@ -1,4 +1,4 @@
-"""Calls to runs over the server: each ends with an answer or, within seconds, with the reason why there is none."""
+"""Calls to runs over the server: each returns an answer or, within seconds, the reason why there is none."""
 
 from __future__ import annotations
 
@@ -38,16 +38,16 @@ from wfc_runtime.service.temporal.wire import AGAIN, from_error
 
 T = TypeVar("T")
 _LOOK_AFTER = 2.0
-"""Seconds without an answer after which we look for the reason, and look again."""
+"""Seconds without an answer between searches for the reason."""
 _PATIENCE = 45.0
-"""Seconds in all: less than the minute after which clients give up."""
+"""Seconds in total: less than the usual client timeout of a minute."""
 _PAUSE = 0.05
 _FAILED = "in failed state"
 _EARLY = ("not scheduled", _FAILED, "unexpected workflow task failure")
 
 
 class SentAgainError(Exception):
-    """A submit that was taken before."""
+    """A submit that was accepted before."""
 
 
 class ClosedError(Exception):
@@ -55,17 +55,17 @@ class ClosedError(Exception):
 
 
 class Line:
-    """A client, and patience."""
+    """A client that retries, and explains failures."""
 
     def __init__(self, client: Client, settings: TemporalSettings) -> None:
         self.client = client
         self.settings = settings
         self.diagnosis = Diagnosis(client, settings)
         self._checked = -inf
-        """When a worker was last known to be there."""
+        """When a worker was last seen."""
 
     async def update(self, run: str, name: str, arg: Any, kind: type[T]) -> T:
-        """Raises what the validator said, `SentAgainError` or `ClosedError`."""
+        """Raises the validator's error, `SentAgainError` or `ClosedError`."""
         handle = self.client.get_workflow_handle(run)
         try:
             return await self._patiently(run, self._update(handle, name, arg, kind))
@@ -73,7 +73,7 @@ class Line:
             raise _of_update(error) from None
 
     async def _update(self, handle: WorkflowHandle[Any, Any], name: str, arg: Any, kind: Any) -> Any:
-        # By its id the server knows what it has taken before.
+        # The server deduplicates updates by id.
         update = uuid4().hex
         while True:
             try:
@@ -85,7 +85,7 @@ class Line:
                     raise
             except WorkflowUpdateRPCTimeoutOrCancelledError as error:
                 if not isinstance(error.__cause__, RPCError):
-                    # It is we who have given up.
+                    # Cancelled by us, not by the server.
                     raise
             await asyncio.sleep(_PAUSE)
 
@@ -112,7 +112,7 @@ class Line:
         )
 
     async def check_worker(self) -> None:
-        """Raises where nobody would take up what is about to be started."""
+        """Raises if no worker serves the task queue."""
         end = time.monotonic() + _LOOK_AFTER
         while time.monotonic() > self._checked + GONE_AFTER / 2:
             missing = await self.diagnosis.no_worker()
@@ -121,7 +121,7 @@ class Line:
             elif time.monotonic() > end:
                 raise missing
             else:
-                # One that has just been started may not have asked yet.
+                # A worker that has just been started may not have polled yet.
                 await asyncio.sleep(_PAUSE)
 
     async def _patiently(self, run: str, call: Coroutine[Any, Any, T]) -> T:
@@ -144,7 +144,7 @@ class Line:
             raise await self._explained(run, error) from error
         finally:
             if not task.done():
-                # Nobody is left to hear how it ends.
+                # Retrieve the exception, or asyncio logs that nobody did.
                 task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
                 task.cancel()
 
@@ -168,7 +168,7 @@ class Line:
 
 
 def _failure_in(error: RPCError | WorkflowQueryFailedError) -> Failure | None:
-    """What the worker said of a query that failed. Encryption hides it in the server's own message."""
+    """The worker's failure for a query. With encryption, the server's own message does not have its text."""
     cause = error.__context__ if isinstance(error, WorkflowQueryFailedError) else error
     if isinstance(cause, RPCError):
         found = QueryFailedFailure()
@@ -179,8 +179,8 @@ def _failure_in(error: RPCError | WorkflowQueryFailedError) -> Failure | None:
 
 
 def _may_yet_answer(error: RPCError) -> bool:
-    """Whether it is only the moment: a run's first task is still to come, its workers are busy or one of them was
-    lost, a task that failed is tried again, or the run goes on in another execution."""
+    """Whether the error is temporary: the run's first task is not done, workers are busy or one was lost, a failed
+    task is retried, or the run continues in another execution."""
     match error.status:
         case RPCStatusCode.DEADLINE_EXCEEDED | RPCStatusCode.CANCELLED:
             return True
@@ -190,7 +190,7 @@ def _may_yet_answer(error: RPCError) -> bool:
 
 
 async def _is_over(handle: WorkflowHandle[Any, Any]) -> bool:
-    """Whether a run has ended, so that no task of it is tried again."""
+    """Whether a run has ended, so that none of its tasks is retried."""
     return (await handle.describe(rpc_timeout=RPC_TIMEOUT)).status != WorkflowExecutionStatus.RUNNING
 
 

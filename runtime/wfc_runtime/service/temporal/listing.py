@@ -1,4 +1,4 @@
-"""Runs as lists show them. Temporal's lists lag behind by a moment: what this process has just done is put in."""
+"""Lists of runs. Temporal's visibility lags by a moment, so recent changes of this process are merged in."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from wfc_runtime.service.temporal.encryption import UnreadableError
 from wfc_runtime.service.temporal.family import NAME
 
 _FRESH = 10.0
-"""Seconds for which what we know counts more than what the list says."""
+"""Seconds for which recent changes of this process override Temporal's list."""
 _MOST = 1_000
 _STATUSES = {
     "running": "ExecutionStatus = 'Running'",
@@ -35,7 +35,7 @@ _ENDED = {
 
 
 def listing_query(task_queue: str, statuses: tuple[str, ...]) -> str:
-    """Of the project's own runs, those with one of these statuses that no other run started."""
+    """The project's top-level runs with one of these statuses."""
     wanted = " OR ".join(_STATUSES[status] for status in statuses)
     return (
         f"WorkflowType = '{NAME}' AND TaskQueue = '{task_queue}' AND ({wanted}) "
@@ -44,7 +44,7 @@ def listing_query(task_queue: str, statuses: tuple[str, ...]) -> str:
 
 
 def beginning_query(task_queue: str, beginning: str) -> str:
-    """Of the project's own runs, those whose id begins so."""
+    """The project's runs whose id has this prefix."""
     return f"WorkflowType = '{NAME}' AND TaskQueue = '{task_queue}' AND WorkflowId STARTS_WITH '{beginning}'"
 
 
@@ -72,20 +72,20 @@ def _seconds(at: datetime) -> float:
 
 
 class Recent:
-    """Runs that this process has started or moved a moment ago."""
+    """Runs that this process has recently started or changed."""
 
     def __init__(self) -> None:
         self._rows: OrderedDict[str, tuple[float, dict[str, Any]]] = OrderedDict()
         self._lock = Lock()
 
     def note(self, reply: Reply, workflow: str | None, at: float, is_start: bool = False) -> None:
-        """A reply about a run that is nobody's child."""
+        """Record a reply for a top-level run."""
         run = reply["workflow_id"]
         with self._lock:
             known = self._rows.get(run)
             row = dict(known[1]) if known else {"workflow_id": run, "workflow": workflow}
             if known is None and not is_start:
-                # Only what is known whole can be shown.
+                # The reply alone lacks columns of the list.
                 return
             row.update(status=reply["status"], updated=timestamp(at))
             row.setdefault("started", timestamp(at))
@@ -98,7 +98,7 @@ class Recent:
                 self._rows.popitem(last=False)
 
     def merged(self, rows: list[dict[str, Any]], statuses: tuple[str, ...]) -> list[dict[str, Any]]:
-        """A list with what is newer than it, the newest first."""
+        """A list with newer rows merged in, newest first."""
         with self._lock:
             oldest = time.monotonic() - _FRESH
             fresh = {run: row for run, (at, row) in self._rows.items() if at >= oldest}

@@ -1,4 +1,4 @@
-"""An event loop in a thread of its own, for callers that have none: the service is called from threads."""
+"""An event loop in its own thread, for the service, which is called from other threads."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ class LoopThread:
         self._thread.start()
 
     def run(self, work: Coroutine[Any, Any, T]) -> T:
-        """Wait for the work to be done over there."""
+        """Run a coroutine on the loop and wait for its result."""
         return asyncio.run_coroutine_threadsafe(work, self._loop).result()
 
     def close(self) -> None:

@@ -1,7 +1,7 @@
-"""The modules that a worker has: those of the project's folder, and every earlier version that it has seen.
+"""The modules of a worker: those in the project's folder, and every earlier version that it has loaded.
 
-Code is never taken from the server, only from files whose digest holds. A version is kept in a folder when it is
-first used, so that a run goes on with its own after `wfc compile` has changed it.
+Code is never taken from the server, only from files whose digest is valid. A version is copied to a folder when it is
+first used, so that a run continues with its own version after `wfc compile`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ log = logging.getLogger("wfc.worker")
 
 
 class Modules:
-    """Modules by name, as they are now, and by digest."""
+    """Modules by name (the current version) and by digest."""
 
     def __init__(self, registry: Registry, kept: Path, more: Sequence[Path] = ()) -> None:
         self.registry = registry
@@ -36,12 +36,12 @@ class Modules:
         return self.keep(self.registry.find(name))
 
     def keep(self, module: Module) -> Module:
-        """See to it that this version can be had later."""
+        """Keep a copy of this version for later."""
         with self._lock:
             path = self._kept / f"{module.digest}.py"
             if module.digest not in self._known and not path.exists():
                 self._kept.mkdir(parents=True, exist_ok=True)
-                # Never a file that is half there.
+                # Replaced atomically: readers never see a partial file.
                 made = path.with_suffix(f".{os.getpid()}.new")
                 made.write_bytes(module.text.encode())
                 made.replace(path)

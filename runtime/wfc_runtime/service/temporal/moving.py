@@ -1,4 +1,4 @@
-"""Runs that were started in a file and go on on Temporal: the same ids, the same versions, where they stood."""
+"""Moves runs from a file to Temporal with their ids, versions and state."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ from wfc_runtime.service.temporal.host import MOST_BYTES
 from wfc_runtime.service.temporal.seed import Seed
 
 _MOST_HISTORY = 400_000
-"""Bytes of history that go along. What is longer stays in the file."""
+"""Bytes of history that are moved; a longer history stays in the file."""
 
 
 def move_run(source: SqliteService, target: TemporalService, run: str, actor: str) -> Reply:
-    """Start a run and its children on Temporal as they stand, then close them in the file.
+    """Start a run and its children on Temporal in their current state, then close them in the file.
 
-    Killed in between, it can be done again: what is there already is not started twice.
+    It can be repeated after an interruption: runs that are already there are not started twice.
     """
     reply = source.status(run, masked=True)
     if reply["status"] not in ("pending_action", "running"):
@@ -44,7 +44,7 @@ def move_run(source: SqliteService, target: TemporalService, run: str, actor: st
     seeds = {one["id"]: _seed(one, depths[one["id"]], target, actor) for one in family}
     for digest, text in data["modules"].items():
         target.modules.keep(target.registry.pin(digest, text))
-    # Children first: where the run itself is on Temporal, all of it is.
+    # Children first: once the run itself is on Temporal, its whole family is.
     for member, seed in reversed(seeds.items()):
         _start(target, member, seed)
     if _exported(source, target, run) != data:
@@ -68,7 +68,7 @@ def _exported(source: SqliteService, target: TemporalService, run: str) -> Any:
 
 
 def _depths(runs: list[dict[str, Any]]) -> dict[str, int]:
-    """Parents stand before their children."""
+    """The depth of each run; parents come before their children."""
     found: dict[str, int] = {}
     for one in runs:
         found[one["id"]] = found[one["parent"]] + 1 if one["parent"] else 1
@@ -95,7 +95,7 @@ def _seed(one: dict[str, Any], depth: int, target: TemporalService, actor: str) 
         visit=one["visit"],
         position=one["position"],
         depth=depth,
-        # Its parent, moved too, is not what starts it here.
+        # Its parent was moved too, and does not start it here.
         tells=one["parent"] is not None,
         limits=target.differing_limits,
         snapshot=snapshot,

@@ -1,4 +1,4 @@
-"""What a workflow execution begins with, and what it is told and says: plain data, the same on every machine."""
+"""Arguments and results of the workflow: plain data, the same on every machine."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ from wfc_runtime.contract import Json
 from wfc_runtime.machine.limits import Limits
 
 RENEW_AFTER = 4_000
-"""Events of Temporal's own history after which a run goes on in a fresh execution."""
+"""Events in Temporal's history after which a run continues as new."""
 
 
 @dataclass(slots=True)
 class Seed:
-    """A run: new, or as an earlier execution or another engine left it."""
+    """The argument of an execution: a new run, or one from an earlier execution or another engine."""
 
     workflow: str
     digest: str
     inputs: dict[str, Json] = field(default_factory=dict)
     scope: dict[str, Json] = field(default_factory=dict)
     secrets: list[str] = field(default_factory=list)
-    """Values that whoever starts it knows to be secrets."""
+    """Values that the starter knows to be secrets."""
     at: float | None = None
-    """When it starts. None: when a worker takes it up."""
+    """The start time. None: when a worker picks it up."""
     simulated: bool = False
-    """Whether time is what callers say instead of what the server says."""
+    """Whether callers supply the time instead of the server."""
     actor: str | None = None
     task: str | None = None
     agent: str | None = None
@@ -34,18 +34,18 @@ class Seed:
     position: int | None = None
     depth: int = 1
     tells: bool = False
-    """Whether the parent hears of the end by a signal: it was not this execution's parent that started it."""
+    """Whether the run signals its end to the parent: the parent's current execution did not start it."""
     limits: dict[str, Any] = field(default_factory=dict)
-    """Part of the run: were they the worker's own, another worker could not replay it."""
+    """Limits belong to the run: with limits of its own, another worker could not replay it."""
     renew_after: int = RENEW_AFTER
     snapshot: str | None = None
     version: int = 0
     created: float = 0
     updated: float = 0
     moved: dict[str, Json] | None = None
-    """Where a run that was not started here comes from, for the history."""
+    """The origin of a run from another engine, for the history."""
     earlier: list[dict[str, Any]] = field(default_factory=list)
-    """What happened there, as far as it goes along."""
+    """The history from there, if it is moved along."""
 
     @property
     def run_limits(self) -> Limits:
@@ -61,12 +61,12 @@ class Answer:
     actor: str | None = None
     at: float | None = None
     unfit: str = ""
-    """Why the result, which is not here, can't be kept."""
+    """Why the result, which was left out, can't be stored."""
 
 
 @dataclass(slots=True)
 class Move:
-    """Another version of its workflow, for a run to go on with."""
+    """The argument of `move`: another version of its workflow for a run to continue with."""
 
     digest: str
     actor: str | None = None
@@ -75,7 +75,7 @@ class Move:
 
 @dataclass(slots=True)
 class Ended:
-    """How a child tells a parent that is no longer the execution that started it."""
+    """The end of a child, as its result or as a signal to the parent."""
 
     child: str
     result: dict[str, Json] = field(default_factory=dict)
@@ -84,16 +84,16 @@ class Ended:
 
 @dataclass(slots=True)
 class Said:
-    """What a call got: a reply, or the error to raise. Beside it, what the service has to wait for."""
+    """The result of a call: a reply or the error to raise, and what the service has to wait for."""
 
     reply: dict[str, Any] = field(default_factory=dict)
-    """Empty where it is too large for the way: to be asked for."""
+    """Empty if it is too large for an update; the service then queries for it."""
     error: dict[str, str] | None = None
     parent: str | None = None
-    """Of a run that has ended: who goes on by it."""
+    """The parent that continues after this ended run."""
     unsettled: list[str] = field(default_factory=list)
-    """Children that may yet end without anybody's help."""
+    """Children that can end without an answer."""
     is_quiet: bool = True
-    """Whether the children that the run has asked for are there, and those it has dropped are stopped."""
+    """Whether all requested children have started and all dropped ones have stopped."""
     due: float | None = None
     version: int = 0

@@ -21,14 +21,14 @@ class TemporalSettings:
     task_queue: str = "wfc"
     tls: bool = False
     tls_ca: str | None = None
-    """A file with the certificate that the server's is checked against."""
+    """A file with the CA certificate that verifies the server's."""
     tls_cert: str | None = None
     tls_key: str | None = None
     tls_server_name: str | None = None
     api_key: str | None = field(default=None, repr=False)
-    """Only ever from the environment: settings files are committed."""
+    """From the environment only: settings files are committed."""
     key: str | None = field(default=None, repr=False)
-    """Encryption keys, separated by commas or white space. Like the API key, only from the environment."""
+    """Encryption keys, separated by commas or white space. From the environment only."""
     key_file: str | None = None
     """A file with one encryption key on each line."""
     encrypted_only: bool = False

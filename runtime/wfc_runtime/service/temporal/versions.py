@@ -1,4 +1,4 @@
-"""Moving runs to the current version of their workflow."""
+"""Moves runs to the current version of their workflow."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Versions:
                 )
 
     async def _family(self, run: str, workflow: str) -> dict[str, Seed]:
-        """A run and the tasks that work for it: they are of the same module."""
+        """A run and those of its children that use the same module."""
         found: dict[str, Seed] = {}
         waiting = [run]
         while waiting:

@@ -1,4 +1,4 @@
-"""Values and errors on their way to and from Temporal."""
+"""Conversion of values and errors to and from Temporal payloads."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wfc_runtime.service.temporal.codec import Codec, EncryptedFailures
 from wfc_runtime.service.temporal.encryption import Keyring
 
 AGAIN = "again"
-"""A submit that was taken before: the reply is still there."""
+"""The type of the failure for a submit that was accepted before; its reply is still stored."""
 _KINDS = {
     kind.__name__: kind
     for kind in (
@@ -37,7 +37,7 @@ _KINDS = {
 
 
 class _Encoder(json.JSONEncoder):
-    """The contract's types: JSON as it is, and our own few records, field by field."""
+    """Encodes plain JSON values, and dataclasses field by field."""
 
     def default(self, value: Any) -> Any:
         if is_dataclass(value) and not isinstance(value, type):
@@ -47,7 +47,7 @@ class _Encoder(json.JSONEncoder):
 
 class _Converter(JSONPlainPayloadConverter):
     def to_payload(self, value: Any) -> common.Payload:
-        """Unlike Temporal's own, this keeps the order of keys and knows no NaN."""
+        """Unlike Temporal's own converter, keeps the order of keys and refuses NaN."""
         text = _ENCODER.encode(value)
         return common.Payload(metadata={"encoding": b"json/plain"}, data=text.encode())
 
@@ -69,7 +69,7 @@ class ContractConverter(CompositePayloadConverter):
 
 
 def converter_of(keyring: Keyring, encrypted_only: bool = False) -> DataConverter:
-    """For every client, worker and replayer: they have to agree on it."""
+    """The converter that every client, worker and replayer has to use."""
     return DataConverter(
         payload_converter_class=ContractConverter,
         payload_codec=Codec(keyring, encrypted_only),

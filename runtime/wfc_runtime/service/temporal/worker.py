@@ -1,4 +1,4 @@
-"""Workers: they take runs from a task queue and work them with the modules that they have."""
+"""Workers execute the runs of a task queue with the modules that they have."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ from wfc_runtime.service.temporal.settings import TemporalSettings
 from wfc_runtime.service.temporal.workflow import RunWorkflow
 
 _STICKY = timedelta(seconds=10)
-"""How long the runs of a worker that has died wait for it before another takes them. Shorter, and a worker that is only
-busy would lose its runs to one that has to replay them first."""
+"""How long the runs of a dead worker wait before another worker takes them. With a shorter time, a busy worker would
+lose its runs to one that has to replay them first."""
 
 
 def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -> Worker:
@@ -40,7 +40,7 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
             record = StepError(error.code, error.message, error.hint).record("")
             return {"error": record}
 
-    # What the library says of a task that failed is a page of traceback; ours is a line.
+    # The library logs a traceback for each failed task; our own line is enough.
     logging.getLogger("temporalio").setLevel(logging.ERROR)
     _one_line_for_unreadable_runs()
     settle_in(settings.task_queue, modules, keyring_of(client))
@@ -52,7 +52,7 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
         activity_executor=ThreadPoolExecutor(4, thread_name_prefix="wfc-find"),
         workflow_runner=UnsandboxedWorkflowRunner(),
         sticky_queue_schedule_to_start_timeout=_STICKY,
-        # Expressions are metered by the work they do. Two seconds of a busy machine are no sign of a deadlock.
+        # Turns off the deadlock detector: on a busy machine, two seconds are no sign of a deadlock.
         debug_mode=True,
     )
 
@@ -88,7 +88,7 @@ async def serve(
     ready: Callable[[list[str]], None],
     stop_on: Sequence[signal.Signals],
 ) -> signal.Signals:
-    """Serve the task queue until a signal comes, and say which."""
+    """Serve the task queue until a signal arrives, and return it."""
     stop = asyncio.Event()
     heard: list[signal.Signals] = []
 
@@ -118,10 +118,10 @@ async def _work(
 
 
 class WorkerThread:
-    """A worker beside something else in one process."""
+    """A worker in a thread of another process, such as a server."""
 
     def __init__(self, settings: TemporalSettings, modules: Modules) -> None:
-        """Returns when it is at work; raises why it can't be."""
+        """Returns when the worker is ready; raises the reason if it can't start."""
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
         self._started = Event()

@@ -1,8 +1,8 @@
-"""The one workflow that hosts every machine.
+"""The one workflow type, which hosts every machine.
 
-A run is a workflow execution (and, after many steps, a chain of them). The machine inside is pure and is told of
-everything as an event: answers come as updates, which a validator looks at first, so that a refused one leaves no
-trace; time comes from durable timers; children are child workflows; cancelling is Temporal's own.
+A run is a workflow execution (after many steps, a chain of them). The machine inside is pure and gets everything as
+events: answers come as updates, which a validator checks first, so that a refused answer leaves no trace; time comes
+from durable timers; children are child workflows; cancellation is Temporal's own.
 """
 
 from __future__ import annotations
@@ -30,11 +30,11 @@ from wfc_runtime.service.temporal.seed import Answer, Ended, Move, Said, Seed
 from wfc_runtime.service.temporal.wire import AGAIN, error_of, to_failure
 
 MOST_REPLY = 1_800_000
-"""Bytes of a reply that an update may bring: above 2 MB the run would be stuck. A query may bring more."""
+"""Size limit of a reply to an update: above 2 MB the run would be stuck. Queries may return more."""
 _SHORTEST = 0.001
 
 
-# Not in the sandbox: what it would keep out, the machine does not do, and each run would pay for it.
+# Not in the sandbox: the machine does nothing that it would prevent, and it costs time in every run.
 @workflow.defn(name=NAME, sandboxed=False)
 class RunWorkflow:
     @workflow.init
@@ -65,7 +65,7 @@ class RunWorkflow:
     @workflow.run
     async def run(self, seed: Seed) -> Json:
         if self._missing is not None:
-            # Not an end: Temporal tries again, here or on a worker that has the module.
+            # This fails the task, not the run: Temporal retries, here or on a worker that has the module.
             raise self._missing
         helpers = [asyncio.create_task(self._family.tend()), asyncio.create_task(self._keep_time())]
         try:
@@ -80,7 +80,7 @@ class RunWorkflow:
         try:
             await workflow.wait_condition(self._is_idle)
         except asyncio.CancelledError:
-            # It has ended already, and is only waiting for its children to stop.
+            # The run has already ended and only waits for its children to stop.
             await workflow.wait_condition(self._is_idle)
         for helper in helpers:
             helper.cancel()
@@ -90,7 +90,7 @@ class RunWorkflow:
         return self._family.is_quiet and workflow.all_handlers_finished()
 
     def _may_renew(self) -> bool:
-        """Before Temporal's limits: in time for what may still come, and only while nothing is half done."""
+        """Whether to continue as new: before Temporal's limits are reached, and only while nothing is in progress."""
         info = workflow.info()
         wanted = (
             self._wants_renewal
@@ -114,7 +114,7 @@ class RunWorkflow:
             await self._tell(parent, ended)
         if now.status == "completed":
             return now.result if parent is None else ended
-        # An execution that Temporal counts as cancelled has no room for a reason. A parent that waits wants it.
+        # A cancelled execution can't return a reason, which a waiting parent needs.
         if now.status == "cancelled" and (parent is None or self._tells or self._stopped_by_parent):
             raise asyncio.CancelledError
         error = now.error or {}
@@ -125,7 +125,7 @@ class RunWorkflow:
         try:
             await workflow.get_external_workflow_handle(parent).signal("child_ended", ended)
         except ApplicationError as error:
-            workflow.logger.info("%s has nobody left to tell: %s", ended.child, error)
+            workflow.logger.info("%s could not signal its parent: %s", ended.child, error)
 
     # -- time ------------------------------------------------------------------
 
@@ -133,16 +133,16 @@ class RunWorkflow:
         return self._told_at if self._simulated else workflow.time()
 
     def _moment(self, told: float | None) -> float:
-        """The moment of a call. A simulated clock goes by what callers say."""
+        """The time of a call. With a simulated clock, callers supply it."""
         return self._now() if told is None or not self._simulated else max(self._told_at, told)
 
     def _at(self, told: float | None) -> float:
-        """The moment of a call that is taken."""
+        """The time of an accepted call."""
         self._told_at = self._moment(told)
         return self._told_at
 
     async def _keep_time(self) -> None:
-        """One timer for whatever is due first. It is not set anew for what is due later: that costs two events."""
+        """One timer for what is due first. It is not replaced for a later due time: that would cost two events."""
         host = self._host
         while True:
             await workflow.wait_condition(lambda: host.now.due is not None)
@@ -155,7 +155,7 @@ class RunWorkflow:
                 self._at(due)
                 self._family.follow(host.clock(self._now()))
 
-    # -- what Temporal's lists show ----------------------------------------------
+    # -- search attributes -------------------------------------------------------
 
     def _publish(self) -> None:
         shown = (self._host.now.status, self._host.pending_names)
@@ -163,7 +163,7 @@ class RunWorkflow:
             self._published = shown
             workflow.upsert_search_attributes(attributes.since(*shown))
 
-    # -- calls that move the run -------------------------------------------------
+    # -- updates and signals -----------------------------------------------------
 
     @workflow.update
     async def submit(self, answer: Answer) -> Said:
@@ -183,7 +183,7 @@ class RunWorkflow:
     @submit.validator
     def check_submit(self, answer: Answer) -> None:
         try:
-            # Nothing may change here: a replay does not come this way.
+            # Nothing may change here: validators do not run in a replay.
             trial = self._host.trial()
             accepted = trial.submit(answer, self._moment(answer.at))
         except RefusedError as refused:
@@ -193,7 +193,7 @@ class RunWorkflow:
             raise ApplicationError("answered in the same way before", type=AGAIN)
 
     def _accept(self, answer: Answer, at: float) -> Accepted:
-        """The machine is pure: what the validator found out a moment ago need not be found out again."""
+        """Reuse the validator's result if nothing has changed since: the machine is pure."""
         tried, self._tried = self._tried, None
         if tried is not None and tried[0] == _update_id() and self._host.adopt(tried[1]):
             return tried[2]
@@ -201,7 +201,7 @@ class RunWorkflow:
 
     @workflow.update
     async def wake(self, at: float | None) -> None:
-        """Look at the clock now."""
+        """Process what is due now."""
         self._family.follow(self._host.clock(self._at(at)))
         await workflow.wait_condition(lambda: self._family.is_quiet)
 
@@ -209,7 +209,7 @@ class RunWorkflow:
     async def move(self, to: Move) -> None:
         module = self._modules.of_digest(to.digest, self._host.row.workflow)
         self._host.move(module, to.actor, self._at(to.at))
-        # What was before then needs the old module no more.
+        # A new execution does not need the old module for its replay.
         self._wants_renewal = True
 
     @move.validator
@@ -231,7 +231,7 @@ class RunWorkflow:
     def tell_parent(self) -> None:
         self._tells = True
 
-    # -- calls that only read ------------------------------------------------------
+    # -- queries -------------------------------------------------------------------
 
     @workflow.query
     def look(self, at: float, progress: bool = False, masked: bool = False) -> Said:
@@ -242,7 +242,7 @@ class RunWorkflow:
 
     @workflow.query
     def judge(self, answer: Answer) -> Said:
-        """What a submit that can't be taken is told: for runs that have ended, and for answers sent again."""
+        """The reply to a submit that can't be accepted: for ended runs, and for repeated answers."""
         try:
             accepted = self._host.trial().submit(answer, self._moment(answer.at))
         except RefusedError as refused:
