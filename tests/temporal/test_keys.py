@@ -29,6 +29,7 @@ HEX = OLD.hex()
         (urlsafe_b64encode(b"\xfb\xff" + NEW[2:]).decode(), [id_of(b"\xfb\xff" + NEW[2:])]),
         (f"  {HEX}\n", [id_of(OLD)]),
         (text_of(NEW, OLD), [id_of(NEW), id_of(OLD)]),
+        (f"{text_of(NEW)}, {text_of(OLD)},", [id_of(NEW), id_of(OLD)]),
         (f"{NEW.hex()}\n{HEX}", [id_of(NEW), id_of(OLD)]),
     ],
 )
@@ -45,7 +46,7 @@ def test_keys_are_hexadecimal_or_base64_and_keep_their_order(text: str, ids: lis
         ({"KEY": " \n"}, "WFC_TEMPORAL_KEY is set, but empty"),
         ({"KEY_FILE": ""}, "WFC_TEMPORAL_KEY_FILE is set, but empty"),
         ({"KEY": HEX, "KEY_FILE": "k"}, "WFC_TEMPORAL_KEY and WFC_TEMPORAL_KEY_FILE are both set"),
-        ({"KEY": ","}, "neither hexadecimal nor base64|has 0 bytes"),
+        ({"KEY": ", "}, "WFC_TEMPORAL_KEY has no key"),
         ({"KEY": HEX[:-2]}, "the key in WFC_TEMPORAL_KEY has 31 bytes; AES-256 needs 32"),
         ({"KEY": HEX + "00"}, "has 33 bytes"),
         ({"KEY": HEX[:-1]}, "neither hexadecimal nor base64"),

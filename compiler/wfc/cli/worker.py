@@ -20,22 +20,23 @@ from wfc_runtime.interrupt import INTERRUPTED
 @click.option(
     "--generated",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of the compiled workflows; by default the project's generated folder.",
+    help="Folder of the compiled workflows; defaults to the project's generated folder.",
 )
 @click.option(
     "--modules",
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder with older versions that runs are pinned to. As often as needed.",
+    help="Folder with older versions that runs are pinned to. May be repeated.",
 )
-@click.option("--task-queue", help="The task queue to serve; by default what the settings say, else wfc.")
+@click.option("--task-queue", help="Task queue to serve; overrides the settings (default: wfc).")
 def command(generated: Path | None, modules: tuple[Path, ...], task_queue: str | None) -> int:
-    """Work the runs of this project's workflows that a Temporal server hands out, until interrupted.
+    """Execute this project's runs on a Temporal server until interrupted.
 
-    Any number of workers may serve one task queue, and each can be killed at any moment. A worker that lacks the
-    version of a workflow that a run was started with leaves the run alone, and says so.
+    Any number of workers can serve one task queue, and each can be killed at any time. If a worker lacks the version
+    of a workflow that a run was started with, it logs that, and the run waits for a worker that has it.
 
-    The server is named by [tool.wfc.temporal] or by WFC_TEMPORAL_ADDRESS, WFC_TEMPORAL_NAMESPACE and the like.
+    The server is set in [tool.wfc.temporal] or with WFC_TEMPORAL_ADDRESS, WFC_TEMPORAL_NAMESPACE and so on. Payloads
+    are encrypted with the keys from WFC_TEMPORAL_KEY or key_file; without a key they are stored in clear.
     """
     config = load_config(Path("."))
     engine = engine_of(config, "temporal", generated=generated, modules=modules)
@@ -47,7 +48,7 @@ def command(generated: Path | None, modules: tuple[Path, ...], task_queue: str |
         from wfc_runtime.service.temporal.worker import serve
 
         def ready(workflows: list[str]) -> None:
-            names = ", ".join(workflows) or "nothing: there are no compiled workflows yet"
+            names = ", ".join(workflows) or "no compiled workflows yet"
             click.echo(f"wfc worker: {settings}: {names}", err=True)
 
         collect_in_portions()

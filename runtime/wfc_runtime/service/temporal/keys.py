@@ -26,14 +26,13 @@ _MAKE_ONE = "Make a key with: python3 -c 'import secrets; print(secrets.token_he
 def read_keyring(settings: TemporalSettings) -> Keyring:
     """Raises `RequestError`, which never quotes a key."""
     if settings.key is not None:
-        where, words = "WFC_TEMPORAL_KEY", re.split(r"[\s,]+", settings.key.strip())
+        where, words = "WFC_TEMPORAL_KEY", re.findall(r"[^\s,]+", settings.key)
     elif settings.key_file is not None:
         where = f"the key file {settings.key_file}"
         lines = [line.strip() for line in _read(Path(settings.key_file).expanduser(), where).splitlines()]
         words = [line for line in lines if line and not line.startswith("#")]
     else:
-        words = []
-        where = ""
+        where, words = "", []
     if where and not words:
         raise _wrong(f"{where} has no key", _MAKE_ONE)
     if not words and settings.encrypted_only:
