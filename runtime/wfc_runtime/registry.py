@@ -6,12 +6,13 @@ import re
 import sys
 import types
 from collections import OrderedDict
+from collections.abc import Collection
 from dataclasses import dataclass
 from pathlib import Path
 from threading import RLock
 
 from wfc_runtime.errors import DefinitionError, NotFoundError, guess
-from wfc_runtime.header import FORMAT, read_header
+from wfc_runtime.header import FORMAT, RUNNABLE, read_header
 from wfc_runtime.machine.workflow import Workflow
 
 _PINNED = 64
@@ -82,7 +83,7 @@ class Registry:
             known = self._by_digest.get(digest)
             if known is not None:
                 return known
-            module = self._load(text, f"the kept module {digest[:12]}")
+            module = self._load(text, f"the kept module {digest[:12]}", RUNNABLE)
             if module is None or module.digest != digest:
                 raise DefinitionError(
                     "module_edited", f"the kept module {digest[:12]} is not what its digest says"
@@ -136,7 +137,7 @@ class Registry:
         except (OSError, UnicodeDecodeError) as error:
             return DefinitionError("module_broken", f"{path} can't be read: {error}")
 
-    def _load(self, text: str, where: str) -> Module | None:
+    def _load(self, text: str, where: str, formats: Collection[int] = (FORMAT,)) -> Module | None:
         header = read_header(text)
         if header is None:
             return None
@@ -146,7 +147,7 @@ class Registry:
                 f"{where} has been edited: its body is not what its digest says",
                 f"Change {header.path} and run `wfc compile`.",
             )
-        if header.format != FORMAT:
+        if header.format not in formats:
             raise DefinitionError(
                 "module_format",
                 f"{where} has module format {header.format}, this version of wfc runs format {FORMAT}",

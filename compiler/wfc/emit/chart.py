@@ -111,7 +111,7 @@ class ChartWriter:
 
     def _guard(self, edge: Edge, addressed: bool) -> Any:
         guard = edge.guard
-        if guard is None:
+        if guard is None or (guard.name == "ok" and not edge.event):
             return "addressed" if edge.event and addressed else None
         self.runtime.add(guard.name)
         if guard.name in ("ok", "otherwise"):

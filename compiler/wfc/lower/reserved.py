@@ -16,7 +16,7 @@ MACHINE_NAMES = _words("""
     allow_event_without_transition allowed_events atomic_configuration_update bind_events_to
     cancel_event catch_errors_as_events configuration configuration_values current_state current_state_value deferred
     enable_self_transition_entries enabled_events events facts fields final_states history_values id initial
-    initial_state inputs is_terminated model name on_enter_state on_exit_state prepare raise_ secrets send
+    initial_state inputs is_terminated model name on_enter_state on_exit_state prepare raise_ secrets send simulate
     start_configuration_values start_values state_field states states_map steps validate_disconnected_states
     validate_final_reachability validate_trap_states view
 """)

@@ -16,8 +16,9 @@ if TYPE_CHECKING:
 class Answered(Keeping):
     """An action with a kind, parameters and a result: lowered to one Ask."""
 
-    instruction: Any = ""
-    """One sentence that tells the agent what to do with the parameters. A property where it depends on them."""
+    instruction: str | None = None
+    """Tells the agent what to do with the parameters, where that differs from what the runtime says for the kind
+    (`wfc_runtime.instructions`)."""
     result: ClassVar[Any] = None
     """The contract's TypedDict for the answer."""
 

@@ -21,9 +21,6 @@ class CreateFile(Served):
 
     kind = "create_file"
     label = "a create_file step"
-    instruction = (
-        "Write the content to the file and submit its path, its size in bytes and whether it is new."
-    )
     writes_to = "path"
     result = CreateFileResult
 

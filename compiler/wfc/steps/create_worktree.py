@@ -19,9 +19,6 @@ class CreateWorktree(Served):
 
     kind = "create_worktree"
     label = "a create_worktree step"
-    instruction = (
-        "Add a git working tree for the branch; submit its absolute path as worktree_path, and the branch."
-    )
     writes_to = "path"
     result = CreateWorktreeResult
 

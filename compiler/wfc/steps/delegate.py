@@ -41,11 +41,5 @@ class Delegate(Action):
     def agent_name(self) -> str | None:
         return self.agent.text if self.agent and self.agent.node.value is not None else None
 
-    @property
-    def instruction(self) -> str:
-        if self.agent_name is None:
-            return "Do this yourself and submit the result."
-        return f"Give this to {self.agent_name} and submit its result."
-
     def parameters(self) -> dict[str, Any]:
         return {"instructions": self.instructions, "agent": self.agent_name}

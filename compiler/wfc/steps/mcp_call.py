@@ -30,7 +30,6 @@ class McpCall(Action):
     kind = "mcp_call"
     label = "an mcp_call step"
     color = "agent"
-    instruction = "Call this tool and submit what it returns."
 
     tool = Field(
         TEXT, "The tool's name, as written: never computed.", required=True, example="github.create_issue"

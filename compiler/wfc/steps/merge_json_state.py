@@ -23,9 +23,6 @@ class MergeJsonState(Served):
 
     kind = "merge_json_state"
     label = "a merge_json_state step"
-    instruction = (
-        "Merge the updates into the JSON object in the file; submit what it holds now as merged_data."
-    )
     writes_to = "path"
     result = MergeJsonStateResult
 

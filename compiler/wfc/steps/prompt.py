@@ -9,12 +9,7 @@ from wfc.core.values import Text
 from wfc.steps.action import Answered
 from wfc_runtime.contract import ChoiceAnswer, ConfirmAnswer, InfoAnswer, TextAnswer
 
-PROMPT_KINDS = {
-    "info": (InfoAnswer, "Show this message to the person."),
-    "confirm": (ConfirmAnswer, "Ask the person; submit their answer, never your own."),
-    "text": (TextAnswer, "Ask the person; submit what they type, word for word."),
-    "choice": (ChoiceAnswer, "Let the person pick an option; submit the one they picked."),
-}
+PROMPT_KINDS = {"info": InfoAnswer, "confirm": ConfirmAnswer, "text": TextAnswer, "choice": ChoiceAnswer}
 
 
 class Prompt(Answered):
@@ -54,12 +49,8 @@ class Prompt(Answered):
     def prompt_kind(self) -> str:
         return self.prompt_type.text if self.prompt_type else "info"
 
-    @property
-    def instruction(self) -> str:
-        return PROMPT_KINDS[self.prompt_kind][1]
-
     def result_class(self) -> Any:
-        return PROMPT_KINDS[self.prompt_kind][0]
+        return PROMPT_KINDS[self.prompt_kind]
 
     def parameters(self) -> dict[str, Any]:
         options = {"options": self.options} if self.prompt_kind == "choice" else {}

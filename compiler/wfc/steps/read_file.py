@@ -22,9 +22,6 @@ class ReadFile(Served):
 
     kind = "read_file"
     label = "a read_file step"
-    instruction = (
-        "Read the file and submit its content, its path, its size in bytes and whether it was found."
-    )
     result = ReadFileResult
 
     path = Field(TEXT, "The file.", required=True, example="VERSION")

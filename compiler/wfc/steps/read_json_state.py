@@ -21,9 +21,6 @@ class ReadJsonState(Served):
 
     kind = "read_json_state"
     label = "a read_json_state step"
-    instruction = (
-        "Read the JSON object in the file; submit it as data, with the path and whether the file was found."
-    )
     result = ReadJsonStateResult
 
     path = Field(TEXT, "The file.", required=True, example=".state/progress.json")

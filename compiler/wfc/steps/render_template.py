@@ -25,9 +25,6 @@ class RenderTemplate(Served):
 
     kind = "render_template"
     label = "a render_template step"
-    instruction = (
-        "Fill in the template with the variables, write it to output_path if given, submit its content."
-    )
     writes_to = "output_path"
     result = RenderTemplateResult
 

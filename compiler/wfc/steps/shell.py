@@ -97,17 +97,6 @@ class Shell(Action):
         "Files that the command writes, to be read into `outputs` of the result.",
     )
 
-    @property
-    def instruction(self) -> str:
-        run = "Run this command and submit its stdout, stderr and exit_code"
-        if not self.outputs:
-            return f"{run}."
-        return (
-            f"{run}, and as `outputs` what is then in the file of each of its outputs, by name and of its type "
-            "(null for one that need not be there and is not). "
-            "`$SCRATCH` is a folder for this run that you make and set for every command."
-        )
-
     def parameters(self) -> dict[str, Any]:
         given = {name: parameter(self.values[name]) for name in _PLAIN if name in self.values}
         if isinstance(self.timeout, Text):

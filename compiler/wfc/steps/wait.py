@@ -28,7 +28,6 @@ class Wait(Answered):
     kind = "wait"
     label = "a wait step"
     color = "time"
-    instruction = "Nothing to do: ask again once resume_at has passed."
     result = WaitResult
 
     duration_seconds = Field(SECONDS, "How long to wait, in seconds.", required=True, example=30)

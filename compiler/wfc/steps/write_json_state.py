@@ -21,7 +21,6 @@ class WriteJsonState(Served):
 
     kind = "write_json_state"
     label = "a write_json_state step"
-    instruction = "Write the data to the file as JSON and submit its path and its size in bytes."
     writes_to = "path"
     result = WriteJsonStateResult
 

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, StepError
+from wfc_runtime.instructions import instruction_for
 from wfc_runtime.machine import schema, validation
 from wfc_runtime.machine.effects import Action, Effect, moment, refuse_early
 from wfc_runtime.machine.events import Interrupted, Submit
@@ -28,7 +29,8 @@ class Ask(Effect):
     """Suspend until the agent (or the person behind it) has answered."""
 
     kind: str
-    instruction: str
+    instruction: str | None = None
+    """None: what `wfc_runtime.instructions` has for the kind."""
     parameters: Mapping[str, Json] = field(default_factory=dict)
     result: ResultType = None
     where: Mapping[str, Json] = field(default_factory=dict)
@@ -65,7 +67,12 @@ class Ask(Effect):
             timing = {"duration_seconds": self.wait_seconds, "resume_at": moment(pending.resume_at)}
         elif self.timeout is not None:
             timing = {"timeout": self.timeout}
-        return Action(self.kind, {**pending.parameters, **timing}, self.instruction, self.schema(pending))
+        parameters = {**pending.parameters, **timing}
+        return Action(self.kind, parameters, self.told(parameters), self.schema(pending))
+
+    def told(self, parameters: Mapping[str, Json]) -> str:
+        """What the agent is told to do with the parameters."""
+        return instruction_for(self.kind, parameters) if self.instruction is None else self.instruction
 
     def schema(self, pending: Pending) -> Json:
         return schema.narrowed(self._whole_schema, pending.where)

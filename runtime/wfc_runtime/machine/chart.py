@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from functools import cache
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 from pydantic import BaseModel, ConfigDict
 from statemachine import State, StateChart
+from statemachine.callbacks import CallbackPriority
 
 from wfc_runtime.contract import Json
 from wfc_runtime.machine.effects import Effect
+from wfc_runtime.machine.guards import ok
 from wfc_runtime.machine.run import Run
+from wfc_runtime.machine.walk import Walk
+
+if TYPE_CHECKING:
+    from wfc_runtime.machine.simulation import Simulation
 
 
 class WorkflowInputs(BaseModel):
@@ -62,6 +69,21 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     """States after whose failure the run goes on, to fail at its end."""
     steps: ClassVar[Mapping[str, Effect]] = {}
 
+    def __init__(self, model: Run | Walk | None = None, *more: Any, **options: Any) -> None:
+        """Without a run the chart is walked by hand: effects are not performed, and see `Walk` for conditions."""
+        if isinstance(model, Run):
+            _guard_plain_edges(type(self))
+        super().__init__(cast(Run, Walk() if model is None else model), *more, **options)
+
+    @classmethod
+    def simulate(cls, inputs: InputsT | Mapping[str, Json] | None = None, at: float = 0.0) -> Simulation:
+        """Start a run in memory. Raises `RequestError` where the inputs do not fit."""
+        # Not at the top: it needs this module.
+        from wfc_runtime.machine.simulation import Simulation
+
+        values = cls.start_values(inputs) if isinstance(inputs, WorkflowInputs) else inputs or {}
+        return Simulation(cls, values, at)
+
     def on_enter_state(self, target: State) -> None:
         if target.is_atomic and not target.final:
             self.model.entered(target.id)
@@ -71,8 +93,8 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
             self.model.left(source.id)
 
     def addressed(self, source: State, at: str = "") -> bool:
-        """Side by side, an event is for one branch only."""
-        return source.id == at
+        """Side by side, an event is for one branch only, unless it names none."""
+        return not at or source.id == at
 
     @classmethod
     def start_values(cls, inputs: InputsT) -> dict[str, Json]:
@@ -86,3 +108,12 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
 
 
 AnyMachine = type[Machine[Any, Any]]
+
+
+@cache
+def _guard_plain_edges(machine: AnyMachine) -> None:
+    """Give edges without an event and a condition their default, for the library, which does not know it."""
+    for state in machine.states_map.values():
+        for edge in state.transitions:
+            if not (edge.initial or list(edge.events) or list(edge.cond)):
+                edge.cond.add(ok, priority=CallbackPriority.INLINE, expected_value=True)

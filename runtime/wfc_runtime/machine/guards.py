@@ -20,13 +20,22 @@ Guard = Callable[..., bool]
 
 
 class Guarding:
-    """The base: `allows` is what the runtime asks, `holds` the same in the form that the library calls."""
+    """The base: `allows` is what the runtime asks."""
 
     def allows(self, run: Run, state: str) -> bool:
         raise NotImplementedError(type(self).__name__)
 
-    def holds(self, machine: Machine[Any, Any], source: State) -> bool:
-        return self.allows(machine.model, source.id)
+
+def as_guard(guarding: Guarding, name: str) -> Guard:
+    """The same in the form that the library calls. Its diagrams show a guard by the function's name."""
+
+    def guard(machine: Machine[Any, Any], source: State) -> bool:
+        return guarding.allows(machine.model, source.id)
+
+    guard.__name__ = name
+    # The library takes a function without this for a method of the machine, and binds it by its name.
+    guard.__self__ = guarding  # type: ignore[attr-defined]
+    return guard
 
 
 @dataclass(frozen=True)
@@ -43,12 +52,14 @@ class Condition(Guarding):
 
 def when(text: Any, *reads: str, at_most: int | None = None) -> Guard:
     """The expression is true. With `at_most`, being true once more than that fails the step."""
-    return Condition(text, reads, at_most).holds
+    shown = text.strip().removeprefix("{{").removesuffix("}}").strip() if isinstance(text, str) else str(text)
+    name = shown if at_most is None else f"{shown} (at most {at_most} times)"
+    return as_guard(Condition(text, reads, at_most), name)
 
 
 def at_most(turns: int) -> Guard:
     """The state has been entered no more often than that; once more fails the step."""
-    return Condition(True, (), turns).holds
+    return as_guard(Condition(True, (), turns), f"at most {turns} times")
 
 
 class Unfailed(Guarding):
@@ -56,17 +67,18 @@ class Unfailed(Guarding):
         return run.may_leave(state)
 
 
-ok: Guard = Unfailed().holds
-"""The state's effect has succeeded."""
+OK = Unfailed()
+ok: Guard = as_guard(OK, "ok")
+"""The state's effect has succeeded. An edge without an event and a condition has this one."""
 
 
 class Faultless(Guarding):
     def allows(self, run: Run, state: str) -> bool:
-        return run.snapshot.error is None
+        return run.is_faultless()
 
 
-faultless: Guard = Faultless().holds
+faultless: Guard = as_guard(Faultless(), "no failure")
 """No failure is kept for the end of the run."""
 
-otherwise: Guard = ok
+otherwise: Guard = as_guard(OK, "otherwise")
 """No edge above was taken, and none of their conditions failed."""

@@ -84,6 +84,10 @@ class Run:
         """Nothing has failed here that has not been dealt with."""
         return not self._halted and state not in self._failed
 
+    def is_faultless(self) -> bool:
+        """No failure is kept for the end of the run."""
+        return self.snapshot.error is None
+
     def holds(self, state: str, condition: Condition) -> bool:
         if not self.may_leave(state):
             return False

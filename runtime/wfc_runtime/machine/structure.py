@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from wfc_runtime.machine.guards import Guarding
+from wfc_runtime.machine.guards import OK, Guarding
 
 if TYPE_CHECKING:
     from statemachine.transition import Transition
@@ -107,9 +107,11 @@ class Structure:
         known = tuple(guard for guard in guards if isinstance(guard, Guarding))
         is_addressed = "addressed" in guards
         assert len(known) + is_addressed == len(guards), f"{source.id} has a guard that is not ours: {guards}"
+        events = [str(event) for event in transition.events]
+        if not guards and not events:
+            known = (OK,)
         domain = _domain(source, target)
         edge = Edge(source, target, known, is_addressed, domain, in_order(_entered(target, domain)))
-        events = [str(event) for event in transition.events]
         if not events:
             source.eventless.append(edge)
         for event in events:

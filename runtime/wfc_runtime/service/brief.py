@@ -101,7 +101,7 @@ def _steps(task: AnyMachine) -> Iterator[str]:
 def _doing(effect: Effect | None) -> Iterator[str]:
     match effect:
         case Ask():
-            yield f"({effect.kind}) {effect.instruction}"
+            yield f"({effect.kind}) {effect.told(effect.parameters)}"
         case Assign() if effect.updates:
             yield "Compute these values."
         case Spawn() if effect.is_call:
