@@ -41,7 +41,9 @@ class Descents:
         while todo:
             name, scope, unit = todo.pop()
             if scope not in self._descents:
-                self._descents[scope] = [found for step in scope.walk() for found in _from(step, name, unit)]
+                self._descents[scope] = [
+                    found for step in scope.walk() for found in _from(step, name, unit, project)
+                ]
                 todo += [
                     place
                     for found in self._descents[scope]
@@ -82,13 +84,14 @@ def _located(unit: Unit) -> Iterator[tuple[str, Scope, Unit]]:
         yield from ((name, task, unit) for name, task in unit.workflow.declared_tasks.items())
 
 
-def _from(step: Step, outer: str, unit: Unit) -> Iterator[Descent]:
+def _from(step: Step, outer: str, unit: Unit, project: Project) -> Iterator[Descent]:
     if isinstance(step, Foreach) and step.task and unit.workflow:
         task = unit.workflow.declared_tasks.get(step.task.text)
         if task is not None:
             yield Descent(outer, step, step.task.span, step.task.text, task)
     elif isinstance(step, Call) and step.workflow:
-        called = unit.project.named(step.workflow.text)
+        # Not the project of the unit: a file beside those being compiled has one of its own.
+        called = project.named(step.workflow.text)
         if called and called[0].workflow is not None:
             yield Descent(outer, step, step.workflow.span, step.workflow.text, called[0].workflow)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from tests.e2e.check.conftest import MISSPELT, PANEL
-from tests.e2e.command import wfc, write
+from tests.e2e.command import SMALL, wfc, write
 
 
 def test_a_clean_workflow_exits_with_0(folder: Path) -> None:
@@ -83,3 +83,13 @@ def test_paths_are_relative_to_the_folder_where_the_command_is_given(tmp_path: P
     assert wfc("check", cwd=deep).out.startswith("../../workflows/misspelt.yaml:6:5: error[WF004]")
     assert wfc("check", cwd=tmp_path).out.startswith("workflows/misspelt.yaml:6:5: error[WF004]")
     assert wfc("check", "../../workflows", cwd=deep).out.startswith("../../workflows/misspelt.yaml:6:5:")
+
+
+def test_a_name_that_a_file_beside_the_selected_one_has_too_does_not_confuse_calls(tmp_path: Path) -> None:
+    def call(name: str, called: str) -> str:
+        return f"name: {name}\nversion: 1.0.0\nsteps:\n  - {{id: s, type: call, workflow: {called}}}\n"
+
+    write(tmp_path / "workflows", a=call("a", "b"), b=call("b", "a"), again=SMALL.format(name="a"))
+    done = wfc("check", "workflows/a.yaml", cwd=tmp_path)
+    assert done.status == 1
+    assert "`a` calls itself: a -> b -> a" in done.out
