@@ -15,6 +15,7 @@ GARBAGE = 1_000_000
 
 
 def main() -> None:
+    _leave_folder_out_of_imports()
     gc.set_threshold(GARBAGE)
     usual = signal.getsignal(signal.SIGINT)
     leave_on_interrupt()
@@ -36,6 +37,14 @@ def main() -> None:
             sys.stderr.flush()
         os._exit(status)
     raise SystemExit(status)
+
+
+def _leave_folder_out_of_imports() -> None:
+    """Python looks for modules first in the folder of the project (`python -m wfc`) or of the script (`wfc`). Much is
+    imported late, so that a file written there meanwhile would be executed by a server."""
+    first = sys.path[0] if sys.path and not sys.flags.safe_path else None
+    if first is not None and os.path.isdir(first or ".") and not os.path.isdir(os.path.join(first, "wfc")):
+        del sys.path[0]
 
 
 if __name__ == "__main__":

@@ -14,9 +14,10 @@ from threading import RLock
 from wfc_runtime.errors import DefinitionError, NotFoundError, guess
 from wfc_runtime.header import FORMAT, RUNNABLE, read_header
 from wfc_runtime.machine.workflow import Workflow
+from wfc_runtime.module_files import Stamp, module_paths, read_module, stamp_of
+from wfc_runtime.trust import Trust, UntrustedError
 
 _PINNED = 64
-_Stamp = tuple[int, int, int]
 
 
 @dataclass(frozen=True)
@@ -37,11 +38,15 @@ class Module:
 
 
 class Registry:
-    """The modules of one folder, and the older versions that runs still need."""
+    """The modules of one folder, and the older versions that runs still need.
 
-    def __init__(self, folder: Path) -> None:
+    Without `trust` every file whose digest holds is executed: for commands that load the folder as they start.
+    """
+
+    def __init__(self, folder: Path, trust: Trust | None = None) -> None:
         self.folder = folder
-        self._files: dict[Path, tuple[_Stamp, Module | DefinitionError | None]] = {}
+        self._trust = trust
+        self._files: dict[Path, tuple[Stamp, Module | DefinitionError | None]] = {}
         self._by_digest: OrderedDict[str, Module] = OrderedDict()
         self._lock = RLock()
 
@@ -62,28 +67,41 @@ class Registry:
     def modules(self) -> list[Module]:
         """Every module that can be used, by the name of its workflow."""
         with self._lock:
-            found = [module for path in self._paths() if isinstance(module := self._look_at(path), Module)]
+            paths = module_paths(self.folder)
+            found = [module for path in paths if isinstance(module := self._look_at(path), Module)]
             return sorted(found, key=lambda module: module.workflow.name)
 
     def problems(self) -> list[DefinitionError]:
         """Why the other modules can't be used."""
         with self._lock:
-            return [
-                error for path in self._paths() if isinstance(error := self._look_at(path), DefinitionError)
-            ]
+            paths = module_paths(self.folder)
+            return [error for path in paths if isinstance(error := self._look_at(path), DefinitionError)]
 
     def of_digest(self, digest: str) -> Module | None:
         """A version that has been loaded in this process."""
         with self._lock:
             return self._by_digest.get(digest)
 
+    def vouch(self, digest: str, text: str) -> Module | None:
+        """The version of that digest if this project has it, in the folder or in its sources. `text` comes from
+        outside, and is executed only if a source compiles to it."""
+        with self._lock:
+            known = self._by_digest.get(digest)
+            found = known or next((module for module in self.modules() if module.digest == digest), None)
+            header = read_header(text)
+            if found is not None or header is None or header.edited or header.body != digest:
+                return found
+            return (
+                self.pin(digest, text) if self._trust and self._trust.is_compiled(header.path, text) else None
+            )
+
     def pin(self, digest: str, text: str) -> Module:
-        """A version whose text somebody has kept."""
+        """A version whose text the store has kept. The store is trusted: the text is executed."""
         with self._lock:
             known = self._by_digest.get(digest)
             if known is not None:
                 return known
-            module = self._load(text, f"the kept module {digest[:12]}", RUNNABLE)
+            module = self._load(text, f"the kept module {digest[:12]}", formats=RUNNABLE)
             if module is None or module.digest != digest:
                 raise DefinitionError(
                     "module_edited", f"the kept module {digest[:12]} is not what its digest says"
@@ -111,33 +129,36 @@ class Registry:
 
     # -- files -----------------------------------------------------------------
 
-    def _paths(self) -> list[Path]:
-        return sorted(self.folder.glob("*.py")) if self.folder.is_dir() else []
-
     def _look_at(self, path: Path) -> Module | DefinitionError | None:
         """What a file holds now. None: nothing that wfc made."""
         try:
-            stat = path.stat()
+            stamp = stamp_of(path)
         except OSError:
             self._files.pop(path, None)
             return None
-        stamp = (stat.st_mtime_ns, stat.st_size, stat.st_ino)
         known = self._files.get(path)
-        if known is not None and known[0] == stamp:
+        if known is not None and known[0] == stamp and not self._may_change(known[1]):
             return known[1]
         found = self._read(path)
         self._files[path] = (stamp, found)
         return found
 
+    def _may_change(self, found: Module | DefinitionError | None) -> bool:
+        """Whether a file that has not changed may be something else now."""
+        return isinstance(found, UntrustedError) and self._trust is not None and self._trust.may_change(found)
+
     def _read(self, path: Path) -> Module | DefinitionError | None:
         try:
-            return self._load(path.read_bytes().decode("utf-8"), str(path))
+            return self._load(read_module(path).decode("utf-8"), str(path), path)
         except DefinitionError as error:
             return error
         except (OSError, UnicodeDecodeError) as error:
             return DefinitionError("module_broken", f"{path} can't be read: {error}")
 
-    def _load(self, text: str, where: str, formats: Collection[int] = (FORMAT,)) -> Module | None:
+    def _load(
+        self, text: str, where: str, path: Path | None = None, formats: Collection[int] = (FORMAT,)
+    ) -> Module | None:
+        """Execute a text, unless it stands in a file that is not trusted."""
         header = read_header(text)
         if header is None:
             return None
@@ -153,6 +174,8 @@ class Registry:
                 f"{where} has module format {header.format}, this version of wfc runs format {FORMAT}",
                 "Compile it with this version of wfc.",
             )
+        if path is not None and self._trust is not None:
+            self._trust.check(path, header.path, text)
         known = self._by_digest.get(header.body)
         module = Module(
             workflow=known.workflow if known else _execute(text, header.body, where),

@@ -15,6 +15,7 @@ import yaml
 from tests.e2e.command import Result, wfc
 from tests.support import ROOT
 from wfc.doctor import examine
+from wfc.emit.header import digest, with_header
 
 ENV = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 
@@ -95,6 +96,17 @@ def test_its_hooks_are_those_that_the_repository_offers(project: Path) -> None:
         del hook["description"]
         hook["language"] = "system"
     assert config["repos"][0]["hooks"] == offered
+
+
+def test_the_doctor_names_modules_that_no_source_of_the_project_vouches_for(project: Path) -> None:
+    wfc("init", cwd=project)
+    wfc("compile", cwd=project)
+    (project / "generated" / "evil.py").write_text(with_header("../evil.yaml", digest("x"), "1 / 0\n"))
+    _, parts = doctor(project)
+    [fine, told] = parts["modules"]
+    assert fine["status"] == "ok"
+    assert told["status"] == "note"
+    assert "`generated/evil.py` is untrusted: its header names `../evil.yaml`" in told["message"]
 
 
 def test_the_doctor_says_that_hooks_are_not_switched_on(project: Path) -> None:

@@ -228,6 +228,27 @@ def test_export_and_import_carry_a_run_to_another_store(project: Path, run: str,
     assert json.loads(wfc("runs", "export", run, cwd=project).out)["format"] == 1
 
 
+def test_an_import_executes_only_what_the_project_has_or_what_it_is_told_to_trust(
+    project: Path, run: str
+) -> None:
+    def taken(*options: str) -> int:
+        return wfc("runs", "--state", "other.db", "import", *options, "run.json", cwd=project).status
+
+    wfc("runs", "export", run, "-o", "run.json", cwd=project)
+    [module] = [path for path in (project / "generated").glob("*.py") if path.stem == "asks"]
+    module.unlink()
+    # Its source still compiles to it.
+    assert taken() == 0
+    (project / "other.db").unlink()
+    [source] = [path for path in project.rglob("*.yaml") if "name: asks" in path.read_text(encoding="utf-8")]
+    source.write_text(source.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
+    refused = wfc("runs", "--state", "other.db", "import", "run.json", cwd=project)
+    assert refused.status == 2
+    assert "the export brings a version of `asks`" in refused.err
+    assert "--trust-modules" in refused.err
+    assert taken("--trust-modules") == 0
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

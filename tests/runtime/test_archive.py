@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from tests.runtime.support import OK, TWO, Box, children, steps
-from wfc_runtime.errors import RefusedError, RequestError, WfcError
+from wfc.emit.header import digest, read_header, with_header
+from wfc_runtime.errors import DefinitionError, RefusedError, RequestError, WfcError
 
 FAN = """\
 name: w
@@ -54,7 +55,7 @@ def test_an_exported_run_goes_on_in_another_store_without_its_workflow(box: Box,
     run = halfway(box)
     data = json.loads(json.dumps(box.service.export(run)))
     other = other_box(tmp_path)
-    reply = other.service.import_(data)
+    reply = other.service.import_(data, trust_modules=True)
     assert (reply["workflow_id"], reply["status"]) == (run, "pending_action")
     [child] = children(reply)
     other.restart()
@@ -68,7 +69,7 @@ def test_an_exported_run_goes_on_in_another_store_without_its_workflow(box: Box,
 def test_history_and_state_come_along_as_they_were(box: Box, tmp_path: Path) -> None:
     run = halfway(box)
     other = other_box(tmp_path)
-    other.service.import_(box.service.export(run))
+    other.service.import_(box.service.export(run), trust_modules=True)
     assert other.service.history(run) == box.service.history(run)
     assert other.service.state(run, ["built"]) == box.service.state(run, ["built"])
     assert other.service.export(run) == box.service.export(run)
@@ -130,8 +131,78 @@ def test_a_damaged_export_is_refused_with_the_reason_and_nothing_is_written(
     data = json.loads(json.dumps(box.service.export(halfway(box))))
     other = other_box(tmp_path)
     with pytest.raises(WfcError, match=message):
-        other.service.import_(change(data))
+        other.service.import_(change(data), trust_modules=True)
     assert other.service.runs("all")["runs"] == []
+    other.close()
+
+
+def _with_module(data: Any, change: Any) -> Any:
+    """The export with other modules, each under the digest that its body has."""
+    text = json.dumps(data)
+    for was, module in data["modules"].items():
+        changed = change(module)
+        header = read_header(changed)
+        assert header is not None
+        text = text.replace(was, header.body)
+        data = json.loads(text)
+        data["modules"][header.body] = changed
+    return data
+
+
+def test_an_export_with_code_that_the_project_lacks_is_refused_and_nothing_of_it_is_executed(
+    box: Box, tmp_path: Path
+) -> None:
+    mark = f"open({str(tmp_path / 'executed')!r}, 'w').close()\n"
+    data = json.loads(json.dumps(box.service.export(halfway(box))))
+    other = other_box(tmp_path)
+    evil = _with_module(
+        data, lambda text: with_header("workflows/w.yaml", digest("x"), mark + text.split("\n", 4)[4])
+    )
+    for one in (data, evil):
+        with pytest.raises(RefusedError, match=r"brings a version of `w` .* does not have") as refused:
+            other.service.import_(one)
+        assert refused.value.code == "module_untrusted"
+        assert "--trust-modules" in refused.value.hint
+    assert other.service.runs("all")["runs"] == []
+    assert not (tmp_path / "executed").exists()
+    # The mark is real.
+    other.service.import_(evil, trust_modules=True)
+    assert (tmp_path / "executed").exists()
+    other.close()
+
+
+def test_an_export_of_a_version_that_the_project_has_brings_no_code_of_its_own(
+    box: Box, tmp_path: Path
+) -> None:
+    """A carriage return ends a comment too: what follows it in the header is covered by no digest."""
+    run = halfway(box)
+    data = json.loads(json.dumps(box.service.export(run)))
+    mark = f"open({str(tmp_path / 'executed')!r}, 'w').close()"
+    for key, text in data["modules"].items():
+        data["modules"][key] = text.replace("workflows/w.yaml", f"x\r{mark}\r#", 1)
+    other = other_box(tmp_path)
+    other.compile(FAN)
+    assert other.service.import_(data)["workflow_id"] == run
+    other.restart()
+    assert other.service.status(run)["status"] == "pending_action"
+    assert not (tmp_path / "executed").exists()
+    other.service.cancel(run)
+    other.service.erase(run)
+    other.close()
+    (other.generated / "w.py").unlink()
+    with pytest.raises(DefinitionError, match="not what its digest says"):
+        other.service.import_(data, trust_modules=True)
+    assert not (tmp_path / "executed").exists()
+    other.close()
+
+
+def test_an_export_of_a_version_that_only_the_store_has_is_taken(box: Box, tmp_path: Path) -> None:
+    first, second = halfway(box), halfway(box)
+    exported = [box.service.export(run) for run in (first, second)]
+    other = other_box(tmp_path)
+    other.service.import_(exported[0], trust_modules=True)
+    other.restart()
+    assert other.service.import_(exported[1])["workflow_id"] == second
     other.close()
 
 

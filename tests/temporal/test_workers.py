@@ -16,6 +16,7 @@ import pytest
 from tests.runtime.support import OK, TWO, TemporalBox, compile_to, step_ids, steps
 from tests.temporal.processes import WFC, WorkerProcess, worker
 from wfc_runtime.errors import DefinitionError
+from wfc_runtime.header import read_header
 from wfc_runtime.service.temporal.engine import TemporalService
 
 CHANGED = TWO.replace("command: make", "command: make all").replace("id: test", "id: verify")
@@ -107,10 +108,34 @@ def test_a_run_whose_version_no_worker_has_waits_says_so_and_goes_on_when_one_ha
         assert "Traceback" not in said
         assert lacking.out.read_text(encoding="utf-8") == ""
         # The module comes to where the worker looks: no restart is needed.
-        shutil.copytree(temporal_box.generated, elsewhere / "old")
-        for module in (elsewhere / "old").glob("*.py"):
-            module.rename(elsewhere / "generated" / "w_old.py")
+        [module] = temporal_box.generated.glob("*.py")
+        header = read_header(module.read_text(encoding="utf-8"))
+        assert header is not None
+        kept = elsewhere / ".wfc" / "modules"
+        kept.mkdir(parents=True, exist_ok=True)
+        shutil.copy(module, kept / f"{header.body}.py")
         lacking.wait_for("its runs go on", 60)
+        assert step_ids(_once_it_goes_on(service, run)) == ["test"]
+
+
+def test_a_worker_does_not_execute_a_module_that_comes_to_its_folders_after_its_start(
+    temporal_box: TemporalBox, service: TemporalService, tmp_path: Path
+) -> None:
+    temporal_box.compile(TWO)
+    first = WorkerProcess(temporal_box, temporal_box.root)
+    run = service.start("w")["workflow_id"]
+    first.kill()
+    elsewhere, more = tmp_path / "elsewhere", tmp_path / "more"
+    compile_to(_folder(elsewhere), CHANGED)
+    more.mkdir()
+    with worker(temporal_box, elsewhere, "--modules", str(more)) as lacking:
+        for folder in (more, elsewhere / "generated"):
+            shutil.copy(temporal_box.generated / "w.py", folder / "w_old.py")
+        with pytest.raises(DefinitionError):
+            service.submit(run, "build", OK)
+        said = lacking.wait_for(f"{more}/w_old.py is untrusted: it appeared after the worker started")
+        assert "generated/w_old.py is untrusted" in said
+    with worker(temporal_box, elsewhere, "--modules", str(more)):
         assert step_ids(_once_it_goes_on(service, run)) == ["test"]
 
 

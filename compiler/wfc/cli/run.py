@@ -15,6 +15,7 @@ from wfc.cli.running.session import SkippingClock, read_answers_file, terminal_s
 from wfc.cli.running.sources import SourceRegistry, called_by, module_to_run
 from wfc.cli.shared.names import FILES, WORKFLOWS
 from wfc.cli.shared.service import opened, state_option, store_path
+from wfc.cli.shared.trust import modules_at_start
 from wfc.config import load_config
 from wfc_runtime.errors import WfcError
 from wfc_runtime.machine.ask import Ask
@@ -55,7 +56,7 @@ def command(
     if inputs == "-" and manner.answers == "-":
         raise click.UsageError("only one of --inputs and --answers can be standard input")
     config = load_config(Path("."))
-    registry = SourceRegistry(config)
+    registry = SourceRegistry(config, modules_at_start(config, [config.generated_dir], "command"))
     try:
         module = module_to_run(registry, workflow)
     except WfcError as error:

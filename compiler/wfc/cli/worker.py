@@ -5,12 +5,14 @@ from __future__ import annotations
 import asyncio
 import logging
 import signal
+from dataclasses import replace
 from pathlib import Path
 
 import click
 
 from wfc.cli.shared.engine import engine_of
 from wfc.cli.shared.long_lived import collect_in_portions
+from wfc.cli.shared.trust import modules_at_start
 from wfc.config import load_config
 from wfc_runtime.errors import WfcError
 from wfc_runtime.interrupt import INTERRUPTED
@@ -33,13 +35,15 @@ def command(generated: Path | None, modules: tuple[Path, ...], task_queue: str |
     """Execute this project's runs on a Temporal server until interrupted.
 
     Any number of workers can serve one task queue, and each can be killed at any time. If a worker lacks the version
-    of a workflow that a run was started with, it logs that, and the run waits for a worker that has it.
+    of a workflow that a run was started with, it logs that, and the run waits for a worker that has it. Modules
+    that appear or change after the start are loaded only if the project's sources compile to them.
 
     The server is set in [tool.wfc.temporal] or with WFC_TEMPORAL_ADDRESS, WFC_TEMPORAL_NAMESPACE and so on. Payloads
     are encrypted with the keys from WFC_TEMPORAL_KEY or key_file; without a key they are stored in clear.
     """
     config = load_config(Path("."))
-    engine = engine_of(config, "temporal", generated=generated, modules=modules)
+    told = engine_of(config, "temporal", generated=generated, modules=modules)
+    engine = replace(told, trust=modules_at_start(config, [told.generated, *modules], "worker"))
     logging.basicConfig(format="wfc worker: %(message)s", level=logging.WARNING)
     try:
         from wfc_runtime.service.engines import require_temporal

@@ -11,9 +11,12 @@ from wfc.cli.shared.compiling import Task, compile_selection
 from wfc.cli.shared.files import load_project
 from wfc.cli.shared.output import counted
 from wfc.cli.shared.selection import Selection, in_folder
+from wfc.cli.shared.trust import Sources
 from wfc.config import Config
 from wfc.diagnostics import Severity
 from wfc.doctor.report import Result, bad, good, note
+from wfc.emit.header import read_header
+from wfc_runtime.module_files import module_paths, read_module
 
 
 def check_project_files(config: Config) -> Iterator[Result]:
@@ -50,3 +53,18 @@ def _workflows(selection: Selection) -> Iterator[Result]:
         yield bad(
             "modules", f"`{selection.config.generated}` is not what the workflows compile to", "`wfc compile`"
         )
+    yield from _strangers(selection.config)
+
+
+def _strangers(config: Config) -> Iterator[Result]:
+    """Modules that no source of the project can vouch for."""
+    sources = Sources(config)
+    for path in module_paths(config.generated_dir):
+        try:
+            header = read_header(read_module(path).decode("utf-8"))
+        except (OSError, UnicodeDecodeError):
+            continue
+        why = sources.not_a_source(header.path) if header else None
+        if why:
+            help = "remove it, or review it: a running server does not load such a file, a server that starts does"
+            yield note("modules", f"`{config.generated}/{path.name}` is untrusted: {why}", help)

@@ -40,7 +40,9 @@ class Desk:
             if self._registry is None:
                 from wfc_runtime.registry import Registry
 
-                self._registry = (self.options.make_registry or Registry)(self.options.generated)
+                told = self.options
+                make = told.make_registry or (lambda folder: Registry(folder, told.trust))
+                self._registry = make(told.generated)
             return self._registry
 
     @property
@@ -95,7 +97,7 @@ class Desk:
         from wfc_runtime.service.engines import Engine
 
         told = self.options
-        engine = Engine(told.state, told.generated, told.engine, told.limits, told.temporal)
+        engine = Engine(told.state, told.generated, told.engine, told.limits, told.temporal, trust=told.trust)
         service = engine.open(self.registry)
         try:
             if told.with_worker and self._worker is None:

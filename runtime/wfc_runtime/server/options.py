@@ -11,6 +11,7 @@ from wfc_runtime.service.temporal.settings import TemporalSettings
 
 if TYPE_CHECKING:
     from wfc_runtime.registry import Registry
+    from wfc_runtime.trust import Trust
 
 TOOLSETS = ("core", "author", "debug")
 
@@ -49,6 +50,8 @@ class Options:
     """Ask the person directly where a prompt step waits and the client can show a form."""
     limits: Mapping[str, int] = field(default_factory=dict)
     """`wfc_runtime.machine.limits.Limits` that differ from the defaults."""
+    trust: Trust | None = None
+    """Which modules may be executed; None: all whose digest holds."""
     make_registry: Callable[[Path], Registry] | None = None
     """Makes the workflows of a folder, where there are more than that folder has."""
     allowed: Allowed | None = None

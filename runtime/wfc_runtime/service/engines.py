@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from wfc_runtime.service.interface import Service
     from wfc_runtime.service.temporal.modules import Modules
     from wfc_runtime.service.temporal.worker import WorkerThread
+    from wfc_runtime.trust import Trust
 
 SQLITE, TEMPORAL = "sqlite", "temporal"
 
@@ -33,6 +34,8 @@ class Engine:
     temporal: TemporalSettings = field(default_factory=TemporalSettings)
     more_modules: Sequence[Path] = ()
     """Further folders in which a worker may find versions that runs are pinned to."""
+    trust: Trust | None = None
+    """Which modules may be executed; None: all whose digest holds."""
 
     @property
     def run_limits(self) -> Limits:
@@ -51,7 +54,9 @@ class Engine:
         from wfc_runtime.service.sqlite import SqliteService
         from wfc_runtime.store import Store
 
-        return SqliteService(Store(self.state), registry or Registry(self.generated), self.run_limits)
+        return SqliteService(
+            Store(self.state), registry or Registry(self.generated, self.trust), self.run_limits
+        )
 
     def modules(self, registry: Registry | None = None) -> Modules:
         """The compiled workflows, and the folder beside the store in which every version is kept."""
@@ -59,7 +64,8 @@ class Engine:
         from wfc_runtime.service.temporal.modules import Modules
 
         kept = self.state.parent / "modules"
-        return Modules(registry or Registry(self.generated), kept, self.more_modules)
+        more = [Registry(folder, self.trust) for folder in self.more_modules]
+        return Modules(registry or Registry(self.generated, self.trust), kept, more)
 
     def start_worker(self) -> WorkerThread:
         """A worker in this process, for as long as it lives."""

@@ -81,9 +81,9 @@ class Archive(Protocol):
         """All of a run as one JSON value, with a format number: children, history and modules too. One that still
         needs its secrets is refused unless they may be in it."""
 
-    def import_(self, data: Json) -> Reply:
-        """Take an exported run in, under the ids that it has. SECURITY: its modules are code; they are run as they
-        come, so an export is to be trusted like the workflows of the project."""
+    def import_(self, data: Json, *, trust_modules: bool = False) -> Reply:
+        """Take an exported run in, under the ids that it has. SECURITY: its modules are code. One that the project
+        does not have is refused, and executed only with `trust_modules`."""
 
     def mark(self, run: str, reason: str, *, actor: str | None = None) -> int:
         """Note a reason in a run's history; the number of that event."""

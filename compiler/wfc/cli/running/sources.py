@@ -22,13 +22,14 @@ from wfc_runtime.errors import DefinitionError, NotFoundError, WfcError
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.workflow import Workflow
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.trust import Trust
 
 
 class SourceRegistry(Registry):
     """The folder of compiled workflows. What it lacks is compiled from the project's sources when it is asked for."""
 
-    def __init__(self, config: Config) -> None:
-        super().__init__(config.generated_dir)
+    def __init__(self, config: Config, trust: Trust | None = None) -> None:
+        super().__init__(config.generated_dir, trust)
         self.config = config
         self._own: dict[str, Module] = {}
         self._broken: dict[str, str] = {}

@@ -11,6 +11,7 @@ from wfc.cli.running.options import Manner, manner_options
 from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, store_file, whole_id
 from wfc.cli.shared.service import opened
+from wfc.cli.shared.trust import modules_at_start
 from wfc.config import load_config
 
 if TYPE_CHECKING:
@@ -33,7 +34,8 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
 
     clock, console = SkippingClock(), Console()
     config = load_config(Path("."))
-    path, registry = store_file(state, config), SourceRegistry(config)
+    path = store_file(state, config)
+    registry = SourceRegistry(config, modules_at_start(config, [config.generated_dir], "command"))
     with opened(lambda: terminal_service(path, registry, manner, clock, console)) as service:
         run = whole_id(service, run)
         return work(service, run, manner, _answers(service, run, manner), clock, console, config, state)

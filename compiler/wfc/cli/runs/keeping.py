@@ -110,13 +110,19 @@ def export(state: Path | None, run: str, output: Path | None, with_secrets: bool
 
 @click.command("import")
 @click.argument("file", shell_complete=FILES)
+@click.option(
+    "--trust-modules",
+    is_flag=True,
+    help="Also execute compiled workflows in the file that this project does not have.",
+)
 @json_option
 @click.pass_obj
-def import_(state: Path | None, file: str, as_json: bool) -> None:
+def import_(state: Path | None, file: str, trust_modules: bool, as_json: bool) -> None:
     """Take in a run that `wfc runs export` wrote; FILE may be `-`.
 
-    The run keeps its id and goes on where it was. The file holds compiled code that will run: import only what comes
-    from people whose workflows you would run.
+    The run keeps its id and goes on where it was. The file holds the compiled workflow, which is code. It is refused
+    unless this project has the same version: in its generated folder, its sources or its store. With --trust-modules
+    the code in the file is executed with your rights: use it only for files from people whose code you would run.
     """
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
@@ -126,5 +132,5 @@ def import_(state: Path | None, file: str, as_json: bool) -> None:
     except (ValueError, RecursionError) as error:
         raise click.UsageError(f"`{file}` is not JSON: {error}") from error
     with service_of(state, create=True) as service:
-        reply = service.import_(data)
+        reply = service.import_(data, trust_modules=trust_modules)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} is here, {found['status']}")

@@ -11,6 +11,7 @@ import click
 from wfc.cli.shared.engine import ENGINE, engine_of
 from wfc.cli.shared.output import to_json
 from wfc.cli.shared.service import opened, store_path
+from wfc.cli.shared.trust import modules_at_start
 from wfc.config import load_config
 from wfc.render.style import printable
 
@@ -65,12 +66,13 @@ def service_of(state: Path | None, *, create: bool = False) -> AbstractContextMa
     """The project's runs in their file."""
     config = load_config(Path("."))
     path = store_file(state, config, create=create)
+    trust = modules_at_start(config, [config.generated_dir], "command") if create else None
 
     def make() -> SqliteService:
         from wfc_runtime.machine.limits import Limits
         from wfc_runtime.service.sqlite import SqliteService
 
-        return SqliteService.open(path, config.generated_dir, Limits.of(config.run_limits))
+        return SqliteService.open(path, config.generated_dir, Limits.of(config.run_limits), trust)
 
     return opened(make)
 

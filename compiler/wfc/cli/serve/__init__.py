@@ -16,6 +16,7 @@ from wfc.cli.shared.file_grants import check_patterns, file_options, source_fold
 from wfc.cli.shared.long_lived import collect_in_portions
 from wfc.cli.shared.selection import named_templates
 from wfc.cli.shared.service import state_option
+from wfc.cli.shared.trust import modules_at_start
 from wfc.config import Config, load_config
 from wfc.config.exec_settings import ANY
 from wfc_runtime.errors import WfcError
@@ -24,6 +25,7 @@ from wfc_runtime.service.engines import require_temporal
 
 if TYPE_CHECKING:
     from wfc_runtime.registry import Registry
+    from wfc_runtime.trust import Trust
 
 _DEFAULT_PORT = 8722
 _TO_A_PERSON = (
@@ -105,6 +107,7 @@ def command(
     """Serve the compiled workflows to agents over MCP, on stdin and stdout.
 
     Runs are kept in one file: any number of servers may use it at once, and each can be killed at any moment.
+    Modules that appear or change after the start are loaded only if the project's sources compile to them.
     With --http the token is made once and kept beside that file, or comes from WFC_TOKEN.
 
     WORKFLOWS_TEMPLATE_PATHS names folders of workflows beside the project's, with commas between; their YAML is
@@ -126,6 +129,7 @@ def command(
             "on Temporal the agent does every step: --allow-exec, --allow-read and --allow-write go with "
             "--engine sqlite"
         )
+    trust = modules_at_start(config, [chosen.generated])
     options = Options(
         state=chosen.state,
         generated=chosen.generated,
@@ -136,7 +140,8 @@ def command(
         typed_tools=typed_tools,
         elicit=config.elicit if elicit is None else elicit,
         limits=config.run_limits,
-        make_registry=_templates(config),
+        trust=trust,
+        make_registry=_templates(config, trust),
         allowed=allowed,
     )
     try:
@@ -166,7 +171,7 @@ def _serve(options: Options, port: int | None) -> None:
     serve_stdio(options)
 
 
-def _templates(config: Config) -> Callable[[Path], Registry] | None:
+def _templates(config: Config, trust: Trust) -> Callable[[Path], Registry] | None:
     """The workflows, where the environment names folders beside the project's."""
     folders = named_templates()
     if not folders:
@@ -175,7 +180,7 @@ def _templates(config: Config) -> Callable[[Path], Registry] | None:
     def make(generated: Path) -> Registry:
         from wfc.cli.serve.templates import TemplateRegistry
 
-        return TemplateRegistry(config, generated, folders)
+        return TemplateRegistry(config, generated, folders, trust)
 
     return make
 

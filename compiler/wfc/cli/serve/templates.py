@@ -18,6 +18,7 @@ from wfc.unit import Project, load_unit
 from wfc_runtime.errors import DefinitionError
 from wfc_runtime.header import read_header
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.trust import Trust
 
 _Stamps = dict[Path, tuple[int, int]]
 
@@ -25,8 +26,10 @@ _Stamps = dict[Path, tuple[int, int]]
 class TemplateRegistry(Registry):
     """The compiled workflows of the project, and those of the folders before them."""
 
-    def __init__(self, config: Config, generated: Path, folders: Iterable[Path]) -> None:
-        super().__init__(generated)
+    def __init__(
+        self, config: Config, generated: Path, folders: Iterable[Path], trust: Trust | None = None
+    ) -> None:
+        super().__init__(generated, trust)
         self._config = config
         self._folders = list(folders)
         self._stamps: _Stamps | None = None

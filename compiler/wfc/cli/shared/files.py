@@ -8,20 +8,34 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from wfc.cli.shared.selection import Selection, as_typed, is_template, other_files, read_bytes, stored_runs
+from wfc.cli.shared.selection import (
+    Selection,
+    as_typed,
+    is_template,
+    other_files,
+    read_bytes,
+    stored_runs,
+    template_folders,
+)
 from wfc.unit import Project, Unit, load_unit
 
 
 def load_project(
-    selection: Selection, texts: Mapping[Path, str | bytes] | None = None, *, with_runs: bool = False
+    selection: Selection,
+    texts: Mapping[Path, str | bytes] | None = None,
+    *,
+    with_runs: bool = False,
+    with_templates: bool = True,
 ) -> tuple[Project, dict[Path, Unit]]:
     """Read the selected files, or the texts given for them; others only when a call asks for a name.
 
     `with_runs`: let rules look at the runs in the project's store, where there is one.
+    `with_templates`: calls also find the workflows of the folders that `WORKFLOWS_TEMPLATE_PATHS` names.
     """
 
     def others() -> Iterable[tuple[str, bytes]]:
-        return ((str(as_typed(path)), read_bytes(path, selection.config)) for path in other_files(selection))
+        found = other_files(selection, template_folders() if with_templates else [])
+        return ((str(as_typed(path)), read_bytes(path, selection.config)) for path in found)
 
     runs = partial(stored_runs, selection.config) if with_runs else tuple
     project = Project(

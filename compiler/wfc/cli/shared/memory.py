@@ -97,7 +97,7 @@ def _parts(asked: str, selection: Selection, also: Callable[[], Iterable[bytes]]
         yield "\n".join(sorted(_stamps(Path(str(package.__file__)).parent))).encode(
             "utf-8", "surrogateescape"
         )
-    for file in (*selection.files, *other_files(selection)):
+    for file in (*selection.files, *other_files(selection, template_folders())):
         yield f"{file} {os.path.realpath(file)}".encode("utf-8", "surrogateescape")
         yield _content(file, config)
     yield from also()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -146,7 +146,7 @@ def is_template(path: str) -> bool:
     return any(real(Path(path)).is_relative_to(real(folder)) for folder in template_folders())
 
 
-def other_files(selection: Selection) -> Iterator[Path]:
+def other_files(selection: Selection, templates: Sequence[Path]) -> Iterator[Path]:
     """Workflows that those selected may call: of the folders that are there for every project, and of the project."""
     config = selection.config
     known = {real(path) for path in selection.folders}
@@ -155,7 +155,6 @@ def other_files(selection: Selection) -> Iterator[Path]:
     folders = {*selection.folders, *whole}
     beside = {path for path in {path.parent for path in selection.files} - folders if real(path) not in known}
     seen = {real(path) for path in selection.files}
-    templates = template_folders()
     for folder in (*templates, *sorted(folders | beside)):
         for path in in_folder(folder, config, deep=folder in folders or folder in templates):
             if real(path) not in seen:

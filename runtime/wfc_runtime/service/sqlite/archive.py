@@ -13,7 +13,7 @@ from wfc_runtime.machine.legality import Legality
 from wfc_runtime.machine.plain import size_of, to_text
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.structure import structure_of
-from wfc_runtime.registry import Registry
+from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import check_run_id
 from wfc_runtime.service.sqlite.definitions import pinned_machine
 from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
@@ -93,11 +93,16 @@ def _event_data(event: HistoryRow) -> dict[str, Json]:
 # -- back in ---------------------------------------------------------------------
 
 
-def import_run(registry: Registry, queries: Queries, data: Json) -> tuple[Changes, str]:
-    """What is to be written for an exported run, and the run's id. Nothing of it may be in the store already."""
+def import_run(
+    registry: Registry, queries: Queries, data: Json, trust_modules: bool = False
+) -> tuple[Changes, str]:
+    """What is to be written for an exported run, and the run's id. Nothing of it may be in the store already.
+
+    The modules in an export are code. Only with `trust_modules` are those executed that the project does not have.
+    """
     _check_form(data)
     try:
-        changes = _changes(registry, data)
+        changes = _changes(registry, queries, data, trust_modules)
     except WfcError:
         raise
     except (KeyError, TypeError, ValueError, AttributeError, AssertionError) as error:
@@ -123,16 +128,18 @@ def _check_form(data: Json) -> None:
         )
 
 
-def _changes(registry: Registry, data: Mapping[str, Any]) -> Changes:
+def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trust_modules: bool) -> Changes:
     changes = Changes()
     rows: dict[str, RunRow] = {}
     awaited: list[tuple[str, str]] = []
     for one in data["runs"]:
         row = _row(one, rows)
         text = data["modules"][row.digest]
-        module = registry.pin(row.digest, text)
+        module = (
+            registry.pin(row.digest, text) if trust_modules else _own_module(registry, queries, row, text)
+        )
         _check_snapshot(row, one, pinned_machine(module, row))
-        changes.modules[row.digest] = (module.workflow.name, text, row.created)
+        changes.modules[row.digest] = (module.workflow.name, module.text, row.created)
         changes.created.append(row)
         changes.history += [(row, _event(event)) for event in one["history"]]
         awaited += [(row.id, child) for child in _children(one)]
@@ -142,6 +149,20 @@ def _changes(registry: Registry, data: Mapping[str, Any]) -> Changes:
         if child not in rows:
             raise _damaged(f"run {run} waits for run {child}, which is not in it")
     return changes
+
+
+def _own_module(registry: Registry, queries: Queries, row: RunRow, text: str) -> Module:
+    """The module of an imported run as this project has it: in its folder, its sources or its store."""
+    kept = queries.module(row.digest)
+    found = registry.vouch(row.digest, text) if kept is None else registry.pin(row.digest, kept)
+    if found is None:
+        raise RefusedError(
+            "module_untrusted",
+            f"the export brings a version of `{row.workflow}` ({row.digest[:12]}) that this project does not have, "
+            "and importing it would execute it",
+            "Compile that version here; or read `modules` in the file, then `wfc runs import --trust-modules`.",
+        )
+    return found
 
 
 def _children(one: Mapping[str, Any]) -> Iterator[str]:

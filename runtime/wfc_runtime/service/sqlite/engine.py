@@ -28,6 +28,7 @@ from wfc_runtime.service.sqlite.submitting import reply_to, submit
 from wfc_runtime.service.sqlite.work import Work, nothing_served
 from wfc_runtime.store import Changes, ConflictError, Queries, RunRow, Store
 from wfc_runtime.store.database import damaged
+from wfc_runtime.trust import Trust
 
 Job = Callable[[Work], Reply | WfcError]
 _TRIES = 8
@@ -61,8 +62,10 @@ class SqliteService(Service, Archive):
         """Digests of modules that are known to be in the store."""
 
     @classmethod
-    def open(cls, state: Path, generated: Path, limits: Limits | None = None) -> SqliteService:
-        return cls(Store(state), Registry(generated), limits)
+    def open(
+        cls, state: Path, generated: Path, limits: Limits | None = None, trust: Trust | None = None
+    ) -> SqliteService:
+        return cls(Store(state), Registry(generated, trust), limits)
 
     def close(self) -> None:
         self.store.close()
@@ -197,8 +200,11 @@ class SqliteService(Service, Archive):
             lambda queries: (Changes(), export_run(queries, queries.require(run), secrets))
         )
 
-    def import_(self, data: Json) -> Reply:
-        return self.status(self.store.exclusively(lambda queries: import_run(self.registry, queries, data)))
+    def import_(self, data: Json, *, trust_modules: bool = False) -> Reply:
+        def work(queries: Queries) -> tuple[Changes, str]:
+            return import_run(self.registry, queries, data, trust_modules)
+
+        return self.status(self.store.exclusively(work))
 
     # -- how a call is worked --------------------------------------------------
 

@@ -1,6 +1,7 @@
 """The modules of a worker: those in the project's folder, and every earlier version that it has loaded.
 
-Code is never taken from the server, only from files whose digest is valid. A version is copied to a folder when it is
+Code is never taken from the server, only from files: those that were there when the worker started, those that the
+project's sources compile to, and those in the folder beside the store. A version is copied to that folder when it is
 first used, so that a run continues with its own version after `wfc compile`.
 """
 
@@ -16,6 +17,7 @@ from threading import Lock
 from wfc_runtime.errors import DefinitionError, WfcError
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.temporal.encryption import NO_KEYS, Keyring
+from wfc_runtime.trust import UntrustedError
 
 log = logging.getLogger("wfc.worker")
 
@@ -23,10 +25,10 @@ log = logging.getLogger("wfc.worker")
 class Modules:
     """Modules by name (the current version) and by digest."""
 
-    def __init__(self, registry: Registry, kept: Path, more: Sequence[Path] = ()) -> None:
+    def __init__(self, registry: Registry, kept: Path, more: Sequence[Registry] = ()) -> None:
         self.registry = registry
         self._kept = kept
-        self._more = [Registry(folder) for folder in more]
+        self._more = more
         self._known: set[str] = set()
         self._missed: set[str] = set()
         self._lock = Lock()
@@ -57,11 +59,14 @@ class Modules:
         if known is None:
             if digest not in self._missed:
                 log.warning("runs of `%s` wait: no worker here has its version %s", workflow, digest[:12])
+                for error in self._untrusted():
+                    log.warning("%s", error)
                 self._missed.add(digest)
             raise DefinitionError(
                 "definition_missing",
                 f"the worker has no version {digest[:12]} of `{workflow}`",
-                "Give it the module: in its generated folder, or in a folder named with --modules.",
+                f"Give it the module as {self._kept / digest}.py, or restart it with the module in its generated "
+                "folder or in a folder named with --modules.",
             )
         if digest in self._missed:
             log.warning("version %s of `%s` is here: its runs go on", digest[:12], workflow)
@@ -83,6 +88,11 @@ class Modules:
                 if module.digest == digest:
                     return module
         return None
+
+    def _untrusted(self) -> list[DefinitionError]:
+        """Modules in the folders that must not be executed: the version that is missing may be one of them."""
+        found = [error for registry in (self.registry, *self._more) for error in registry.problems()]
+        return [error for error in found if isinstance(error, UntrustedError)]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,96 @@
+"""Modules verified against the project's sources: what a long-lived process asks before it executes a changed file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+import click
+
+from wfc.cli.shared.selection import Selection, in_folder, template_folders
+from wfc.config import Config, real
+from wfc_runtime.module_files import stamp_of
+from wfc_runtime.trust import Trust
+
+
+def modules_at_start(config: Config, folders: Iterable[Path], process: str = "server") -> Trust:
+    """Trust the modules that are there now. Commands call it before they run anything of a workflow."""
+    return Trust(folders, Sources(config), process)
+
+
+class Sources:
+    """The workflow sources of a project, with the settings and the folder that it had when this was made."""
+
+    def __init__(self, config: Config) -> None:
+        self._config = config
+        self._folder = real(config.workflows_dir)
+
+    def state(self) -> object:
+        folders = (self._config.workflows_dir, *template_folders())
+        return {path: _stamp(path) for folder in folders for path in in_folder(folder, self._config)}
+
+    def refusal(self, source: str, text: str) -> str | None:
+        paths = self._named(source)
+        if not paths:
+            return self.not_a_source(source)
+        sound = False
+        try:
+            for made in self._compiled(paths):
+                sound = True
+                if made == text:
+                    return None
+        except click.ClickException as error:
+            return error.message
+        return f"it is not what `{source}` compiles to" if sound else f"`{source}` has errors"
+
+    def not_a_source(self, source: str) -> str | None:
+        """Why a module of that header has no source in the project; None where it has one."""
+        if self._named(source):
+            return None
+        folder = self._config.workflows
+        return f"its header names `{source}`, which is not a workflow source of this project (`{folder}`)"
+
+    def _named(self, source: str) -> list[Path]:
+        """The files that headers call so."""
+        return [path for path in self._files() if self._recorded(path) == source]
+
+    def _files(self) -> list[Path]:
+        """The sources, without links that lead out of their folder."""
+        found = in_folder(self._config.workflows_dir, self._config)
+        return [path for path in found if real(path).is_relative_to(self._folder)]
+
+    def _recorded(self, path: Path) -> str:
+        """What a header calls a source. A name in a header is only compared with it and never opened, so that an
+        absolute path or one with `..` leads nowhere."""
+        from wfc.cli.shared.modules import recorded_path
+        from wfc.emit.header import shown_path
+
+        return shown_path(recorded_path(path, self._config.root))
+
+    def _compiled(self, paths: list[Path]) -> Iterator[str]:
+        """The modules that `wfc compile` may have made of some files: each alone, then beside all others as without
+        arguments. The shell in which the command was given may lack the variable that names template folders."""
+        from wfc.check import check_unit, has_errors
+        from wfc.cli.shared.files import load_project
+        from wfc.lazy import forget
+        from wfc.pipeline import compile_unit
+
+        everything = Selection(self._config, self._files(), [self._config.workflows_dir])
+        tries = [(Selection(self._config, [path], []), True) for path in paths]
+        tries += [(everything, True), (everything, False)] if template_folders() else [(everything, True)]
+        for selection, with_templates in tries:
+            _, units = load_project(selection, with_templates=with_templates)
+            try:
+                for path in paths:
+                    unit = units.get(path)
+                    if unit is not None and unit.module is not None and not has_errors(check_unit(unit)):
+                        yield compile_unit(unit, self._recorded(path)).text
+            finally:
+                forget()
+
+
+def _stamp(path: Path) -> object:
+    try:
+        return stamp_of(path)
+    except OSError:
+        return None

@@ -1,0 +1,83 @@
+"""Which generated modules a process may execute.
+
+The digests in a module's header are plain hashes: they show an accidental edit, and anybody who can write the file can
+compute them. So a process that lives long records the content of every module when it starts. Content that differs from
+the record is executed only if the compiler makes the same text from a workflow source of the project.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+from pathlib import Path
+from typing import Protocol
+
+from wfc_runtime.errors import DefinitionError
+from wfc_runtime.header import digest
+from wfc_runtime.module_files import module_paths, read_module
+
+
+class Verifier(Protocol):
+    """Compiles the project's sources. The command line provides it: the runtime does not import the compiler."""
+
+    def state(self) -> object:
+        """Equal as long as no source has changed."""
+
+    def refusal(self, source: str, text: str) -> str | None:
+        """Why the source that a header names does not compile to a module of this text; None if it does."""
+
+
+class UntrustedError(DefinitionError):
+    """A module that must not be executed."""
+
+    def __init__(self, message: str, hint: str, sources: object) -> None:
+        super().__init__("module_untrusted", message, hint)
+        self.sources = sources
+        """The state of the sources for which this holds."""
+
+
+class Trust:
+    """The modules of some folders as they are now, and those that are verified later."""
+
+    def __init__(self, folders: Iterable[Path], verifier: Verifier, process: str = "server") -> None:
+        self._verifier = verifier
+        self._process = process
+        self._at_start = {
+            path: content for folder in folders for path, content in _contents(folder.absolute())
+        }
+        self._verified: set[str] = set()
+
+    def check(self, path: Path, source: str, text: str) -> None:
+        """Raise `UntrustedError` unless a file with this text may be executed."""
+        content = digest(text)
+        before = self._at_start.get(path.absolute())
+        if content == before or content in self._verified:
+            return
+        sources = self._verifier.state()
+        refusal = self._verifier.refusal(source, text)
+        if refusal is None:
+            self._verified.add(content)
+            return
+        happened = "appeared" if before is None else "changed"
+        raise UntrustedError(
+            f"{path} is untrusted: it {happened} after the {self._process} started, and {refusal}",
+            f"Run `wfc compile`. To use the file as it is, review it and restart the {self._process}.",
+            sources,
+        )
+
+    def is_compiled(self, source: str, text: str) -> bool:
+        """Whether a text that stands in no file is what a source of the project compiles to."""
+        return self._verifier.refusal(source, text) is None
+
+    def may_change(self, error: UntrustedError) -> bool:
+        """Whether a source has changed since a module was refused."""
+        return self._verifier.state() != error.sources
+
+
+def _contents(folder: Path) -> Iterable[tuple[Path, str]]:
+    for path in module_paths(folder):
+        try:
+            yield path, sha256(read_module(path)).hexdigest()
+        except OSError:
+            # What can't be read now is verified when it can be read.
+            continue
