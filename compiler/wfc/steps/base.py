@@ -153,6 +153,8 @@ def _texts(value: Any) -> Iterator[Text]:
         case dict():
             for item in value.values():
                 yield from _texts(item)
+        case Shape() if not isinstance(value, Step):
+            yield from _texts(dict(value.values))
 
 
 class Keeping(Step):
