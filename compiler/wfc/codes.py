@@ -76,6 +76,7 @@ CODES = {
     "WF506": "dynamic_dispatch",
     "WF507": "sandbox_escape",
     "WF508": "useless_secret",
+    "WF509": "path_injection",
     "WF602": "unbounded_fanout",
     "WF701": "stale_output",
     "WF702": "edited_output",

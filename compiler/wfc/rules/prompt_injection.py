@@ -38,6 +38,7 @@ from wfc.diagnostics import Fix, Severity
 from wfc.infer.problems import Change
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.delimiters import Delimiters
+from wfc.rules.shared.holes import shown_in
 from wfc.rules.shared.typed import edit_in
 from wfc.steps.base import Step
 from wfc.steps.delegate import Delegate
@@ -47,7 +48,6 @@ from wfc.taint.values import Level
 from wfc.unit import Unit
 from wfc_runtime.expr import nodes
 
-_LONGEST = 60
 _INNER = frozenset({"response", "input", "stdout", "stderr", "selected", "result", "text", "content"})
 """Parts that say less than what they are parts of."""
 
@@ -71,8 +71,7 @@ def _in_text(taint: FileTaint, step: Step, text: Text) -> Iterator[Finding]:
         start, end = text.template.span(hole.node)
         if around.enclose(start, end):
             continue
-        shown = " ".join(text.template.text[start:end].split())
-        shown = shown if len(shown) <= _LONGEST else shown[: _LONGEST - 3] + "..."
+        shown = shown_in(text, hole.node)
         tag = _tag(hole.node)
         yield Finding(
             text.at(start, end),

@@ -22,6 +22,7 @@ from wfc.steps.base import Step
 from wfc.taint.effects import outcome_of
 from wfc.taint.expressions import Piece, Walk
 from wfc.taint.names import Names, Variable
+from wfc.taint.policy import SHELL, Policy
 from wfc.taint.sources import within
 from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, record
 from wfc.unit import Unit
@@ -30,22 +31,27 @@ _DEEPEST_CALL = 5
 _underway: list[Unit] = []
 
 
+def taint_of(unit: Unit, policy: Policy = SHELL) -> FileTaint | None:
+    """Where what comes from outside gets to in a file, as far as it does harm there."""
+    return _taint_of(unit, policy)
+
+
 @remembered_of_files(128)
-def taint_of(unit: Unit) -> FileTaint | None:
-    """Where what comes from outside gets to in a file."""
+def _taint_of(unit: Unit, policy: Policy) -> FileTaint | None:
     types = types_of(unit)
     if types is None or unit.workflow is None:
         return None
     _underway.append(unit)
     try:
-        return FileTaint(unit, types)
+        return FileTaint(unit, types, policy)
     finally:
         _underway.remove(unit)
 
 
 class FileTaint:
-    def __init__(self, unit: Unit, types: FileTypes) -> None:
+    def __init__(self, unit: Unit, types: FileTypes, policy: Policy) -> None:
         self._unit = unit
+        self.policy = policy
         self.scopes: dict[Scope, ScopeTypes] = {found.scope: found for found in types.scopes}
         self._homes: dict[Step, ScopeTypes] = {
             step: found for found in types.scopes for step in found.scope.walk()
@@ -153,7 +159,7 @@ class FileTaint:
         found = self._unit.project.named(name)
         if len(found) != 1 or found[0] in _underway or len(_underway) > _DEEPEST_CALL:
             return None
-        taint = taint_of(found[0])
+        taint = taint_of(found[0], self.policy)
         workflow = found[0].workflow
         return _with_inputs(taint.returned(workflow), given.whole) if taint and workflow else None
 

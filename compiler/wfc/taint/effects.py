@@ -19,7 +19,7 @@ from wfc.steps.foreach import Foreach
 from wfc.steps.prompt import Prompt
 from wfc.steps.return_ import Return
 from wfc.steps.set_state import SetState
-from wfc.taint.patterns import is_safe
+from wfc.taint.policy import Policy
 from wfc.taint.sources import of_schema, of_type
 from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record
 
@@ -41,6 +41,7 @@ _OTHER = ("what a step brought back", "what {} brings back comes from outside")
 
 class File(Protocol):
     tasks: dict[str, Task]
+    policy: Policy
 
     def tree(self, step: Step, node: Node, names: Named[str, Taint]) -> Taint: ...
     def returned(self, scope: Scope) -> Taint: ...
@@ -76,7 +77,7 @@ def _answered(step: Answered, file: File, home: ScopeTypes) -> Outcome:
     flow = origin(step)
     schema = step.result_schema_data()
     if schema is not None:
-        return _kept(step, home, of_schema(schema, flow))
+        return _kept(step, home, of_schema(schema, flow, file.policy))
     if isinstance(step, Prompt):
         return _kept(step, home, _answer(step, flow, file))
     return _kept(step, home, of_type(step.result_type(), flow))
@@ -87,6 +88,7 @@ def _answer(step: Prompt, flow: Flow, file: File) -> Taint:
         options = joined(file.tree(step, option.node, {}) for option in step.fixed_options())
         return record({"selected": options.then(f"{_called(step)} offers it as an option", step.span)})
     rules: dict[str, Any] = step.narrowing().get("input", {})
+    is_safe = file.policy.characters.is_safe
     if step.prompt_kind != "text" or "enum" in rules or is_safe(rules.get("pattern")):
         return CLEAN
     return record({"input": only(flow)})

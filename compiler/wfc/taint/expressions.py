@@ -8,6 +8,7 @@ from typing import Protocol
 
 from wfc.structs import struct
 from wfc.taint.filters import Uses
+from wfc.taint.policy import Policy
 from wfc.taint.values import CLEAN, ITEMS, Flow, Taint, join, joined, listed, only, record, worse
 from wfc.template import Template
 from wfc_runtime.expr import nodes
@@ -22,6 +23,11 @@ class Names(Protocol):
     def field(self, name: str | None) -> Taint: ...
     def input(self, name: str | None) -> Taint: ...
     def other(self, name: str) -> Taint: ...
+    @property
+    def policy(self) -> Policy:
+        """What makes a value harmless here."""
+        ...
+
     def settled(self) -> list[nodes.Expr]:
         """Expressions that can only be texts of the file here."""
         ...
@@ -67,7 +73,7 @@ class Walk:
         self._template = template
         self._names = names
         self._locals: dict[str, Taint] = {}
-        self._uses = Uses(self.value)
+        self._uses = Uses(self.value, names.policy)
         self._outermost: nodes.Node | None = None
         self._settled = names.settled()
 

@@ -4,23 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wfc.core.types import BOOL, INT, NUMBER
-from wfc.infer.signatures import FILTERS, METHODS
-from wfc.taint.patterns import picks_safe, strips
+from wfc.infer.signatures import METHODS
+from wfc.taint.policy import NUMBERS, Policy
 from wfc.taint.values import CLEAN, ITEMS, Taint, join, joined, listed, only, record, worse
 from wfc_runtime.expr import nodes
 
 Evaluate = Callable[[nodes.Node], Taint]
 
-_NUMBERS = (INT, NUMBER, BOOL)
-_CLEANING = frozenset({"abs", "float", "hash", "int", "round", "shquote", "sum", "urlencode"}) | {
-    name for name, signature in FILTERS.items() if signature.gives in _NUMBERS
-}
 _COUNTING = frozenset(
     name
     for methods in METHODS.values()
     for name, signature in methods.items()
-    if signature.gives in _NUMBERS and name not in ("changed",)
+    if signature.gives in NUMBERS and name not in ("changed",)
 )
 _PICKING = frozenset({"first", "last", "max", "min"})
 _SAME_ITEMS = frozenset({"list", "reject", "rejectattr", "reverse", "select", "selectattr", "sort", "unique"})
@@ -30,15 +25,16 @@ _SPLITTING = frozenset({"split", "rsplit", "splitlines", "partition", "rpartitio
 class Uses:
     """One template's filters and calls, with the means to look at their arguments."""
 
-    def __init__(self, evaluate: Evaluate) -> None:
+    def __init__(self, evaluate: Evaluate, policy: Policy) -> None:
         self._evaluate = evaluate
+        self._policy = policy
 
     def filtered(self, node: nodes.Filter) -> Taint:
         base = self._evaluate(node.node) if node.node is not None else CLEAN
         return self._filter(node.name, base, node.args, node.kwargs)
 
     def _filter(self, name: str, base: Taint, args: list[nodes.Expr], named: list[nodes.Keyword]) -> Taint:
-        if name in _CLEANING:
+        if name in self._policy.cleaning:
             return CLEAN
         if name in ("default", "d"):
             return join(base, self._argument(args, named, 0, "default_value"))
@@ -70,8 +66,12 @@ class Uses:
     def _regex(self, name: str, base: Taint, args: list[nodes.Expr]) -> Taint:
         constants = [_text(arg) for arg in args[:2]] + [None, None]
         if name == "regex_replace":
-            return CLEAN if strips(constants[0], constants[1]) else self._mixed(base, args, [])
-        if picks_safe(constants[0]):
+            return (
+                CLEAN
+                if self._policy.characters.strips(constants[0], constants[1])
+                else self._mixed(base, args, [])
+            )
+        if self._policy.characters.picks_safe(constants[0]):
             return listed(CLEAN, base.whole) if name == "regex_findall" else CLEAN
         return listed(only(base.whole), base.whole, bounded=name == "regex_search")
 

@@ -12,6 +12,7 @@ from wfc.infer.workflow import ScopeTypes
 from wfc.lazy import remembered_of_files
 from wfc.source import Node, Scalar, Sequence
 from wfc.taint.guards import settled_by
+from wfc.taint.policy import Policy
 from wfc.taint.sources import of_declaration
 from wfc.taint.values import CLEAN, Flow, Level, Taint, joined, only
 from wfc_runtime.expr import nodes
@@ -20,6 +21,8 @@ Variable = tuple[Any, ...]
 
 
 class File(Protocol):
+    policy: Policy
+
     def read(self, variable: Variable) -> Taint: ...
     def read_field(self, home: ScopeTypes, field: str, mask: int) -> Taint: ...
     def is_run(self, task: Task) -> bool: ...
@@ -30,6 +33,10 @@ class Names:
 
     def __init__(self, file: File, home: ScopeTypes, place: Place | None, names: Mapping[str, Taint]) -> None:
         self._file, self._home, self._place, self._own = file, home, place, names
+
+    @property
+    def policy(self) -> Policy:
+        return self._file.policy
 
     def settled(self) -> list[nodes.Expr]:
         if self._place is None:
@@ -51,8 +58,8 @@ class Names:
         if decl is None:
             return CLEAN
         if isinstance(scope, Task) and self._file.is_run(scope):
-            return of_declaration(decl, self._file.read(("input", scope, name)))
-        return _given_at_start(scope, name, decl)
+            return of_declaration(decl, self._file.read(("input", scope, name)), self.policy)
+        return _given_at_start(scope, name, decl, self.policy)
 
     def other(self, name: str) -> Taint:
         if name in self._own:
@@ -62,8 +69,8 @@ class Names:
 
 
 @remembered_of_files(128)
-def _given_at_start(scope: Scope, name: str, decl: InputDecl) -> Taint:
-    return of_declaration(decl, only(_input_flow(scope, name)))
+def _given_at_start(scope: Scope, name: str, decl: InputDecl, policy: Policy) -> Taint:
+    return of_declaration(decl, only(_input_flow(scope, name)), policy)
 
 
 def _input_flow(scope: Scope, name: str) -> Flow:

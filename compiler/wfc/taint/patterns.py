@@ -1,62 +1,101 @@
-"""Regular expressions that let through only what means nothing to a shell."""
+"""Regular expressions that let through only what means nothing to a shell, or nothing in a path."""
 
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from wfc.lazy import pattern
 
-_SAFE = r"\w.,:/@%+=-"
-_CLASS = pattern(rf"\[(?!\^)(?:\\[dw.\-/+]|[{_SAFE}])+\]")
-_CHARACTER = pattern(r"\\[dw.\-/+]|[\w,:/@%=-]")
 _QUANTIFIER = pattern(r"[*+?]\??|\{\d*,?\d*\}\??")
 _OPENER = pattern(r"\((?:\?:)?")
 _GROUP = pattern(r"(?<!\\)\(([^()]*)\)")
-_ALL_BUT = pattern(rf"\[\^(?:\\[dw.\-/+]|[{_SAFE}])+\]\+?")
-_PLAIN = pattern(rf"[{_SAFE}]*")
 
 
-def is_safe(pattern: object) -> bool:
-    """Whether a text that the pattern is found in can hold nothing but letters, digits and harmless signs."""
-    if not isinstance(pattern, str) or not pattern.startswith("^") or not pattern.endswith("$"):
-        return False
-    return _is_harmless(pattern[1:-1], top=False)
+class Characters:
+    """Characters that are harmless in one kind of text, and the patterns that let only those through."""
 
+    def __init__(self, always: str, besides: str = "", never: tuple[str, ...] = ()) -> None:
+        """`always`: harmless in any number. `besides`: harmless too, unless the whole value is one of `never`."""
+        self._always, self._never = always, never
+        self._safe = safe = besides + always
+        escaped = "".join(rf"\{char}" for char in "./+-" if char in safe)
+        literal = "".join(char for char in safe if char not in ".+")
+        self._class = pattern(rf"\[(?!\^)(?:\\[dw{escaped}]|[{safe}])+\]")
+        self._character = pattern(rf"\\[dw{escaped}]|[{literal}]")
+        self._all_but = pattern(rf"(\[\^(?:\\[dw{escaped}]|[{always}])+\])\+?")
+        self._plain = pattern(rf"[{always}]*")
 
-def picks_safe(pattern: object) -> bool:
-    """Whether what a search for it gives, its groups or else the whole match, is harmless."""
-    if not isinstance(pattern, str):
-        return False
-    groups = _GROUP.findall(pattern)
-    if not groups:
-        return "(" not in pattern and _is_harmless(pattern.removeprefix("^").removesuffix("$"))
-    simple = len(groups) == len(re.findall(r"(?<!\\)\(", pattern))
-    return simple and all(_is_harmless(group) for group in groups)
-
-
-def strips(pattern: object, replacement: object) -> bool:
-    """Whether replacing it leaves only harmless characters."""
-    if not isinstance(pattern, str) or not isinstance(replacement, str):
-        return False
-    return bool(_ALL_BUT.fullmatch(pattern)) and bool(_PLAIN.fullmatch(replacement))
-
-
-def _is_harmless(body: str, top: bool = True) -> bool:
-    """Whether all that it can match is harmless. Alternatives at the top would escape `^` and `$`."""
-    at = depth = 0
-    while at < len(body):
-        if body[at] == "|" and (depth or top):
-            at += 1
-            continue
-        if body[at] == ")" and depth:
-            depth, at = depth - 1, at + 1
-            continue
-        opener = _OPENER.match(body, at)
-        found = opener or next(
-            (hit for hit in (p.match(body, at) for p in (_CLASS, _QUANTIFIER, _CHARACTER)) if hit), None
-        )
-        if found is None:
+    def is_safe(self, pattern: object) -> bool:
+        """Whether a text that the pattern is found in can hold nothing but letters, digits and harmless signs."""
+        if not isinstance(pattern, str) or not pattern.startswith("^") or not pattern.endswith("$"):
             return False
-        depth += opener is not None
-        at = found.end()
-    return depth == 0
+        return self._is_harmless(pattern[1:-1], top=False)
+
+    def picks_safe(self, pattern: object) -> bool:
+        """Whether what a search for it gives, its groups or else the whole match, is harmless."""
+        if not isinstance(pattern, str):
+            return False
+        groups = _GROUP.findall(pattern)
+        if not groups:
+            return "(" not in pattern and self._is_harmless(pattern.removeprefix("^").removesuffix("$"))
+        simple = len(groups) == len(re.findall(r"(?<!\\)\(", pattern))
+        return simple and all(self._is_harmless(group) for group in groups)
+
+    def strips(self, pattern: object, replacement: object) -> bool:
+        """Whether replacing it leaves only harmless characters."""
+        if not isinstance(pattern, str) or not isinstance(replacement, str):
+            return False
+        found = self._all_but.fullmatch(pattern)
+        if found is None or not self._plain.fullmatch(replacement):
+            return False
+        # A range such as `,-z` lets more through than its ends.
+        replaced = _compiled(found[1])
+        return replaced is not None and all(map(replaced.match, _others(self._always)))
+
+    def _is_harmless(self, body: str, top: bool = True) -> bool:
+        """Whether all that it can match is harmless. Alternatives at the top would escape `^` and `$`."""
+        at = depth = 0
+        while at < len(body):
+            if body[at] == "|" and (depth or top):
+                at += 1
+                continue
+            if body[at] == ")" and depth:
+                depth, at = depth - 1, at + 1
+                continue
+            opener = _OPENER.match(body, at)
+            kinds = (self._class, _QUANTIFIER, self._character)
+            found = opener or next((hit for hit in (kind.match(body, at) for kind in kinds) if hit), None)
+            if found is None or (body[at] == "[" and self._reaches_further(found[0])):
+                return False
+            depth += opener is not None
+            at = found.end()
+        return depth == 0 and not self._matches_never(body)
+
+    def _reaches_further(self, one_of: str) -> bool:
+        """Whether a class has a range with characters in it that are not harmless."""
+        found = _compiled(one_of)
+        return found is None or any(map(found.match, _others(self._safe)))
+
+    def _matches_never(self, body: str) -> bool:
+        found = _compiled(body) if self._never else None
+        return bool(self._never) and (found is None or any(map(found.fullmatch, self._never)))
+
+
+@cache
+def _others(characters: str) -> list[str]:
+    """The characters of ASCII that a class does not have."""
+    return [char for char in map(chr, range(128)) if not re.match(f"[{characters}]", char)]
+
+
+def _compiled(body: str) -> re.Pattern[str] | None:
+    try:
+        return re.compile(body)
+    except re.error:
+        return None
+
+
+IN_SHELL = Characters(r"\w.,:/@%+=-")
+"""What means nothing to a shell."""
+IN_PATH = Characters(r"\w,:@%+=-", besides=".", never=(".", ".."))
+"""What stays within one part of a path."""

@@ -7,7 +7,7 @@ from typing import Any
 from wfc.core import types
 from wfc.core.inputs import InputDecl
 from wfc.core.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
-from wfc.taint.patterns import is_safe
+from wfc.taint.policy import Policy
 from wfc.taint.values import CLEAN, Flow, Taint, joined, listed, only, record
 
 _PLAIN_TYPES = (types.INT, types.NUMBER, types.BOOL, types.NULL)
@@ -49,7 +49,7 @@ def within(taint: Taint, kind: Type, depth: int = _DEEPEST) -> Taint:
     return taint
 
 
-def of_schema(schema: Any, flow: Flow, depth: int = _DEEPEST) -> Taint:
+def of_schema(schema: Any, flow: Flow, policy: Policy, depth: int = _DEEPEST) -> Taint:
     """What a JSON Schema lets in."""
     if not isinstance(schema, dict) or depth == 0:
         return only(flow)
@@ -61,22 +61,23 @@ def of_schema(schema: Any, flow: Flow, depth: int = _DEEPEST) -> Taint:
         return CLEAN
     others = [kind for kind in kinds if not isinstance(kind, str) or kind not in _PLAIN_SCHEMAS]
     if others == ["string"]:
-        return CLEAN if is_safe(schema.get("pattern")) else only(flow)
+        return CLEAN if policy.characters.is_safe(schema.get("pattern")) else only(flow)
     if others == ["array"]:
-        return listed(of_schema(schema.get("items"), flow, depth - 1), flow, "maxItems" in schema)
+        return listed(of_schema(schema.get("items"), flow, policy, depth - 1), flow, "maxItems" in schema)
     properties = schema.get("properties")
     if others in (["object"], [None]) and isinstance(properties, dict):
-        parts = {str(name): of_schema(inner, flow, depth - 1) for name, inner in properties.items()}
+        parts = {str(name): of_schema(inner, flow, policy, depth - 1) for name, inner in properties.items()}
         return record(parts, None if schema.get("additionalProperties") is False else flow)
     return only(flow)
 
 
-def of_declaration(decl: InputDecl, taint: Taint, depth: int = _DEEPEST) -> Taint:
+def of_declaration(decl: InputDecl, taint: Taint, policy: Policy, depth: int = _DEEPEST) -> Taint:
     """What the declaration of an input lets through."""
     if taint.is_clean or decl.kind in _PLAIN_SCHEMAS:
         return CLEAN
-    if decl.kind == "string" and (decl.rule("enum") is not None or is_safe(decl.rule_value("pattern"))):
-        return CLEAN
+    if decl.kind == "string":
+        pattern = decl.rule_value("pattern")
+        return CLEAN if decl.rule("enum") is not None or policy.characters.is_safe(pattern) else taint
     if decl.kind == "array":
         plain = decl.rule_value("item_type") in _PLAIN_SCHEMAS
         found = taint.as_list(CLEAN if plain else None)
@@ -84,7 +85,8 @@ def of_declaration(decl: InputDecl, taint: Taint, depth: int = _DEEPEST) -> Tain
     properties = decl.rule("properties")
     if decl.kind == "object" and isinstance(properties, dict) and depth:
         parts = {
-            name: of_declaration(inner, taint.get(name), depth - 1) for name, inner in properties.items()
+            name: of_declaration(inner, taint.get(name), policy, depth - 1)
+            for name, inner in properties.items()
         }
         return record({**taint.parts, **parts}, taint.flow)
     return taint

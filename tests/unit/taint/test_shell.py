@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from wfc.taint.expressions import Walk
+from wfc.taint.policy import SHELL
 from wfc.taint.shell import HOLE, Spot, spots_of
 from wfc.taint.values import CLEAN, Taint
 from wfc.template import parse_template
@@ -12,6 +13,8 @@ from wfc_runtime.expr import nodes
 
 
 class Nothing:
+    policy = SHELL
+
     def field(self, name: str | None) -> Taint:
         return CLEAN
 

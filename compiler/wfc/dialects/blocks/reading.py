@@ -14,9 +14,9 @@ from wfc.dialects.steps import StepsDialect, read_shape
 from wfc.source import Entry, Mapping, Node, Sequence
 from wfc.structs import replace
 
-MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502"})
+MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502", "WF509"})
 """Errors elsewhere that are warnings here: of two keys the last counts, defaults are taken as they are, a workflow that
-is called may stand in a folder that only the server knows, and there is no way to quote a value."""
+is called may stand in a folder that only the server knows, and there is no way to quote a value or to restrict one."""
 SILENT = frozenset({"WF211", "WF304", "WF305", "WF306"})
 """What a block reads of another that may not have run has a default; and every block keeps its result, read or not."""
 
@@ -28,6 +28,8 @@ ADVICE = {
     "WF501": _BY_ENVIRONMENT,
     "WF502": _BY_ENVIRONMENT,
     "WF503": _BY_ENVIRONMENT + " behind `--`",
+    "WF509": "use a fixed path, a number, or a value that the block's `condition` compares with fixed texts "
+    "(`${inputs.env} == 'prod'`); or let a command write the file and check the value there",
 }
 """What the core would have one do with filters, this language does otherwise."""
 

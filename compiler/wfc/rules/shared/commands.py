@@ -7,6 +7,7 @@ from wfc.diagnostics import Edit, Fix, Severity
 from wfc.infer.problems import Change
 from wfc.lazy import remembered_of_files
 from wfc.rules.shared.arguments import may_be_option
+from wfc.rules.shared.holes import shown_in
 from wfc.rules.shared.typed import edit_in
 from wfc.source import Span
 from wfc.steps.base import Step
@@ -18,7 +19,6 @@ from wfc.taint.values import Flow, Level
 from wfc.unit import Unit
 from wfc_runtime.expr import nodes
 
-_LONGEST = 60
 _TIGHT = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call, nodes.Filter, nodes.Const)
 """Expressions that a filter behind them takes as a whole."""
 
@@ -52,9 +52,7 @@ class CommandHole:
 
     @property
     def shown(self) -> str:
-        start, end = self.place
-        text = " ".join(self.text.template.text[start:end].split())
-        return text if len(text) <= _LONGEST else text[: _LONGEST - 3] + "..."
+        return shown_in(self.text, self.spot.hole.node)
 
     @property
     def braces(self) -> tuple[int, int]:
