@@ -57,6 +57,24 @@ def test_the_version_comes_from_one_place(built: Path, installed: Path, tmp_path
     assert run(installed / "wfc", "--version", cwd=tmp_path).strip() == f"wfc, version {__version__}"
 
 
+def test_the_distribution_is_wfc_compiler_and_installs_the_command_and_both_packages(
+    built: Path, installed: Path, tmp_path: Path
+) -> None:
+    assert {path.name.split("-")[0] for path in built.iterdir()} == {"wfc_compiler"}
+    ask = (
+        "import json; from importlib.metadata import distribution, packages_distributions; "
+        "found = distribution('wfc-compiler'); "
+        "print(json.dumps([found.name, found.version, found.metadata.get_all('Provides-Extra'), "
+        "[(one.name, one.value) for one in found.entry_points], "
+        "[packages_distributions()[name] for name in ('wfc', 'wfc_runtime')]]))"
+    )
+    name, version, extras, commands, owners = json.loads(run(installed / "python", "-c", ask, cwd=tmp_path))
+    assert (name, version) == ("wfc-compiler", __version__)
+    assert {"lsp", "temporal", "all"} <= set(extras)
+    assert commands == [["wfc", "wfc.__main__:main"]]
+    assert owners == [["wfc-compiler"], ["wfc-compiler"]]
+
+
 def test_the_source_package_has_what_its_tests_need(built: Path) -> None:
     [archive] = built.glob("*.tar.gz")
     with tarfile.open(archive) as files:

@@ -310,4 +310,4 @@ def test_without_the_extra_the_command_says_what_to_install(tmp_path_factory: py
     (folder / "pygls.py").write_text("raise ImportError\n")
     result = wfc("lsp", cwd=folder, env={"PYTHONPATH": str(folder)})
     assert result.status == 2
-    assert "pip install 'wfc[lsp]'" in result.err
+    assert "pip install 'wfc-compiler[lsp]'" in result.err

@@ -31,7 +31,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("wfc_runtime.service.engines.find_spec", lambda name: None)
-    with pytest.raises(StoreError, match=r"needs the package temporalio.*pip install 'wfc\[temporal\]'"):
+    with pytest.raises(StoreError, match=r"needs the package temporalio.*pip install 'wfc-compiler\[temporal\]'"):
         Engine(tmp_path / "state.db", tmp_path, "temporal").open()
     [finding] = check_connection(TemporalSettings())
     assert (finding.what, finding.is_well) == ("package", False)
@@ -44,7 +44,7 @@ def test_a_server_for_temporal_says_at_its_start_that_the_package_is_missing(
     monkeypatch.setattr("wfc_runtime.service.engines.find_spec", lambda name: None)
     done = CliRunner().invoke(serve.command, ["--engine", "temporal"])
     assert done.exception is not None
-    assert "pip install 'wfc[temporal]'" in done.output
+    assert "pip install 'wfc-compiler[temporal]'" in done.output
 
 
 def test_a_server_that_is_not_there_is_said_within_seconds(tmp_path: Path) -> None:

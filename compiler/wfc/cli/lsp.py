@@ -17,12 +17,12 @@ def command() -> int:
     It shows findings while you type, with their fixes; explains step types, fields and inferred types; completes names
     in and outside `{{ }}`; finds definitions and references; renames state fields, steps, blocks, tasks and inputs.
 
-    Needs the extra: pip install 'wfc[lsp]'
+    Needs the extra: pip install 'wfc-compiler[lsp]'
     """
     try:
         import pygls  # noqa: F401  to see whether it is there
     except ImportError:
-        raise click.UsageError("the language server needs an extra: pip install 'wfc[lsp]'") from None
+        raise click.UsageError("the language server needs an extra: pip install 'wfc-compiler[lsp]'") from None
     from wfc.lsp.server import build
     from wfc_runtime.interrupt import leave_on_interrupt
 

@@ -37,7 +37,7 @@ def _on_path() -> Iterator[Result]:
         done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=30, check=False)
         said = done.stdout.strip()
     except (OSError, subprocess.TimeoutExpired) as error:
-        yield bad("path", f"`{found}` does not run: {error}", "install wfc again")
+        yield bad("path", f"`{found}` does not run: {error}", "install the distribution `wfc-compiler` again")
         return
     if said.endswith(f" {__version__}"):
         yield good("path", f"`wfc` on the PATH is this version ({found})")

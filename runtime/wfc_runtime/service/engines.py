@@ -80,5 +80,5 @@ def require_temporal() -> None:
         raise StoreError(
             "temporal_missing",
             "the engine `temporal` needs the package temporalio, which is not installed",
-            "Run: pip install 'wfc[temporal]'",
+            "Run: pip install 'wfc-compiler[temporal]'",
         )
