@@ -1,11 +1,14 @@
-"""What many tests need: a project made of texts, checked or compiled in memory."""
+"""What many tests need: projects made of texts, checked or compiled in memory, and patience."""
 
 from __future__ import annotations
 
 import itertools
 import sys
+import time
 import types
+from collections.abc import Callable
 from pathlib import Path
+from typing import TypeVar
 
 from wfc.check import check_project
 from wfc.config import Config
@@ -15,7 +18,21 @@ from wfc.unit import Project, Unit, load_unit
 from wfc_runtime.machine import Workflow
 
 ROOT = Path(__file__).parents[1]
+PATIENCE = 300.0
+"""Seconds that a test waits for an event. No test is about speed: this only ends a test whose event never comes."""
 _numbers = itertools.count(1)
+T = TypeVar("T")
+
+
+def wait_until(found: Callable[[], T], what: str | Callable[[], str] = "what the test waits for") -> T:
+    """Poll until `found` gives something that counts as true, and return it."""
+    end = time.monotonic() + PATIENCE
+    while not (value := found()):
+        if time.monotonic() > end:
+            said = what if isinstance(what, str) else what()
+            raise AssertionError(f"not within {PATIENCE:.0f} seconds: {said}")
+        time.sleep(0.01)
+    return value
 
 
 def load(*texts: str, config: Config | None = None) -> Project:

@@ -14,7 +14,7 @@ import sys
 import time
 from pathlib import Path
 
-_START_SECONDS = 60
+from tests.support import wait_until
 
 
 def shared_server(root: Path, owner: int) -> str:
@@ -46,11 +46,12 @@ def start_server(owner: int) -> str:
 
 def wait_for(port: int, keeper: subprocess.Popen[bytes]) -> None:
     health = [temporal_binary(), "operator", "cluster", "health", "--address", f"127.0.0.1:{port}"]
-    end = time.monotonic() + _START_SECONDS
-    while subprocess.run(health, capture_output=True).returncode != 0:
+
+    def is_ready() -> bool:
         assert keeper.poll() is None, "the Temporal server did not start"
-        assert time.monotonic() < end, "the Temporal server is not ready"
-        time.sleep(0.1)
+        return subprocess.run(health, capture_output=True).returncode == 0
+
+    wait_until(is_ready, "the Temporal server")
 
 
 def free_port() -> int:

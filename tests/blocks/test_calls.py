@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 
 from tests.blocks.support import INPUTS, result, run, workflow
+from tests.execute.conftest import is_alive
+from tests.support import wait_until
 from wfc_runtime.store import Store
 
 ADDER = workflow(
@@ -107,7 +108,7 @@ def test_a_call_says_what_it_called_how_that_went_and_how_long_it_took(tmp_path:
 """,
         """
   called: ${blocks.ran.outputs.workflow}, ${blocks.ran.success}
-  took: ${blocks.ran.outputs.execution_time_ms} > 100 and ${blocks.ran.metadata.execution_time_ms} < 60000
+  took: ${blocks.ran.outputs.execution_time_ms} > 100 and ${blocks.ran.metadata.execution_time_ms} > 100
   in_order: ${blocks.ran.metadata.started_at} < ${blocks.ran.metadata.completed_at}
   not_called: "'${blocks.kept.outputs.workflow}', ${blocks.kept.success}, ${blocks.kept.execution_time_ms}"
   at_once: ${blocks.said.metadata.execution_time_ms} == 0 and ${blocks.said.metadata.started_at} != ''
@@ -195,7 +196,7 @@ def test_a_workflow_of_steps_that_is_called_has_no_blocks_to_count(tmp_path: Pat
 
 
 SLOW_KID = """
-  - {id: nap, type: Shell, inputs: {command: "sleep 30; echo late > late.txt"}}
+  - {id: nap, type: Shell, inputs: {command: "echo $$ > pid; exec sleep 1000", timeout: 1000}}
 """
 
 
@@ -209,9 +210,7 @@ def test_a_workflow_that_is_called_is_stopped_when_its_time_is_up(tmp_path: Path
         INPUTS,
         "parent",
     )
-    began = time.monotonic()
     reply = run(tmp_path, parent, workflow(SLOW_KID, "  x: '1'", name="kid"))
-    assert time.monotonic() - began < 20
     assert reply["status"] == "failed"
     assert (reply["error"]["code"], reply["error"]["step_id"]) == ("timeout", "ran")
     assert "`kid` did not end within 0.3 seconds" in reply["error"]["message"]
@@ -221,17 +220,21 @@ def test_a_workflow_that_is_called_is_stopped_when_its_time_is_up(tmp_path: Path
     assert row.key is not None
     assert [child.status for child in store.queries.children(row.key)] == ["cancelled"]
     store.close()
-    assert not (tmp_path / "work" / "late.txt").exists()
+    pid = tmp_path / "work" / "pid"
+    # On a busy machine the time may be up before the command has begun.
+    if pid.exists() and pid.read_text():
+        wait_until(lambda: not is_alive(int(pid.read_text())), "the end of the command")
 
 
 def test_a_call_that_ran_out_of_time_is_tried_again(tmp_path: Path) -> None:
     parent = workflow(
-        "  - {id: ran, type: Workflow, inputs: {workflow: kid, timeout_ms: 3000}, retry: {max_attempts: 2}}",
+        # Only the first attempt must run out of time; on a busy machine others may as well.
+        "  - {id: ran, type: Workflow, inputs: {workflow: kid, timeout_ms: 3000}, retry: {max_attempts: 50}}",
         "  x: ${blocks.ran.x}",
         name="parent",
     )
     kid = workflow(
-        "  - {id: once, type: Shell, inputs: {command: 'test -e seen || { touch seen; sleep 30; }; echo ok'}}",
+        "  - {id: once, type: Shell, inputs: {command: 'test -e seen || { touch seen; sleep 999; }; echo ok'}}",
         "  x: ${blocks.once.stdout}",
         name="kid",
     )

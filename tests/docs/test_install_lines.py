@@ -32,7 +32,9 @@ NOT_FOR_USERS = {"dev", "browser", "all"}
 """Extras that `all` leaves out."""
 
 _OLD_NAME = r"(?<![\w./-])wfc(?![\w./-])"
-_INSTALLERS = r"(?:pip[\d.]*|pipx|uv(?:\s+pip|\s+tool)?|poetry|pdm|rye)\s+(?:install|add|run|inject)|uvx|pipx\s+run"
+_INSTALLERS = (
+    r"(?:pip[\d.]*|pipx|uv(?:\s+pip|\s+tool)?|poetry|pdm|rye)\s+(?:install|add|run|inject)|uvx|pipx\s+run"
+)
 _WRONG = re.compile(
     # An extra of the old name, wherever it is written; a direct reference; an argument of an installer.
     r"(?<![\w./-])wfc\s?\[\s*[a-z][\w, -]*\]"

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests import forks
+from tests.support import PATIENCE
 
 
 @dataclass(frozen=True)
@@ -39,7 +40,7 @@ def wfc(
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=120,
+        timeout=PATIENCE,
         check=False,
     )
     return Result(done.returncode, done.stdout, done.stderr)

@@ -7,13 +7,12 @@ import pty
 import re
 import select
 import signal
-import time
 from pathlib import Path
 
 from tests.forks import start
+from tests.support import PATIENCE
 
 _ESCAPES = re.compile(r"\x1b\[[0-9;?]*[A-Za-z]")
-_LONGEST = 40.0
 
 
 class Terminal:
@@ -29,9 +28,8 @@ class Terminal:
 
     def expect(self, text: str) -> None:
         """Wait until this is shown, after what was waited for before."""
-        end = time.monotonic() + _LONGEST
         while (found := self.seen.find(text, self._from)) < 0:
-            if time.monotonic() > end or not self._read(end - time.monotonic()):
+            if not self._read():
                 raise AssertionError(f"{text!r} never came after:\n{self.seen[self._from :]}")
         self._from = found + len(text)
 
@@ -48,7 +46,7 @@ class Terminal:
 
     def wait(self) -> int:
         """Until the command has ended: its exit code."""
-        while self._read(_LONGEST):
+        while self._read():
             pass
         status = self._process.wait()
         os.close(self._file)
@@ -57,9 +55,9 @@ class Terminal:
     def kill(self) -> None:
         self._process.signal(signal.SIGKILL)
 
-    def _read(self, seconds: float) -> bool:
-        ready, _, _ = select.select([self._file], [], [], max(seconds, 0))
-        assert ready, f"nothing came in {seconds:.0f} s after:\n{self.seen}"
+    def _read(self) -> bool:
+        ready, _, _ = select.select([self._file], [], [], PATIENCE)
+        assert ready, f"nothing came in {PATIENCE:.0f} s after:\n{self.seen}"
         try:
             data = os.read(self._file, 65536)
         except OSError:  # Linux: the other end is closed.

@@ -12,6 +12,7 @@ import pytest
 
 from tests.bench.workloads import workflow
 from tests.e2e.command import write
+from tests.support import PATIENCE
 
 # Ctrl-C at a moment that is the same in every run: when a module is looked for, or at the nth call of a function.
 AT_MODULE = """
@@ -98,7 +99,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def interrupted(code: str, when: object, arguments: tuple[str, ...], cwd: Path) -> tuple[int, str]:
     command = [sys.executable, "-c", code.format(when=when), *arguments]
-    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=120, check=False)
+    done = subprocess.run(command, cwd=cwd, capture_output=True, text=True, timeout=PATIENCE, check=False)
     return done.returncode, done.stderr.strip()
 
 
@@ -160,7 +161,7 @@ def test_while_a_server_waits(arguments: tuple[str, ...], said: str, project: Pa
     process.stdin.flush()
     assert (process.stdout if said else process.stderr).readline()
     process.send_signal(signal.SIGINT)
-    _, errors = process.communicate(timeout=60)
+    _, errors = process.communicate(timeout=PATIENCE)
     assert process.returncode == 130
     assert b"Traceback" not in errors
 

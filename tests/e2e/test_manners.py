@@ -14,6 +14,7 @@ import pytest
 from tests.bench.workloads import write_project
 from tests.e2e.command import SMALL, wfc, write
 from tests.forks import command
+from tests.support import PATIENCE
 
 WRONG = SMALL.format(name="build").replace("shell", "shel")
 
@@ -33,7 +34,7 @@ def in_terminal(*arguments: str, cwd: Path) -> str:
             if not piece:
                 break
             seen += piece
-        process.wait(60)
+        process.wait(PATIENCE)
     os.close(ours)
     return seen.decode()
 

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import SMALL, inside, wfc, write
+from tests.support import PATIENCE
 
 WRONG = SMALL.format(name="build").replace("shell", "shel")
 
@@ -50,7 +51,7 @@ def test_what_can_be_read_only_once_is_checked(tmp_path: Path) -> None:
     writer = threading.Thread(target=pipe.write_text, args=(WRONG,))
     writer.start()
     done = wfc("check", "pipe.yaml", cwd=tmp_path, env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
-    writer.join(10)
+    writer.join(PATIENCE)
     assert done.out.startswith("pipe.yaml:5:11: error[WF007]")
 
 

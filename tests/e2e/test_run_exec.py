@@ -6,13 +6,13 @@ import json
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from tests.e2e.command import wfc
 from tests.execute.conftest import is_alive
+from tests.support import wait_until
 
 BLOCKS = """\
 name: two-at-once
@@ -20,12 +20,12 @@ description: Blocks that wait for each other's files.
 blocks:
   - id: left
     type: Shell
-    inputs: {command: "touch l; until [ -f r ]; do sleep 0.05; done; echo left > $SCRATCH/out", timeout: 30}
+    inputs: {command: "touch l; until [ -f r ]; do sleep 0.05; done; echo left > $SCRATCH/out", timeout: 1000}
     outputs:
       said: {type: str, path: "$SCRATCH/out"}
   - id: right
     type: Shell
-    inputs: {command: "touch r; until [ -f l ]; do sleep 0.05; done; echo $SECRET_TOKEN; exit 3", timeout: 30}
+    inputs: {command: "touch r; until [ -f l ]; do sleep 0.05; done; echo $SECRET_TOKEN; exit 3", timeout: 1000}
 outputs:
   said: "${blocks.left.outputs.said}"
   code: {value: "${blocks.right.outputs.exit_code}", type: int}
@@ -50,11 +50,8 @@ def project(tmp_path: Path) -> Path:
 
 
 def _pids(project: Path, count: int) -> list[int]:
-    end = time.monotonic() + 20
     path = project / "pids"
-    while not path.exists() or len(path.read_text().split()) < count:
-        assert time.monotonic() < end
-        time.sleep(0.02)
+    wait_until(lambda: path.exists() and len(path.read_text().split()) >= count, "the commands")
     return [int(pid) for pid in path.read_text().split()]
 
 

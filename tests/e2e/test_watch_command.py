@@ -7,7 +7,6 @@ import shutil
 import signal
 import subprocess
 import threading
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ import pytest
 
 from tests.e2e.command import SMALL, wfc, write
 from tests.forks import command
+from tests.support import PATIENCE, wait_until
 
 TEST = """\
 tests:
@@ -49,18 +49,15 @@ class Watching:
 
     def report(self, ending: str = "Ctrl-C ends it\n") -> str:
         """What it says next, up to the end of a report."""
-        until = time.monotonic() + 60
-        while ending not in self.said[self._read :]:
-            assert time.monotonic() < until, self.said
-            time.sleep(0.05)
+        wait_until(lambda: ending in self.said[self._read :], lambda: f"{ending!r} after {self.said}")
         end = self.said.index(ending, self._read) + len(ending)
         fresh, self._read = self.said[self._read : end], end
         return fresh
 
     def stop(self) -> int:
         self._process.send_signal(signal.SIGINT)
-        status = self._process.wait(30)
-        self._listener.join(30)
+        status = self._process.wait(PATIENCE)
+        self._listener.join(PATIENCE)
         assert self._process.stdout is not None
         self._process.stdout.close()
         return status

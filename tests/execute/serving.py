@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import os
 import sys
-import time
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -20,20 +19,21 @@ from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.store import Store
 
-LONG = "echo x >> runs; sleep 60"
+LONG = "echo x >> runs; sleep 1000"
 RETURN_A = "{id: r, type: return, needs_state: [a_out], value: '{{ state.a_out.stdout }}'}"
 
 
 def sh(step: str, command: str, more: str = "") -> str:
+    """A step that only a timeout of its own, if it has one, or somebody else ends while a test waits."""
+    if "timeout:" not in more:
+        more += ", timeout: 1000"
     return f"{{id: {step}, type: shell, command: {json.dumps(command)}, output_to: {step}_out{more}}}"
 
 
-def until(said: Any, seconds: float = 20) -> Any:
-    end = time.monotonic() + seconds
-    while not (found := said()):
-        assert time.monotonic() < end, "it did not happen"
-        time.sleep(0.02)
-    return found
+def until(said: Any) -> Any:
+    from tests.support import wait_until
+
+    return wait_until(said)
 
 
 @cache

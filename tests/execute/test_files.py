@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from tests.execute.conftest import Execute
+from tests.support import PATIENCE
 from wfc_runtime.execute import EXECUTORS, Grant, execute, refusal_of
 from wfc_runtime.execute.protected import Protected
 
@@ -195,7 +196,7 @@ for number in range(40):
 
 def test_merges_of_several_servers_lose_nothing(root: Path) -> None:
     servers = [subprocess.Popen([sys.executable, "-c", MERGES, name, str(root)]) for name in "abc"]
-    assert [server.wait(60) for server in servers] == [0, 0, 0]
+    assert [server.wait(PATIENCE) for server in servers] == [0, 0, 0]
     assert len(json.loads((root / "d" / "s.json").read_text())) == 120
 
 

@@ -40,7 +40,7 @@ def _kill(process: forks.Fork) -> None:
 
 
 def test_a_command_whose_server_was_killed_is_interrupted_and_not_run_twice(site: Site) -> None:
-    site.compile(steps(sh("a", "echo $$ >> runs; sleep 60")))
+    site.compile(steps(sh("a", "echo $$ >> runs; sleep 1000")))
     process, reply = _server(site)
     runs = site.place / "runs"
     assert until(lambda: runs.exists() and runs.read_text())
@@ -71,7 +71,7 @@ def test_a_server_whose_command_is_ended_while_somebody_asks_is_not_said_to_be_a
 
 
 def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_is_gone(site: Site) -> None:
-    command = "echo $$ >> runs; [ $(wc -l < runs) -ge 2 ] || sleep 60; echo done"
+    command = "echo $$ >> runs; [ $(wc -l < runs) -ge 2 ] || sleep 1000; echo done"
     site.compile(steps(sh("a", command, ", timeout: 300, retry: {max_attempts: 2}"), RETURN_A))
     process, reply = _server(site)
     runs = site.place / "runs"
@@ -88,7 +88,7 @@ def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_i
     sys.platform != "linux", reason="only there can one look into the environment of processes"
 )
 def test_what_a_command_started_in_a_session_of_its_own_ends_with_its_server(site: Site) -> None:
-    site.compile(steps(sh("a", "setsid sleep 60 & echo $! > escaped; wait")))
+    site.compile(steps(sh("a", "setsid sleep 1000 & echo $! > escaped; wait")))
     process, _ = _server(site)
     escaped = site.place / "escaped"
     assert until(lambda: escaped.exists() and escaped.read_text().endswith("\n"))
@@ -176,7 +176,7 @@ def test_the_command_of_a_living_server_is_left_alone(site: Site) -> None:
 
 
 def test_closing_a_server_ends_its_commands_and_says_so(site: Site) -> None:
-    site.compile(steps(sh("a", "echo $$ > pid; exec sleep 60")))
+    site.compile(steps(sh("a", "echo $$ > pid; exec sleep 1000")))
     service = site.server(reply_seconds=0.2)
     run = service.start("w")["workflow_id"]
     pid = int(until(lambda: (site.place / "pid").exists() and (site.place / "pid").read_text()))

@@ -12,6 +12,7 @@ import pytest
 from tests.execute.conftest import is_alive
 from tests.execute.serving import LONG, RETURN_A, Site, sh, until
 from tests.runtime.support import compile_to, steps
+from tests.support import PATIENCE
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.execute import Grant
 from wfc_runtime.registry import Registry
@@ -48,7 +49,7 @@ def test_without_a_grant_the_agent_gets_the_same_command(site: Site) -> None:
     site.compile(steps(sh("a", "echo one"), RETURN_A))
     for grant in (Grant(site.place), Grant(site.place, commands=("pytest *",))):
         reply = site.server(grant).start("w")
-        assert reply["action"]["parameters"] == {"command": "echo one", "timeout": 30}
+        assert reply["action"]["parameters"] == {"command": "echo one", "timeout": 1000}
     plain = SqliteService(Store(site.state), Registry(site.generated))
     run = plain.start("w")["workflow_id"]
     result = {"stdout": "mine", "stderr": "", "exit_code": 0}
@@ -120,7 +121,7 @@ def test_nobody_else_can_answer_what_the_server_is_doing(site: Site) -> None:
 
 
 def test_cancelling_a_run_kills_its_commands(site: Site) -> None:
-    site.compile(steps(sh("a", "echo $$ > pid; exec sleep 60")))
+    site.compile(steps(sh("a", "echo $$ > pid; exec sleep 1000")))
     service = site.server(reply_seconds=0.2)
     run = service.start("w")["workflow_id"]
     pid = int(until(lambda: (site.place / "pid").exists() and (site.place / "pid").read_text()))
@@ -131,7 +132,7 @@ def test_cancelling_a_run_kills_its_commands(site: Site) -> None:
 
 
 def test_cancelling_it_elsewhere_kills_them_too(site: Site) -> None:
-    site.compile(steps(sh("a", "echo $$ > pid; exec sleep 60")))
+    site.compile(steps(sh("a", "echo $$ > pid; exec sleep 1000")))
     run = site.server(reply_seconds=0.2).start("w")["workflow_id"]
     pid = int(until(lambda: (site.place / "pid").exists() and (site.place / "pid").read_text()))
     other = SqliteService(Store(site.state), Registry(site.generated))
@@ -141,8 +142,8 @@ def test_cancelling_it_elsewhere_kills_them_too(site: Site) -> None:
 
 
 def test_a_failing_branch_ends_the_commands_of_the_others(site: Site) -> None:
-    slow = sh("slow", "echo $$ > pid; exec sleep 60")
-    bad = sh("bad", "until [ -s pid ]; do sleep 0.02; done; sleep 60", ", timeout: 1")
+    slow = sh("slow", "echo $$ > pid; exec sleep 1000")
+    bad = sh("bad", "until [ -s pid ]; do sleep 0.02; done; sleep 1000", ", timeout: 1")
     site.compile(steps(f"{{id: both, type: parallel, branches: {{x: [{slow}], y: [{bad}]}}}}"))
     reply = site.server().start("w")
     assert (reply["status"], reply["error"]["code"]) == ("failed", "timeout")
@@ -150,7 +151,7 @@ def test_a_failing_branch_ends_the_commands_of_the_others(site: Site) -> None:
 
 
 def test_a_failed_command_is_tried_again_by_the_steps_own_rule(site: Site) -> None:
-    command = "echo x >> tries; [ $(wc -l < tries) -ge 2 ] || sleep 60"
+    command = "echo x >> tries; [ $(wc -l < tries) -ge 2 ] || sleep 1000"
     retry = ", timeout: 1, retry: {max_attempts: 2, delay_seconds: 1}"
     site.compile(steps(sh("a", command, retry)))
     reply = site.server().start("w")
@@ -182,7 +183,7 @@ def test_many_callers_wait_for_one_run(site: Site) -> None:
         one.start()
     (site.place / "go").touch()
     for one in (first, *others):
-        one.join(20)
+        one.join(PATIENCE)
     assert [reply["result"] for reply in replies] == ["went\n"] * 5
 
 
@@ -228,7 +229,7 @@ def test_secrets_and_the_environment_of_commands_are_kept_nowhere(
     monkeypatch.setenv("COMMAND_KEY", granted)
     head = "inputs: {token: {type: string, required: true, secret: true}}"
     use = "echo $COMMAND_KEY | wc -c; echo $SERVER_KEY | wc -c; echo {{ inputs.token | shquote }} >&2; exit 3"
-    fail = "echo {{ inputs.token | shquote }}; sleep 60"
+    fail = "echo {{ inputs.token | shquote }}; sleep 1000"
     site.compile(steps(sh("a", use), sh("b", fail, ", timeout: 1"), head=head))
     service = site.server(Grant(site.place, commands=None, env=("COMMAND_KEY",)))
     caplog.set_level("DEBUG")

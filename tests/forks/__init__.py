@@ -20,12 +20,11 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 from tests.temporal_server import owner
 
 HOME = "WFC_TESTS_FORKS"
 """The variable with the folder of the process that forks. All processes of a session share one."""
-LONGEST = 120.0
 
 
 @dataclass(frozen=True)
@@ -35,7 +34,7 @@ class Fork:
     pid: int
     _line: socket.socket
 
-    def wait(self, seconds: float = LONGEST) -> int:
+    def wait(self, seconds: float = PATIENCE) -> int:
         """Until it has ended: its exit code."""
         with self._line:
             self._line.settimeout(seconds)
@@ -60,7 +59,7 @@ def start(
     line.connect(address())
     order = marshal.dumps((list(map(str, arguments)), str(cwd), env, "", terminal, module))
     socket.send_fds(line, [order], streams)
-    line.settimeout(LONGEST)
+    line.settimeout(PATIENCE)
     return Fork(int(line.recv(64)), line)
 
 

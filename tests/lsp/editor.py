@@ -13,6 +13,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.client import LanguageClient
 
 from tests.forks import command
+from tests.support import PATIENCE
 
 T = TypeVar("T")
 
@@ -50,7 +51,7 @@ class Editor:
         self._loop.call_soon_threadsafe(self._loop.stop)
 
     def _wait(self, work: Coroutine[Any, Any, T]) -> T:
-        return asyncio.run_coroutine_threadsafe(work, self._loop).result(30)
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result(PATIENCE)
 
     # -- texts -----------------------------------------------------------------
 
@@ -105,7 +106,7 @@ class Editor:
         """What is found in a text, as soon as it is told."""
         uri = self.uri(name)
         with self._news:
-            if not self._news.wait_for(lambda: uri in self._published, 30):
+            if not self._news.wait_for(lambda: uri in self._published, PATIENCE):
                 raise TimeoutError(f"no diagnostics for {name}")
             return self._published[uri]
 

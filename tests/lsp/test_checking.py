@@ -13,6 +13,7 @@ from lsprotocol import types as lsp
 from pygls.workspace import Workspace
 
 from tests.e2e.command import SMALL
+from tests.support import PATIENCE
 from wfc.lsp import questions, workspace
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.workspace import WorkflowServer
@@ -32,7 +33,7 @@ class Checked:
             self.texts.append(analysis.text)
             self.at_once += 1
             self.most_at_once = max(self.at_once, self.most_at_once)
-            assert self.gate.wait(30)
+            assert self.gate.wait(PATIENCE)
             prepare(analysis)
             self.at_once -= 1
 
@@ -40,7 +41,7 @@ class Checked:
         monkeypatch.setattr(workspace, "_PAUSE", 0)
 
     async def begun(self, number: int) -> None:
-        async with asyncio.timeout(30):
+        async with asyncio.timeout(PATIENCE):
             while len(self.texts) < number:
                 await asyncio.sleep(0.01)
 
@@ -58,6 +59,12 @@ def server(tmp_path: Path) -> WorkflowServer:
     return made
 
 
+async def _turns() -> None:
+    """As many turns of the loop as any task needs to come to where it waits."""
+    for _ in range(100):
+        await asyncio.sleep(0)
+
+
 def put(server: WorkflowServer, uri: str, text: str, version: int = 1) -> None:
     server.workspace.put_text_document(lsp.TextDocumentItem(uri, "yaml", version, text))
     server.check_soon(uri)
@@ -73,7 +80,7 @@ def test_of_many_changes_the_first_and_the_last_are_looked_through_one_after_the
         for version, text in enumerate(texts, 1):
             put(server, uri, text, version)
             await checked.begun(1)
-            await asyncio.sleep(0.05)
+            await _turns()
         checked.gate.set()
         await server.rested(uri)
 
@@ -102,7 +109,7 @@ def test_a_question_about_a_text_that_is_being_checked_waits_for_that(
         place = lsp.Position(4, 11)
         asked = lsp.HoverParams(lsp.TextDocumentIdentifier(uri), place)
         answer = asyncio.ensure_future(questions.hover(server, asked))
-        await asyncio.sleep(0.05)
+        await _turns()
         assert not answer.done()
         checked.gate.set()
         return await answer

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.forks import command
+from tests.support import PATIENCE
 
 
 def message(**content: object) -> bytes:
@@ -28,7 +29,7 @@ SHUTDOWN, EXIT = message(id=2, method="shutdown"), message(method="exit")
 )
 def test_it_ends_as_the_protocol_says_and_without_a_word(tmp_path: Path, said: bytes, status: int) -> None:
     done = subprocess.run(
-        command("lsp"), input=said, cwd=tmp_path, capture_output=True, timeout=60, check=False
+        command("lsp"), input=said, cwd=tmp_path, capture_output=True, timeout=PATIENCE, check=False
     )
     assert (done.returncode, done.stderr) == (status, b"")
     assert b'"serverInfo"' in done.stdout

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shlex
-import time
 from pathlib import Path
 from typing import Any
 
@@ -12,13 +11,13 @@ from tests.model.flow import Tree, Wait
 from tests.model.likeness import HIDDEN
 from tests.model.reading import all_steps
 from tests.model.world import Submitted, World
+from tests.support import wait_until
 from wfc_runtime.execute import Grant, can_execute
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.store import Store
 
-_PATIENCE = 30.0
 _SERVED = (
     "SELECT history.rowid, runs.id, history.visit, data FROM history JOIN runs ON runs.key = history.run "
     "WHERE history.rowid > ? AND actor = 'server' AND kind = 'submitted' ORDER BY history.rowid"
@@ -77,14 +76,14 @@ class ServingWorld(World):
         return wait.is_served and can_execute({"type": wait.type, "parameters": wait.parameters}, self._grant)
 
     def _wait_for_servers(self) -> None:
-        end = time.monotonic() + _PATIENCE
         service = self.service
         assert isinstance(service, ServingService)
         row = service.store.queries.run(self.ids[self.root])
         assert row is not None
-        while service.look(row.root).openings or service.crew.at_work():
-            assert time.monotonic() < end, "the servers do not come to an end"
-            time.sleep(0.005)
+        root = row.root
+        wait_until(
+            lambda: not (service.look(root).openings or service.crew.at_work()), "the end of what servers do"
+        )
 
     def _check(self, wait: Wait, result: Any) -> None:
         assert wait.is_served, f"{wait.visit} is the agent's"

@@ -15,7 +15,7 @@ import pytest
 
 from tests.runtime.driving import drive
 from tests.runtime.support import OK, Box, children, compile_to, step_ids, steps
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
@@ -49,7 +49,7 @@ tasks:
 
 def run_driver(root: Path, fatal: int | str) -> tuple[int, list[Any]]:
     command = [sys.executable, "-m", "tests.runtime.driving", str(root), str(fatal)]
-    done = subprocess.run(command, capture_output=True, cwd=ROOT, timeout=120, check=False)
+    done = subprocess.run(command, capture_output=True, cwd=ROOT, timeout=PATIENCE, check=False)
     assert done.returncode in (0, -signal.SIGKILL), done.stderr.decode()
     return done.returncode, [json.loads(line) for line in done.stdout.splitlines()]
 
@@ -148,7 +148,7 @@ def test_two_processes_on_one_file_never_both_win_a_step(box: Box) -> None:
         racer.stdin.write("go\n")
         racer.stdin.flush()
     for racer in racers:
-        out, _ = racer.communicate(timeout=60)
+        out, _ = racer.communicate(timeout=PATIENCE)
         assert racer.returncode == 0
         wins.append(json.loads(out))
     assert sorted(wins[0] + wins[1]) == sorted(f"s{number}" for number in range(60))
@@ -177,7 +177,7 @@ def test_threads_that_answer_the_same_step_agree_on_who_did(box: Box) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(30)
+        thread.join(PATIENCE)
     winners = [name for name in outcomes if name.startswith("t")]
     assert len(winners) == 1
     assert outcomes.count("answered") == 7
@@ -201,7 +201,7 @@ def test_children_that_end_at_the_same_moment_all_count(box: Box) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert box.restart().status(reply["workflow_id"])["result"]["o"] == list(range(24))
 
 
@@ -221,7 +221,7 @@ def test_runs_in_many_threads_do_not_disturb_each_other(box: Box) -> None:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(60)
+        thread.join(PATIENCE)
     assert sorted(results) == sorted(f"t{number}" for number in range(20))
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.test_store_writes import created
+from tests.support import PATIENCE
 from wfc_runtime.store import Changes, ConflictError, RunRow, Store
 from wfc_runtime.store import writer as writing
 
@@ -27,12 +28,12 @@ class HeldStore(Store):
         self.points.append(point)
         if point == "written" and not self._begun.is_set():
             self._begun.set()
-            self._go_on.wait(10)
+            self._go_on.wait(PATIENCE)
 
     def begin(self, run_id: str) -> threading.Thread:
         thread = threading.Thread(target=created, args=(self, run_id))
         thread.start()
-        assert self._begun.wait(10)
+        assert self._begun.wait(PATIENCE)
         return thread
 
     def go_on_with(self, waiting: int) -> None:
@@ -55,7 +56,7 @@ def test_calls_that_come_while_another_commits_share_the_next_commit(held: HeldS
         thread.start()
     held.go_on_with(waiting=8)
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE)
     assert held.points.count("committed") == 2
     assert all(held.queries.run(f"r{number}") is not None for number in range(9))
 
@@ -76,7 +77,7 @@ def test_a_call_that_fails_in_a_shared_commit_hurts_no_other(held: HeldStore) ->
         thread.start()
     held.go_on_with(waiting=2)
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE)
     assert [type(error) for error in errors] == [ConflictError]
     assert held.queries.run("r1") is not None
     # What it had written before it failed is not there either.
@@ -91,7 +92,7 @@ def points() -> list[str]:
 @pytest.fixture
 def store(tmp_path: Path, points: list[str], monkeypatch: pytest.MonkeyPatch) -> Iterator[Store]:
     """One that is ready to wait for long, so that nothing here depends on who is quicker."""
-    monkeypatch.setattr(writing, "_PATIENCE", 20)
+    monkeypatch.setattr(writing, "_PATIENCE", PATIENCE)
     store = Store(tmp_path / "state.db", hook=points.append)
     yield store
     store.close()
@@ -105,7 +106,7 @@ def test_who_is_on_the_way_is_waited_for_and_shares_the_commit(store: Store, poi
         assert points == [], "nobody commits before all of them are there"
         thread.start()
     for thread in threads:
-        thread.join(10)
+        thread.join(PATIENCE)
     assert points.count("committed") == 1
     assert all(store.queries.run(f"r{number}") for number in range(3))
 
@@ -119,7 +120,7 @@ def test_who_leaves_without_a_change_is_not_waited_for(store: Store, points: lis
         threading.Event().wait(0.001)
     assert points == []
     store.leave()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert points.count("committed") == 1
 
 
@@ -167,7 +168,7 @@ def test_a_call_broken_off_in_the_queue_leaves_the_others_their_turns(held: Held
     last = threading.Thread(target=created, args=(held, "last"))
     last.start()
     held.go_on_with(waiting=1)
-    first.join(10)
-    last.join(10)
+    first.join(PATIENCE)
+    last.join(PATIENCE)
     found = [held.queries.run(name) is not None for name in ("first", "broken-off", "last")]
     assert found == [True, False, True]

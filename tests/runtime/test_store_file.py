@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.support import OK, TWO, Box, steps
+from tests.support import PATIENCE
 from wfc_runtime.errors import NotFoundError, StoreError
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
@@ -379,7 +380,7 @@ def test_processes_that_create_the_store_together_all_find_it_whole(tmp_path: Pa
         opener.stdin.write("go\n")
         opener.stdin.flush()
     for opener in openers:
-        _, errors = opener.communicate(timeout=60)
+        _, errors = opener.communicate(timeout=PATIENCE)
         assert (opener.returncode, errors) == (0, "")
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)

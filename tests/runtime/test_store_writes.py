@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.support import NOON, OK, TWO, Box, children, steps
+from tests.support import PATIENCE
 from wfc_runtime.errors import NotFoundError, RefusedError
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
@@ -119,7 +120,7 @@ def test_reading_waits_for_nobody_and_sees_the_last_commit(tmp_path: Path) -> No
     def hook(point: str) -> None:
         if point == "written" and moving.is_set():
             written.set()
-            go_on.wait(10)
+            go_on.wait(PATIENCE)
 
     moving = threading.Event()
     store = Store(tmp_path / "state.db", hook=hook)
@@ -127,10 +128,10 @@ def test_reading_waits_for_nobody_and_sees_the_last_commit(tmp_path: Path) -> No
     moving.set()
     thread = threading.Thread(target=store.commit, args=(moved(row, 1),))
     thread.start()
-    assert written.wait(10)
+    assert written.wait(PATIENCE)
     assert _version(store) == 1
     go_on.set()
-    thread.join(10)
+    thread.join(PATIENCE)
     assert _version(store) == 2
     store.close()
 

@@ -17,11 +17,11 @@ from mcp.client.stdio import stdio_client
 from mcp_types import TextContent
 
 from tests.forks import command
+from tests.support import PATIENCE
 
 ERAS = {"2025-11-25": "legacy", "2026-07-28": "auto"}
 """The protocol versions, and how the client is told to speak each."""
 SHELL_OK = {"stdout": "fine", "stderr": "", "exit_code": 0}
-_WAIT_SECONDS = 60
 
 Reply = dict[str, Any]
 
@@ -122,7 +122,7 @@ class Place:
             client = Client(
                 stdio_client(parameters, errlog=log),
                 mode=mode,
-                read_timeout_seconds=_WAIT_SECONDS,
+                read_timeout_seconds=PATIENCE,
                 elicitation_callback=on_form,
             )
             with self.portal.wrap_async_context_manager(client) as connected:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from tests.server.driver import SHELL_OK, Agent
+from tests.support import wait_until
 
 
 def start_greeting(agent: Agent, **inputs: Any) -> str:
@@ -105,18 +106,8 @@ def test_actions_side_by_side_come_together_and_a_wait_ends_for_whoever_asks(age
         "submit_result", workflow_id=run, step_id="run-lint", result={**SHELL_OK, "exit_code": 2}
     )
     assert reply["action"]["type"] == "wait"
-    for _ in range(50):
-        reply = agent.call("get_workflow_status", workflow_id=run)
-        if reply["status"] != "pending_action":
-            break
-        agent.portal.call(_pause)
-    assert reply["result"] == [2, 0]
-
-
-async def _pause() -> None:
-    import anyio
-
-    await anyio.sleep(0.1)
+    found = wait_until(lambda: agent.call("get_workflow_status", workflow_id=run).get("result"))
+    assert found == [2, 0]
 
 
 def test_listing_workflows_says_what_each_is_for_and_what_it_takes(agent: Agent) -> None:

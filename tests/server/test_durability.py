@@ -9,6 +9,7 @@ import pytest
 from mcp import MCPError
 
 from tests.server.driver import ERAS, SHELL_OK, Place, Reply, ToolRefusedError
+from tests.support import PATIENCE
 
 both_eras = pytest.mark.parametrize("mode", ERAS.values(), ids=ERAS)
 
@@ -72,7 +73,7 @@ def test_two_servers_on_one_file_see_each_others_runs_and_only_one_wins_a_step(p
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(timeout=60)
+            thread.join(timeout=PATIENCE)
         [won] = [outcome for outcome in outcomes if isinstance(outcome, dict)]
         [lost] = [outcome for outcome in outcomes if isinstance(outcome, ToolRefusedError)]
         assert won["action"]["step_id"] == "say-hello"
@@ -96,7 +97,7 @@ def test_many_calls_at_once_are_all_answered(place: Place) -> None:
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join(timeout=60)
+            thread.join(timeout=PATIENCE)
         texts = [replies[run]["action"]["parameters"]["parameters"]["text"] for run in runs]
         assert texts == [f"Hello user{number}, 1 times (0)" for number in range(12)]
 

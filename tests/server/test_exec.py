@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from tests.execute.serving import served_modules
 from tests.runtime.support import steps
 from tests.server.conftest import make_place
 from tests.server.driver import Place
+from tests.support import wait_until
 
 TEXT = steps(
     "{id: build, type: shell, command: 'echo built', output_to: built}",
@@ -34,11 +34,7 @@ def _settings(place: Place, text: str) -> None:
 
 def _pid(place: Place) -> int:
     path = place.folder / "pid"
-    end = time.monotonic() + 20
-    while not (path.exists() and path.read_text().strip()):
-        assert time.monotonic() < end
-        time.sleep(0.02)
-    return int(path.read_text())
+    return int(wait_until(lambda: path.exists() and path.read_text().strip(), "the command"))
 
 
 def test_a_run_goes_on_to_the_first_question_and_says_what_is_still_running(served: Place) -> None:

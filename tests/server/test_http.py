@@ -24,6 +24,7 @@ from mcp_types import ElicitRequestParams, ElicitResult
 from tests.forks import command
 from tests.server.conftest import make_place
 from tests.server.driver import ERAS, Agent, Place
+from tests.support import PATIENCE
 
 TOKEN = "a-token-that-nobody-guesses"
 INITIALIZE = {
@@ -45,7 +46,7 @@ class Endpoint:
 
     def post(self, body: bytes | None = None, **headers: str) -> tuple[int, str]:
         """One request with just these headers, beside those that every client sends."""
-        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=30)
+        connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=PATIENCE)
         sent = {"Content-Type": "application/json", "Accept": "application/json, text/event-stream"}
         named = {name.replace("_", "-"): value for name, value in headers.items()}
         content = json.dumps(INITIALIZE).encode() if body is None else body
@@ -76,7 +77,7 @@ def serve(place: Place, token: str | None = TOKEN) -> Iterator[Endpoint]:
         yield Endpoint(int(found[1]), said)
     finally:
         process.terminate()
-        out, log = process.communicate(timeout=30)
+        out, log = process.communicate(timeout=PATIENCE)
     assert out == ""
     assert "Traceback" not in log
 
@@ -133,7 +134,7 @@ async def connected(
     endpoint: Endpoint, mode: str, on_form: ElicitationFnT | None = None
 ) -> AsyncIterator[Client]:
     headers = {"Authorization": f"Bearer {TOKEN}"}
-    async with httpx2.AsyncClient(headers=headers, timeout=30) as web:
+    async with httpx2.AsyncClient(headers=headers, timeout=PATIENCE) as web:
         transport = streamable_http_client(f"http://127.0.0.1:{endpoint.port}/mcp", http_client=web)
         async with Client(transport, mode=mode, elicitation_callback=on_form) as client:
             yield client

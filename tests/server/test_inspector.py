@@ -13,6 +13,7 @@ from tests.bench.node import node_package
 from tests.bench.venvs import CannotInstallError
 from tests.forks import command
 from tests.server.driver import Place
+from tests.support import PATIENCE
 
 Ask = Callable[..., subprocess.CompletedProcess[str]]
 
@@ -29,7 +30,7 @@ def inspect(place: Place) -> Ask:
     def ask(*options: str, serve: tuple[str, ...] = ()) -> subprocess.CompletedProcess[str]:
         server = command("serve", "--state", place.state, *serve)
         question = [inspector.node, script, "--cwd", place.folder, *server, *options]
-        return subprocess.run(question, capture_output=True, text=True, check=False, timeout=120)
+        return subprocess.run(question, capture_output=True, text=True, check=False, timeout=PATIENCE)
 
     return ask
 

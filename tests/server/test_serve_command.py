@@ -14,6 +14,7 @@ import pytest
 from tests.e2e.command import wfc
 from tests.forks import command
 from tests.server.driver import Place
+from tests.support import PATIENCE
 from wfc_runtime.header import digest, read_header
 
 LOADED = """\
@@ -92,7 +93,7 @@ def test_nothing_but_the_sdk_is_loaded_before_the_first_answer(place: Place) -> 
         capture_output=True,
         text=True,
         encoding="utf-8",
-        timeout=60,
+        timeout=PATIENCE,
         check=True,
     )
     assert json.loads(done.stdout)["result"]["serverInfo"]["name"] == "wfc"
@@ -144,7 +145,7 @@ def test_a_client_may_talk_over_sockets_as_node_does(place: Place, shared: bool)
     )
     large = {"name": "root", "nobody": "x" * 300_000}
     with process, ours, theirs, read_from, written_to, read_from.makefile("rb") as answers:
-        ours.settimeout(60)
+        ours.settimeout(PATIENCE)
         for message in (
             HELLO,
             READY,
@@ -154,7 +155,7 @@ def test_a_client_may_talk_over_sockets_as_node_does(place: Place, shared: bool)
             ours.sendall(json.dumps(message).encode() + b"\n")
         found = [json.loads(answers.readline()) for _ in range(3)]
         ours.shutdown(socket.SHUT_WR)
-        process.wait(timeout=60)
+        process.wait(timeout=PATIENCE)
     assert found[0]["result"]["serverInfo"]["name"] == "wfc"
     results = [one["result"] for one in found[1:]]
     assert sorted(result["isError"] for result in results) == [False, True]

@@ -12,6 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from tests.runtime.support import TemporalBox
+from tests.support import PATIENCE, wait_until
 
 WFC = (sys.executable, "-m", "wfc")
 
@@ -45,13 +46,14 @@ class WorkerProcess:
             )
         self.wait_for("task queue")
 
-    def wait_for(self, text: str, seconds: float = 30) -> str:
-        end = time.monotonic() + seconds
-        while text not in (said := self.said.read_text(encoding="utf-8")):
-            assert self.process.poll() is None, said
-            assert time.monotonic() < end, f"the worker did not say {text!r}: {said}"
-            time.sleep(0.05)
-        return said
+    def wait_for(self, text: str) -> str:
+        def said() -> str:
+            has_ended = self.process.poll() is not None
+            shown = self.said.read_text(encoding="utf-8")
+            assert text in shown or not has_ended, shown
+            return shown if text in shown else ""
+
+        return wait_until(said, lambda: f"{text!r} in {self.said.read_text(encoding='utf-8')}")
 
     def kill(self) -> None:
         self.process.kill()
@@ -59,7 +61,7 @@ class WorkerProcess:
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> int:
         self.process.send_signal(how)
-        return self.process.wait(30)
+        return self.process.wait(PATIENCE)
 
 
 @contextmanager

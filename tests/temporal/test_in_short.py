@@ -9,6 +9,7 @@ import pytest
 
 from tests.runtime.support import OK, TWO, TemporalBox, children, step_ids, steps
 from tests.runtime.test_children import foreach
+from tests.support import PATIENCE
 from tests.temporal.keys import OLD, text_of
 from tests.temporal.stored import appears, stored
 from wfc_runtime.errors import NotFoundError, RefusedError
@@ -85,7 +86,7 @@ def test_time_comes_from_a_durable_timer(temporal_box: TemporalBox) -> None:
     run = service.start("w")["workflow_id"]
 
     async def end() -> object:
-        return await asyncio.wait_for(service.client.get_workflow_handle(run).result(), 20)
+        return await asyncio.wait_for(service.client.get_workflow_handle(run).result(), PATIENCE)
 
     # Nobody asks: the run ends by itself.
     assert service._run(end()) == 7

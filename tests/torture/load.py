@@ -1,4 +1,7 @@
-"""Many runs, many children, much state, many processes: what a call costs then, as a ratio to what it costs alone."""
+"""Many runs, many children, much state, many processes: what a call costs then, as a ratio to what it costs alone.
+
+The cost is whatever a `Cost` says it is: tests count, and `make bench` and `make torture` time.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,14 @@ import sqlite3
 import statistics
 from collections import Counter
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from threading import Thread
 from time import process_time
 from typing import Any
 
 from tests.runtime.support import compile_to, steps
+from tests.support import PATIENCE
 from tests.torture.servers import Nursery, Refused, Server
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Registry
@@ -66,6 +71,10 @@ def opened(folder: Path) -> SqliteService:
     return SqliteService(Store(folder / "state.db"), Registry(folder / "generated"))
 
 
+Cost = Callable[[Callable[[], Any], int], float]
+"""What some work costs in the median of a number of times."""
+
+
 def processor_seconds(work: Callable[[], Any], times: int) -> float:
     """What one call takes of the processor, in the median: waiting for a disk that others use too is not counted."""
     taken = []
@@ -114,7 +123,7 @@ def _copied(table: str, column: str, owner: str) -> str:
 _OTHERWISE = {("runs", "id"): "'copy' || i", ("runs", "checksum"): "checksum_of(snapshot)"}
 
 
-def many_runs(folder: Path, copies: int, times: int = 40) -> dict[str, float]:
+def many_runs(folder: Path, copies: int, cost: Cost = processor_seconds, times: int = 40) -> dict[str, float]:
     """A store with thousands of runs beside one with ten."""
     found: dict[str, list[float]] = {}
     for number, size in enumerate((10, copies)):
@@ -134,13 +143,13 @@ def many_runs(folder: Path, copies: int, times: int = 40) -> dict[str, float]:
             "open": lambda p=place: opened(p).close(),
         }
         for name, call in calls.items():
-            found.setdefault(name, []).append(processor_seconds(call, times))
+            found.setdefault(name, []).append(cost(call, times))
         assert len(service.runs("all", limit=10)["runs"]) == 10
         service.close()
     return {name: many / few for name, (few, many) in found.items()}
 
 
-def large_state(folder: Path, times: int = 40) -> float:
+def large_state(folder: Path, cost: Cost = processor_seconds, times: int = 40) -> float:
     """A step of a run whose state is nearly a mebibyte, beside one with next to none."""
     project(folder)
     service = opened(folder)
@@ -150,27 +159,23 @@ def large_state(folder: Path, times: int = 40) -> float:
         assert (service.state(run)["fields"]["ballast"] > 900_000) == bool(ballast)
         work = turn(service, run)
         work()
-        costs.append(processor_seconds(work, times))
+        costs.append(cost(work, times))
     service.close()
     return costs[1] / costs[0]
 
 
-def many_children(folder: Path, many: int = 100) -> float:
+def many_children(folder: Path, many: int = 100, cost: Cost = processor_seconds) -> float:
     """The step that ends a child among a hundred, beside a step of a run that is nobody's child."""
     project(folder)
     service = opened(folder)
-    alone = processor_seconds(turn(service, service.start("loop")["workflow_id"]), 40)
+    alone = cost(turn(service, service.start("loop")["workflow_id"]), 40)
     reply = service.start("fan", {"many": many})
     run = reply["workflow_id"]
     waiting = [child["workflow_id"] for child in reply["action"]["parameters"]["children"]]
     assert len(waiting) == min(many, 100)
     costs = []
     while waiting:
-        child = waiting.pop()
-        start = process_time()
-        service.next_step(child)
-        service.submit(child, "s", RESULT)
-        costs.append(process_time() - start)
+        costs.append(cost(partial(_end, service, waiting.pop()), 1))
         if not waiting:
             status = service.status(run)
             listed = status.get("action", {}).get("parameters", {}).get("children", [])
@@ -178,6 +183,11 @@ def many_children(folder: Path, many: int = 100) -> float:
     assert service.status(run)["result"]["o"] == list(range(many))
     service.close()
     return statistics.median(costs) / alone
+
+
+def _end(service: SqliteService, child: str) -> None:
+    service.next_step(child)
+    service.submit(child, "s", RESULT)
 
 
 def runs_at_once(server: Server, count: int) -> Counter[str]:
@@ -234,7 +244,7 @@ def hammer(nursery: Nursery, folder: Path, servers: int, turns: int) -> dict[str
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(300)
+        thread.join(PATIENCE)
     for server in nursery_server.values():
         server.kill()
         server.gone()

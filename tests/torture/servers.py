@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import IO, Any
 
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 HELLO = {
     "protocolVersion": "2025-11-25",
@@ -134,7 +134,7 @@ class Nursery:
         socket.send_fds(self._channel, [json.dumps(order).encode()], [theirs.fileno()])
         theirs.close()
         pid = int(self._channel.recv(64))
-        ours.settimeout(60)
+        ours.settimeout(PATIENCE)
         line = ours.makefile("rwb")
         ours.close()
         return Server(pid, line)
@@ -154,10 +154,10 @@ def nursery(generated: Path, *workflows: str) -> Iterator[Nursery]:
     ]
     process = subprocess.Popen(command, cwd=ROOT, pass_fds=[theirs.fileno()], stdin=subprocess.DEVNULL)
     theirs.close()
-    ours.settimeout(60)
+    ours.settimeout(PATIENCE)
     try:
         assert ours.recv(64) == b"ready"
         yield Nursery(ours)
     finally:
         ours.close()
-        process.wait(30)
+        process.wait(PATIENCE)

@@ -12,7 +12,7 @@ from random import Random
 import pytest
 
 from tests.runtime.support import OK, TWO, Box, compile_to
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 from tests.torture.damage import cut, flip, make_store
 from wfc_runtime.errors import StoreError
 
@@ -65,7 +65,11 @@ print(json.dumps([said, reply["action"]["step_id"], len(service.history(run)["ev
 def test_a_file_that_may_not_grow_is_said_so_and_nothing_is_lost(tmp_path: Path) -> None:
     compile_to(tmp_path / "generated", TWO)
     done = subprocess.run(
-        [sys.executable, "-c", FILLS, str(tmp_path)], capture_output=True, cwd=ROOT, timeout=60, check=False
+        [sys.executable, "-c", FILLS, str(tmp_path)],
+        capture_output=True,
+        cwd=ROOT,
+        timeout=PATIENCE,
+        check=False,
     )
     assert done.returncode == 0, done.stderr.decode()
     said, pending, events = json.loads(done.stdout)
@@ -126,7 +130,11 @@ def test_a_folder_that_cannot_be_written_is_said_so(tmp_path: Path, there: bool)
             above.chmod(above.stat().st_mode | 0o055)
     before = sorted(os.listdir(folder))
     done = subprocess.run(
-        [sys.executable, "-c", OPENS, str(path)], capture_output=True, text=True, timeout=60, check=False
+        [sys.executable, "-c", OPENS, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=PATIENCE,
+        check=False,
     )
     folder.chmod(0o755)
     assert done.stdout.startswith("store_read_only "), done

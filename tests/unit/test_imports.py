@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import ROOT
+from tests.support import PATIENCE, ROOT
 
 CHECK = "from wfc.cli.main import main; main()"
 FLOW = 'name: odd\nversion: "1.0.0"\nsteps:\n  - {id: build, type: shell, command: "make {{ 1 + 1 }}"}\n'
@@ -23,7 +23,7 @@ def imported_by(code: str, *arguments: str, cwd: Path) -> set[str]:
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=PATIENCE,
     )
     return set(done.stderr.split())
 

@@ -13,6 +13,7 @@ import pytest
 
 from tests.bench.workloads import write_project
 from tests.e2e.command import SMALL
+from tests.support import PATIENCE
 from wfc import spread as module
 from wfc.check import check_project
 from wfc.config import Config
@@ -135,7 +136,7 @@ def test_ctrl_c_ends_the_command_and_its_helpers_with_130(tmp_path: Path) -> Non
     assert process.stdout is not None
     helpers = [int(process.stdout.readline()) for _ in range(2)]
     os.killpg(process.pid, signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    out, err = process.communicate(timeout=PATIENCE)
     assert (process.returncode, out, err.strip()) == (130, "", "")
     assert len(set(helpers)) == 2
     assert not any(Path(f"/proc/{helper}").exists() for helper in helpers)

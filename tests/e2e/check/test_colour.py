@@ -12,6 +12,7 @@ import pytest
 
 from tests.e2e.command import wfc
 from tests.forks import command
+from tests.support import PATIENCE
 
 
 def on_a_terminal(folder: Path, **variables: str) -> str:
@@ -23,7 +24,7 @@ def on_a_terminal(folder: Path, **variables: str) -> str:
         cwd=folder,
         env={**env, "TERM": "xterm", **variables},
         stdout=inner,
-        timeout=60,
+        timeout=PATIENCE,
         check=False,
     )
     os.close(inner)

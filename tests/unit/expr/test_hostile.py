@@ -1,15 +1,13 @@
 """Whatever a template tries, it ends as an ExpressionError: soon, small, and with the context untouched."""
 
 import copy
-import gc
 import resource
 import sys
-import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from tests.counting import calls_of
 from wfc_runtime.expr import ExpressionError, ExprLimits
 
 from .support import ev
@@ -226,47 +224,32 @@ def test_there_is_no_way_out(text: str) -> None:
     assert state == before
 
 
-def yardstick() -> float:
-    """What about an eighth of a second's work costs here and now: other work on the machine slows down both."""
-    start = time.process_time()
-    sum(number * number for number in range(2_000_000))
-    return time.process_time() - start
-
-
-@pytest.fixture
-def no_garbage() -> Iterator[None]:
-    """Looking through all that thousands of tests left behind is no work of the expression's."""
-    gc.disable()
-    yield
-    gc.enable()
-
-
-@pytest.mark.usefixtures("no_garbage")
 @pytest.mark.parametrize("text", BOMBS, ids=range(len(BOMBS)))
 def test_bombs_do_not_go_off(text: str) -> None:
     state: dict[str, Any] = {"big": BIG}
-    memory, start = peak_memory(), time.process_time()
-    with pytest.raises(ExpressionError) as caught:
-        ev(text.replace("LIKE", LIKE), state=state)
-    spent = time.process_time() - start
-    assert spent < 1 or spent < 8 * yardstick()
+    memory = peak_memory()
+    said: list[str] = []
+
+    def explode() -> None:
+        with pytest.raises(ExpressionError) as caught:
+            ev(text.replace("LIKE", LIKE), state=state)
+        said.append(str(caught.value))
+
+    assert calls_of(explode) < 5_000_000
     assert peak_memory() - memory < 64 * MIB
-    assert len(str(caught.value)) < 600
+    assert len(said[0]) < 600
     assert state == {"big": BIG}
 
 
 @pytest.mark.parametrize("pattern", ["(x+x+)+y", "(x|x)*y", "(x*)*y", "x*x*x*x*x*x*y", "(.*)(.*)(.*)(.*)y"])
 def test_no_pattern_is_catastrophic(pattern: str) -> None:
-    start = time.process_time()
+    # A backtracking engine would not come to an end here.
     assert ev("{{ state.big | regex_search(pattern) }}", state={"big": BIG}, pattern=pattern) == []
-    assert time.process_time() - start < 1
 
 
 def test_time_runs_out_where_fuel_can_not_tell() -> None:
-    start = time.monotonic()
     with pytest.raises(ExpressionError, match=r"takes longer than 0\.2 seconds"):
         ev("{{ state.big | regex_findall('(x.*y)|x') }}", ExprLimits(seconds=0.2), state={"big": BIG})
-    assert time.monotonic() - start < 1
 
 
 def test_a_deeply_nested_value_is_refused_not_followed() -> None:
