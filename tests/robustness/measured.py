@@ -1,4 +1,4 @@
-"""The real command line with its cost: seconds of processor time and the most memory it ever held."""
+"""The real command line, with the most memory that it ever held."""
 
 from __future__ import annotations
 
@@ -20,7 +20,6 @@ print(json.dumps({
     "status": done.returncode,
     "out": done.stdout.decode("utf-8", "replace"),
     "err": done.stderr.decode("utf-8", "replace"),
-    "seconds": used.ru_utime + used.ru_stime,
     "megabytes": used.ru_maxrss * unit / 1e6,
 }))
 """
@@ -31,7 +30,6 @@ class Cost:
     status: int
     out: str
     err: str
-    seconds: float
     megabytes: float
 
 

@@ -123,7 +123,7 @@ def _copied(table: str, column: str, owner: str) -> str:
 _OTHERWISE = {("runs", "id"): "'copy' || i", ("runs", "checksum"): "checksum_of(snapshot)"}
 
 
-def many_runs(folder: Path, copies: int, cost: Cost = processor_seconds, times: int = 40) -> dict[str, float]:
+def many_runs(folder: Path, copies: int, cost: Cost, times: int = 40) -> dict[str, float]:
     """A store with thousands of runs beside one with ten."""
     found: dict[str, list[float]] = {}
     for number, size in enumerate((10, copies)):
@@ -149,7 +149,7 @@ def many_runs(folder: Path, copies: int, cost: Cost = processor_seconds, times: 
     return {name: many / few for name, (few, many) in found.items()}
 
 
-def large_state(folder: Path, cost: Cost = processor_seconds, times: int = 40) -> float:
+def large_state(folder: Path, cost: Cost, times: int = 40) -> float:
     """A step of a run whose state is nearly a mebibyte, beside one with next to none."""
     project(folder)
     service = opened(folder)
@@ -164,7 +164,7 @@ def large_state(folder: Path, cost: Cost = processor_seconds, times: int = 40) -
     return costs[1] / costs[0]
 
 
-def many_children(folder: Path, many: int = 100, cost: Cost = processor_seconds) -> float:
+def many_children(folder: Path, many: int, cost: Cost) -> float:
     """The step that ends a child among a hundred, beside a step of a run that is nobody's child."""
     project(folder)
     service = opened(folder)

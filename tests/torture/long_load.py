@@ -13,6 +13,7 @@ from tests.torture.load import (
     line,
     many_children,
     many_runs,
+    processor_seconds,
     project,
     runs_at_once,
 )
@@ -28,14 +29,14 @@ def run(folder: Path, size: float, tell: Progress) -> Iterator[str]:
         made.mkdir()
         return made
 
-    ratios = many_runs(place("runs"), 10_000, times=200)
+    ratios = many_runs(place("runs"), 10_000, processor_seconds, times=200)
     yield f"with 10,000 runs, to 10: {line(ratios)}"
     assert max(ratios.values()) < LIMITS["runs"]
-    state = large_state(place("state"), times=200)
+    state = large_state(place("state"), processor_seconds, times=200)
     yield f"a step beside 1 MB of state, to one beside none: {state:.2f}x"
     assert state < LIMITS["state"]
     for many in (100, 400):
-        children = many_children(place(f"children-{many}"), many)
+        children = many_children(place(f"children-{many}"), many, processor_seconds)
         yield f"the step that ends one of {many} children, to a step alone: {children:.2f}x"
         assert children < LIMITS["children"] * many / 100
     stored = bytes_per_step(place("bytes"), 2000)
