@@ -12,8 +12,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from time import process_time
+from typing import TypeVar
 
 from wfc.__main__ import GARBAGE
+
+T = TypeVar("T")
 
 RUNS = 5
 _BYTECODE = tempfile.TemporaryDirectory(prefix="wfc-bench-")
@@ -74,7 +77,7 @@ def _run_once(command: list[str], cwd: Path, status: int) -> float:
 
 
 def growth_of(
-    work: Callable[[str], object], small: str, large: str, forget: Callable[[], object]
+    work: Callable[[T], object], small: T, large: T, forget: Callable[[], object]
 ) -> tuple[float, float, float]:
     """How many times the one takes what the other does, and the best processor seconds of each.
 
@@ -90,7 +93,7 @@ def growth_of(
     return statistics.median(ratios), min(smalls), min(larges)
 
 
-def _seconds(work: Callable[[str], object], argument: str, forget: Callable[[], object]) -> float:
+def _seconds(work: Callable[[T], object], argument: T, forget: Callable[[], object]) -> float:
     forget()
     gc.collect()
     start = process_time()

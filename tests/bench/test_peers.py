@@ -114,7 +114,10 @@ def test_a_peer_that_is_not_to_be_had_fails_its_section_only(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["nonsense"], "there is no section nonsense; there are compiler, peers, server"),
+        (
+            ["nonsense"],
+            "there is no section nonsense; there are compiler, editor, growth, peers, server, temporal",
+        ),
         (["compiler", "--write"], "--write needs the section peers"),
     ],
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from concurrent.futures import TimeoutError
 from pathlib import Path
 from typing import Any, TypeVar
@@ -21,7 +21,8 @@ T = TypeVar("T")
 class Editor:
     """Opens texts, asks, and waits for diagnostics."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, server: Sequence[str] = ()) -> None:
+        """`server` is the command that starts the language server; without one, it is forked."""
         self.folder = folder
         self._loop = asyncio.new_event_loop()
         threading.Thread(target=self._loop.run_forever, daemon=True).start()
@@ -38,7 +39,7 @@ class Editor:
                     self._published[found.uri] = list(found.diagnostics)
                     self._news.notify_all()
 
-        self._wait(self._client.start_io(*command("lsp"), cwd=str(folder)))
+        self._wait(self._client.start_io(*(server or command("lsp")), cwd=str(folder)))
         capabilities = lsp.ClientCapabilities()
         asked = lsp.InitializeParams(capabilities=capabilities, root_uri=folder.as_uri())
         self.server = self._wait(self._client.initialize_async(asked))

@@ -19,7 +19,8 @@ _BLOCK = """\
 
 
 def _blocks(number: int) -> str:
-    head = "name: long\ninputs: {target: {type: str, description: Where to., default: staging}}\nblocks:\n"
+    inputs = "inputs: {target: {type: str, description: Where to., default: staging}}"
+    head = f"name: long-{number}\n{inputs}\nblocks:\n"
     first = "  - {id: build-0, type: Shell, inputs: {command: make}}\n"
     return head + first + "".join(_BLOCK.format(n=n, before=n - 1) for n in range(1, number))
 
@@ -35,7 +36,7 @@ class Long(NamedTuple):
 def long(language: str, number: int = STEPS) -> Long:
     if language == "blocks":
         return Long("blocks.yaml", _blocks(number), "${blocks.")
-    return Long("steps.yaml", workflow("large", number), "{{ state.")
+    return Long("steps.yaml", workflow(f"long-{number}", number), "{{ state.")
 
 
 LANGUAGES = ("steps", "blocks")

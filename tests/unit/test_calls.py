@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 
-from tests.counting import calls_of
 from tests.support import load
 from wfc.calls import CallGraph, CallSite
 from wfc.unit import Project
@@ -69,16 +68,3 @@ def reaches(edges: dict[str, list[str]], start: str | None, end: str | None) -> 
         seen.update(fresh)
         todo += fresh
     return False
-
-
-def test_a_long_chain_takes_no_recursion_and_work_in_proportion_to_its_length() -> None:
-    def work(length: int) -> int:
-        made = project(**{f"w{n}": f"w{n + 1}" for n in range(length)}, **{f"w{length}": ""})
-
-        def look() -> None:
-            graph, found = calls(made)
-            assert not any(graph.is_circular(call) for call in found.values())
-
-        return calls_of(look)
-
-    assert work(1500) < 10.5 * work(150)

@@ -7,7 +7,6 @@ from typing import SupportsIndex
 
 import pytest
 
-from tests.counting import calls_of
 from tests.support import ROOT, check, unit_of
 from wfc.diagnostics import Diagnostic, Edit, Fix, Severity
 from wfc.fixes import apply_fixes
@@ -92,16 +91,6 @@ def test_thousands_of_fixes_copy_the_text_once() -> None:
     text.copied = 0
     assert apply_fixes(text, found, unsafe=False) == ("x " * 20_000, 20_000)
     assert text.copied <= len(text)
-
-
-def test_fixes_take_work_in_proportion_to_their_number() -> None:
-    def work(count: int) -> int:
-        text = "word " * count
-        source = Source("w.yaml", text)
-        found = [finding(source, (at, at + 4, "x")) for at in range(0, len(text), 5)]
-        return calls_of(lambda: apply_fixes(text, found, unsafe=False))
-
-    assert work(10_000) < 10.5 * work(1_000)
 
 
 # -- what fixes are made of --------------------------------------------------

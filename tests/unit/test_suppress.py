@@ -6,7 +6,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.counting import calls_of
 from tests.support import check, codes, unit_of
 from wfc.config import Config
 
@@ -160,13 +159,3 @@ def test_a_warning_of_the_same_code_can_be_hidden() -> None:
         .replace("[on,", "[one,")
     )
     assert codes(old) == []
-
-
-def test_a_file_full_of_comments_takes_work_in_proportion_to_their_number() -> None:
-    found = check(panel(""))[0]
-
-    def work(comments: int) -> int:
-        text = panel("") + "# wfc: ignore[WF003, WF301]\n" * comments
-        return calls_of(lambda: unit_of(text).suppressions.cover(found))
-
-    assert work(10_000) < 10.5 * work(1_000)

@@ -7,7 +7,6 @@ from random import Random
 
 import pytest
 
-from tests.counting import calls_of
 from tests.unit.graph.geometry import faults, outside, overlapping_boxes, wires_through_boxes
 from tests.unit.graph.samples import SHIPPED, flow_of, random_flow, shipped
 from wfc.graph import to_picture
@@ -206,34 +205,6 @@ def test_a_chart_is_not_folded_across_lines_that_run_past() -> None:
     flow.links.append(Link("n59", "n0", "again", Line.AGAIN))
     drawing = lay_out(flow)
     assert fold(drawing) is drawing
-
-
-BIG = {
-    "a chain": lambda n: "".join(f"  - {{id: s{i}, type: shell, command: make}}\n" for i in range(n)),
-    "one handler for all": lambda n: "".join(
-        f"  - {{id: s{i}, type: shell, command: make, on_error: {{goto: s{n - 1}}}}}\n" for i in range(n)
-    ),
-    "a condition each": lambda n: "".join(
-        f'  - id: c{i}\n    type: condition\n    if: "{{{{ inputs.x }}}}"\n'
-        f"    then: [{{id: a{i}, type: shell, command: make}}]\n    else: [{{id: b{i}, type: shell, command: make}}]\n"
-        for i in range(n // 3)
-    ),
-    "jumps all over": lambda n: "".join(
-        f"  - {{id: s{i}, type: shell, command: make, on_error: {{goto: s{i * 7919 % n}}}}}\n"
-        for i in range(n)
-    ),
-}
-
-
-@pytest.mark.parametrize("kind", BIG)
-def test_a_thousand_steps_are_drawn_with_work_about_in_proportion_to_their_number(kind: str) -> None:
-    def work(number: int) -> int:
-        flow = flow_of(BIG[kind](number))
-        assert len(fold(lay_out(flow)).boxes) >= number - 1
-        return calls_of(lambda: fold(lay_out(flow)))
-
-    # Jumps all over the place cross each other more often the more there are.
-    assert work(1000) < (11 if kind == "jumps all over" else 8.5) * work(125)
 
 
 def test_the_same_flow_is_always_laid_out_the_same() -> None:

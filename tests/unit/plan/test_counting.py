@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from tests.counting import calls_of
 from tests.support import loaded
 from wfc_runtime.plan import explain_plan
 
@@ -157,20 +156,3 @@ def test_an_on_error_that_leads_back_has_no_limit_and_is_named() -> None:
         "most": None,
         "unbounded": [{"in": "w", "steps": ["a", "b"], "on_error_of": ["b"]}],
     }
-
-
-def test_hundreds_of_steps_with_jumps_back_take_work_in_proportion_to_their_number() -> None:
-    def chain(number: int) -> str:
-        blocks = "".join(
-            f"  - {{id: a{one}, {ASK}, output_to: x}}\n"
-            f"  - {{id: g{one}, type: goto, needs_state: [x], when: '{{{{ state.x.exit_code > {one} }}}}',"
-            f" target: a{max(one - 3, 0)}, max_iterations: 2}}\n"
-            for one in range(number)
-        )
-        return f'name: w\nversion: "1"\nsteps:\n{blocks}'
-
-    def work(number: int) -> int:
-        found = loaded(chain(number))
-        return calls_of(lambda: explain_plan(found["w"], found.get))
-
-    assert work(400) < 8.5 * work(50)

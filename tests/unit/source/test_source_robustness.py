@@ -8,6 +8,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 from source_helpers import brief, parse, plain, problem_of, root_of, scalars, walk
 from tests.counting import calls_of
+from tests.growth import LONG_RUNS
 
 from wfc.source import (
     Document,
@@ -130,34 +131,7 @@ def test_a_huge_float_is_read_with_as_much_work_as_a_small_one() -> None:
     assert calls < 1_000
 
 
-@pytest.mark.parametrize(
-    "text",
-    [
-        "'" * 200_001,
-        '"' + "\\" * 200_001,
-        "#" * 200_000,
-        "!" * 200_000,
-        "&a " * 60_000,
-        ": " * 100_000,
-        ":" * 200_000,
-        "%" * 200_000,
-        "a: " + " " * 200_000 + "b",
-        "[" + "," * 200_000,
-        "a: [" + "x, " * 30_000,
-        "- {{\n" * 20_000,
-        "- {{ x }}\n" * 20_000,
-        "- !t a\n" * 30_000,
-        "- *a\n" * 30_000,
-        "~: 1\n" * 30_000,
-        "---\n" * 30_000,
-        "a: &x " + "# note\n " * 20_000 + "b",
-        "\t" * 200_000,
-        "\r" * 200_000,
-        "a" * 200_000 + ": b",
-        "a: |\n" + " " * 200_000 + "\n",
-    ],
-    ids=lambda text: repr(text[:12]),
-)
+@pytest.mark.parametrize("text", LONG_RUNS, ids=lambda text: repr(text[:12]))
 def test_long_runs_of_anything_take_work_in_proportion_to_their_length(text: str) -> None:
     for part in (text, text[: len(text) // 4]):
         calls, document = counted(part)

@@ -6,7 +6,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jinja2 import Environment, TemplateSyntaxError
 
-from tests.counting import calls_of
 from wfc.template import Template, parse_template
 from wfc_runtime.expr import nodes
 
@@ -182,12 +181,3 @@ def test_a_nearly_full_stack_gives_an_error_not_a_crash() -> None:
     template = descend(sys.getrecursionlimit() - depth - 60)
     assert template.error is not None
     assert template.error.message == "nested too deeply"
-
-
-def test_reading_takes_work_in_proportion_to_the_text() -> None:
-    def work(count: int) -> int:
-        text = "Deploy {{ inputs.service }} to {{ state['env'].name | default('x') }}.\n" * count
-        assert len(Template(text).reads) == 2 * count
-        return calls_of(lambda: Template(text).reads)
-
-    assert work(800) < 8.5 * work(100)
