@@ -53,7 +53,6 @@ SLOW = (
     "tests/e2e/test_ci.py",
     "tests/e2e/test_release",
     "tests/e2e/test_interrupts",
-    "tests/e2e/test_manners.py::test_a_bar",
     "tests/blocks/test_runs.py::test_a_block_may_wait_for_hundreds",
     "tests/torture/test_crashes.py::test_killed_in_every",
     "tests/temporal/test_encrypted_runs",

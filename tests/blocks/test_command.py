@@ -6,18 +6,19 @@ import json
 from pathlib import Path
 
 from tests.e2e.command import inside, wfc, write
+from tests.support import PATIENCE
 
-WAIT = "touch {own}; for i in $(seq 200); do [ -e {other} ] && exit 0; sleep 0.1; done; exit 1"
+WAIT = "touch {own}; until [ -e {other} ]; do sleep 0.1; done"
 BESIDE = f"""
 name: beside
 description: Two blocks that each wait for a file of the other. One after the other they would both fail.
 blocks:
   - id: one
     type: Shell
-    inputs: {{command: "{WAIT.format(own="one", other="two")}"}}
+    inputs: {{command: "{WAIT.format(own="one", other="two")}", timeout: {PATIENCE}}}
   - id: two
     type: Shell
-    inputs: {{command: "{WAIT.format(own="two", other="one")}"}}
+    inputs: {{command: "{WAIT.format(own="two", other="one")}", timeout: {PATIENCE}}}
 outputs:
   both: ${{blocks.one.succeeded}} and ${{blocks.two.succeeded}}
 """

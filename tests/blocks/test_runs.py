@@ -57,7 +57,7 @@ def test_an_answer_is_the_response_of_a_prompt(tmp_path: Path) -> None:
     [
         ("type: ReadFile, inputs: {path: none.txt}", "execution"),
         ("type: ReadJSONState, inputs: {path: none.json, required: true}", "execution"),
-        ("type: Shell, inputs: {command: sleep 30, timeout: 1}", "timeout"),
+        ("type: Shell, inputs: {command: sleep 1000, timeout: 1}", "timeout"),
         ("type: Shell, inputs: {command: ls, working_dir: none}", "execution"),
         ("type: Shell, inputs: {command: ls}, outputs: {x: {type: int, path: none.txt}}", "output_missing"),
         ('type: RenderTemplate, inputs: {template: "{{ missing }}"}', "execution"),

@@ -7,23 +7,35 @@ import os
 import pty
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from tests.bench.workloads import write_project
 from tests.e2e.command import SMALL, wfc, write
-from tests.forks import command
 from tests.support import PATIENCE
 
 WRONG = SMALL.format(name="build").replace("shell", "shel")
 
 
+AT_ONCE = """
+import sys
+from wfc.cli.shared import progress
+from wfc.__main__ import main
+progress._MOMENT = 0
+sys.argv[:1] = ["wfc"]
+main()
+"""
+"""The real command, to which any work takes long enough for a bar."""
+
+
 def in_terminal(*arguments: str, cwd: Path) -> str:
-    """What a terminal gets to see."""
+    """What a terminal gets to see of a command that takes more than a moment."""
     ours, theirs = pty.openpty()
     env = {**os.environ, "TERM": "xterm", "XDG_CACHE_HOME": str(cwd / "cache")}
-    with subprocess.Popen(command(*arguments), cwd=cwd, env=env, stdout=theirs, stderr=theirs) as process:
+    shown = [sys.executable, "-c", AT_ONCE, *arguments]
+    with subprocess.Popen(shown, cwd=cwd, env=env, stdout=theirs, stderr=theirs) as process:
         os.close(theirs)
         seen = b""
         while True:
@@ -72,11 +84,11 @@ def test_standard_input_stands_alone(tmp_path: Path) -> None:
 
 
 def test_a_bar_shows_on_a_terminal_when_it_takes_long_and_leaves_nothing_behind(tmp_path: Path) -> None:
-    write_project(tmp_path, 300, 20)
+    write_project(tmp_path, 5, 20)
     seen = in_terminal("compile", cwd=tmp_path)
-    assert re.search(r"\rcompiling \[#+\.*\] \d+/300", seen.replace("\x1b[K", ""))
+    assert re.search(r"\rcompiling \[#+\.*\] \d/5", seen.replace("\x1b[K", ""))
     assert "\r\x1b[K" in seen
-    assert seen.rstrip().endswith("generated: wrote 300")
+    assert seen.rstrip().endswith("generated: wrote 5")
     quiet = in_terminal("compile", "--check", "--no-progress", "--no-cache", cwd=tmp_path)
     assert "compiling [" not in quiet
     assert "compiling [" not in wfc("compile", "--check", "--no-cache", cwd=tmp_path).err

@@ -73,6 +73,8 @@ class Site:
 
     def server(self, grant: Grant | None = None, **more: Any) -> ServingService:
         grant = grant or Grant(self.place, commands=None)
+        # A reply waits for what the server does, however busy the machine is; a test that wants it sooner says so.
+        more.setdefault("reply_seconds", 1000)
         service = ServingService(Store(self.state), Registry(self.generated), grant, **more)
         self._open.append(service)
         return service

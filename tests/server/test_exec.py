@@ -12,7 +12,7 @@ from tests.execute.conftest import is_alive
 from tests.execute.serving import served_modules
 from tests.runtime.support import steps
 from tests.server.conftest import make_place
-from tests.server.driver import Place
+from tests.server.driver import Agent, Place
 from tests.support import wait_until
 
 TEXT = steps(
@@ -37,6 +37,14 @@ def _pid(place: Place) -> int:
     return int(wait_until(lambda: path.exists() and path.read_text().strip(), "the command"))
 
 
+def _asked(agent: Agent) -> str:
+    """A new run, once it has come to its question; on a busy machine that may take longer than a reply waits."""
+    run = str(agent.call("start_workflow", workflow="w")["workflow_id"])
+    action = wait_until(lambda: agent.call("get_workflow_status", workflow_id=run).get("action"))
+    assert action["step_id"] == "ask"
+    return run
+
+
 def test_a_run_goes_on_to_the_first_question_and_says_what_is_still_running(served: Place) -> None:
     _settings(served, "allow = true\nreply_seconds = 5")
     told: list[str] = []
@@ -45,9 +53,7 @@ def test_a_run_goes_on_to_the_first_question_and_says_what_is_still_running(serv
         told.append(str(message))
 
     with served.server() as agent:
-        reply = agent.call("start_workflow", workflow="w")
-        assert reply["action"]["step_id"] == "ask"
-        run = reply["workflow_id"]
+        run = _asked(agent)
         given = {"workflow_id": run, "step_id": "ask", "result": {"confirmed": True}}
         result = agent.ask("call_tool", "submit_result", given, progress_callback=on_progress)
         running: Any = result.structured_content
@@ -62,13 +68,14 @@ def test_a_run_goes_on_to_the_first_question_and_says_what_is_still_running(serv
             result={"stdout": "", "stderr": "", "exit_code": 0},
         )
         (served.folder / "go").touch()
-        assert agent.call("get_workflow_status", workflow_id=run)["result"] == "built\n"
+        found = wait_until(lambda: agent.call("get_workflow_status", workflow_id=run).get("result"))
+        assert found == "built\n"
 
 
 def test_a_killed_server_leaves_an_interrupted_step_and_no_command(served: Place) -> None:
     _settings(served, "allow = true\nreply_seconds = 1")
     with served.server() as agent:
-        run = agent.call("start_workflow", workflow="w")["workflow_id"]
+        run = _asked(agent)
         agent.call("submit_result", workflow_id=run, step_id="ask", result={"confirmed": True})
         pid = _pid(served)
         agent.kill()
@@ -80,8 +87,7 @@ def test_a_killed_server_leaves_an_interrupted_step_and_no_command(served: Place
 
 def test_a_command_that_is_not_on_the_list_is_the_agents(served: Place) -> None:
     with served.server("--allow-exec", "echo *") as agent:
-        reply = agent.call("start_workflow", workflow="w")
-        run = reply["workflow_id"]
+        run = _asked(agent)
         reply = agent.call("submit_result", workflow_id=run, step_id="ask", result={"confirmed": True})
         assert reply["action"]["step_id"] == "deploy"
         done = {"stdout": "", "stderr": "", "exit_code": 0}

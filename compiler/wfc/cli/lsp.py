@@ -22,7 +22,9 @@ def command() -> int:
     try:
         import pygls  # noqa: F401  to see whether it is there
     except ImportError:
-        raise click.UsageError("the language server needs an extra: pip install 'wfc-compiler[lsp]'") from None
+        raise click.UsageError(
+            "the language server needs an extra: pip install 'wfc-compiler[lsp]'"
+        ) from None
     from wfc.lsp.server import build
     from wfc_runtime.interrupt import leave_on_interrupt
 
