@@ -85,15 +85,16 @@ def growth_of(
     both. The median of a few rounds counts. `forget` drops what one run leaves for the next, off the clock.
     """
     gc.set_threshold(GARBAGE)
-    smalls, larges = [_seconds(work, small, forget)], []
+    smalls, larges = [seconds_of(work, small, forget)], []
     for _ in range(RUNS):
-        larges.append(_seconds(work, large, forget))
-        smalls.append(_seconds(work, small, forget))
+        larges.append(seconds_of(work, large, forget))
+        smalls.append(seconds_of(work, small, forget))
     ratios = [2 * found / (smalls[number] + smalls[number + 1]) for number, found in enumerate(larges)]
     return statistics.median(ratios), min(smalls), min(larges)
 
 
-def _seconds(work: Callable[[T], object], argument: T, forget: Callable[[], object]) -> float:
+def seconds_of(work: Callable[[T], object], argument: T, forget: Callable[[], object]) -> float:
+    """Processor seconds of one run."""
     forget()
     gc.collect()
     start = process_time()

@@ -35,17 +35,17 @@ def _rows(editor: Editor, language: str) -> Iterator[Row]:
         assert editor.open(file.name, file.text) == [], "findings would be measured too"
     for question in _QUESTIONS:
         times = [(_asked(editor, part, question), _asked(editor, whole, question)) for _ in range(_TIMES)]
-        yield _row(f"{language}: {question}, {STEPS} steps to 10", times, 12)
+        yield _row(f"{language}: {question}, {STEPS} steps to 10", times, 6)
     typed = [
         (_asked(editor, part, "complete"), _after_a_character(editor, whole, "x" * number))
         for number in range(1, _TIMES)
     ]
-    yield _row(f"{language}: complete after a character, to 10 steps at rest", typed, 12)
+    yield _row(f"{language}: complete after a character, to 10 steps at rest", typed, 6)
     moved = [
         (_asked(editor, part, "hover"), _after_a_line(editor, whole, "x" * number))
         for number in range(1, _TIMES)
     ]
-    yield _row(f"{language}: hover after a line far above, to 10 steps at rest", moved, 12)
+    yield _row(f"{language}: hover after a line far above, to 10 steps at rest", moved, 6)
 
 
 def _row(name: str, times: list[tuple[float, float]], goal: float) -> Row:
