@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import secrets
 import subprocess
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from temporalio.client import WorkflowExecutionStatus, WorkflowHistory
 from temporalio.worker import Replayer, UnsandboxedWorkflowRunner
 
 from tests.runtime.support import OK, TWO, Box, TemporalBox, children, step_ids, steps
+from tests.support import wait_until
 from tests.temporal.keys import NEW, OLD, OTHER, id_of, ring, text_of
 from tests.temporal.processes import WFC, environment, worker
 from tests.temporal.stored import appears, events_of, payloads_in, stored
@@ -173,12 +173,8 @@ def stuck(box: TemporalBox) -> list[str]:
     handle = service.client.get_workflow_handle(run)
     with patch.object(Host, "child_ended", side_effect=RuntimeError(MARKER)):
         service._run(handle.signal("child_ended", Ended("nobody")))
-        end = time.monotonic() + 30
-        while EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED not in {
-            one.event_type for one in events_of(box, run)
-        }:
-            assert time.monotonic() < end
-            time.sleep(0.1)
+        failed_task = EventType.EVENT_TYPE_WORKFLOW_TASK_FAILED
+        wait_until(lambda: failed_task in {one.event_type for one in events_of(box, run)}, "the failed task")
     return [run]
 
 
@@ -311,9 +307,7 @@ def test_runs_of_another_key_do_not_hide_the_others_from_lists(make_box: Callabl
     old = box.compile(TWO).service.start("w")["workflow_id"]
     service = with_keys(box, NEW)
     new = service.start("w")["workflow_id"]
-    end = time.monotonic() + 30
-    while len(rows := service.runs()["runs"]) < 2:
-        assert time.monotonic() < end
+    rows = wait_until(lambda: len(found := service.runs()["runs"]) >= 2 and found, "both runs")
     assert {(one["workflow_id"], one["workflow"]) for one in rows} == {(new, "w"), (old, "w")}
 
 
@@ -346,13 +340,16 @@ def test_a_run_that_no_worker_can_read_waits_says_which_key_is_missing_and_goes_
 
 def once_it_goes_on(call: Callable[[], Any]) -> Any:
     """Temporal tries a task again after a pause; until then the run still says what it lacked."""
-    end = time.monotonic() + 60
-    while True:
+
+    def reply() -> Any:
         try:
             return call()
         except StoreError as error:
-            if error.code != "temporal_worker_key" or time.monotonic() > end:
+            if error.code != "temporal_worker_key":
                 raise
+        return None
+
+    return wait_until(reply, "another attempt")
 
 
 def opened(box: TemporalBox, settings: Any) -> Any:

@@ -43,7 +43,7 @@ def read_keyring(settings: TemporalSettings) -> Keyring:
     if words and find_spec("cryptography") is None:
         raise _wrong(
             "encryption needs the package cryptography, which is not installed",
-            "Run: pip install 'wfc[temporal]'",
+            "Run: pip install 'wfc-compiler[temporal]'",
         )
     return Keyring(_keys(words, where))
 
