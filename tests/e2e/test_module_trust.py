@@ -16,7 +16,7 @@ from tests.e2e.command import inside as wfc
 from tests.runtime.support import steps
 from wfc.cli.shared.trust import Sources, modules_at_start
 from wfc.config import load_config
-from wfc.emit.header import digest, with_header
+from wfc.emit.header import FORMAT, digest, with_header
 from wfc_runtime.errors import WfcError
 from wfc_runtime.module_files import MOST_BYTES
 from wfc_runtime.registry import Registry
@@ -281,7 +281,7 @@ ATTEMPTS: dict[str, tuple[Callable[[Project], object], str, list[str]]] = {
         NAMES,
     ),
     "another format": (
-        lambda project: project.put(project.evil().replace(b"wfc-format: 1", b"wfc-format: 0")),
+        lambda project: project.put(project.evil().replace(b"wfc-format: %d" % FORMAT, b"wfc-format: 0")),
         "module_format: ",
         NAMES,
     ),
