@@ -14,9 +14,9 @@ from wfc.config import Config
 from wfc.diagnostics import Diagnostic, Note
 from wfc.render.style import Style
 from wfc.render.text import render_text
-from wfc.source import Source, Span
 from wfc.structs import replace
 from wfc.unit import Project, load_unit
+from wfc.yaml import Source, Span
 
 _EXAMPLE = re.compile(r"^(Bad|Good):[^\n]*\n\n```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _COMMANDS = {

@@ -6,10 +6,10 @@ from collections import deque
 from collections.abc import Iterator
 
 from wfc.lazy import remembered_of_files
-from wfc.source import Span
 from wfc.steps.call import Call
 from wfc.structs import struct
 from wfc.unit import Project, Unit
+from wfc.yaml import Span
 from wfc_runtime.digraph import components
 
 

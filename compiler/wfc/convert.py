@@ -6,9 +6,9 @@ from wfc.check import check_unit
 from wfc.core.values import plain
 from wfc.diagnostics import Severity
 from wfc.rules.shared.nodes import nodes_of
-from wfc.source.writing import write_yaml
 from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit, load_unit
+from wfc.yaml.write import write_yaml
 
 
 def to_steps(unit: Unit) -> str:

@@ -6,12 +6,12 @@ from collections.abc import Iterator
 
 from wfc.core.ast import Scope
 from wfc.lazy import remembered_of_files
-from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
 from wfc.structs import struct
 from wfc.unit import Project, Unit
+from wfc.yaml import Span
 from wfc_runtime.digraph import components
 
 

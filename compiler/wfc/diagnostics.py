@@ -5,8 +5,8 @@ from __future__ import annotations
 from enum import StrEnum
 
 from wfc.lazy import pattern
-from wfc.source import Span
 from wfc.structs import struct
+from wfc.yaml import Span
 
 
 class Severity(StrEnum):

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from wfc.source import Source
 from wfc.structs import struct
+from wfc.yaml import Source
 from wfc_runtime.header import FORMAT, digest, has_conflict, read_header
 
 

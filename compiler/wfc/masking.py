@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from wfc.diagnostics import Diagnostic, Fix, Note
-from wfc.source import Source, Span
 from wfc.structs import replace
+from wfc.yaml import Source, Span
 
 MASK = "*"
 _SHORTEST = 4

@@ -14,9 +14,9 @@ from wfc.core.types import Record, Type
 from wfc.core.values import Word
 from wfc.rules import BY_CODE, RULES
 from wfc.rules.base import Rule
-from wfc.source import Mapping, Scalar, Source
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Keeping, Step
+from wfc.yaml import Mapping, Scalar, Source
 
 _NOWHERE = Source("", "").start
 _WORDS: dict[Type, str] = {types.ANY: "anything", types.LIST: "list"}

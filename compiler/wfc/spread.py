@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TypeVar
 
-from wfc.source import Source
 from wfc.unit import Unit
+from wfc.yaml import Source
 
 T = TypeVar("T")
 

@@ -9,8 +9,8 @@ from dataclasses import field
 
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.lazy import pattern
-from wfc.source import Mapping, Node, Scalar, Sequence, Source, Span, iter_comments
 from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Source, Span, iter_comments
 
 _DIRECTIVE = pattern(r"(?:^|(?<=\s))#+\s*wfc:(?P<rest>.*)")
 _IGNORE = pattern(r"\s*ignore\[(?P<codes>[^\]]*)\]")

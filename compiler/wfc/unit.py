@@ -14,10 +14,10 @@ from wfc.dialects import dialect_of
 from wfc.generated import Drift
 from wfc.ir import Module
 from wfc.lower import lower_workflow
-from wfc.source import Document, Mapping, Problem, Source, YamlLimits, parse_document, read_source
 from wfc.steps.base import Step
 from wfc.structs import struct
 from wfc.suppress import Suppressions
+from wfc.yaml import Document, Mapping, Problem, Source, YamlLimits, parse_document, read_source
 
 if TYPE_CHECKING:
     from wfc_runtime.store.waiting import Waiting

@@ -93,10 +93,10 @@ def test_the_commands_for_temporal_are_understood(texts: list[str]) -> None:
     assert all(f"{option} " in shown for option in server if option.startswith("--"))
 
 
-@holds(("docs/architecture.md", "text -> source"))
+@holds(("docs/architecture.md", "text -> yaml"))
 def test_the_drawing_of_the_compiler_names_its_parts_in_their_order(texts: list[str]) -> None:
     parts = re.findall(r"^.{5}-> (\w+) ", texts[0], re.MULTILINE)
-    assert parts == ["source", "dialects", "rules", "lower", "emit", "cli"]
+    assert parts == ["yaml", "dialects", "rules", "lower", "emit", "cli"]
     assert all(find_spec(f"wfc.{part}") for part in parts)
 
 

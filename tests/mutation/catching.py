@@ -15,9 +15,9 @@ from wfc.config import Config, load_config
 from wfc.core.values import plain
 from wfc.diagnostics import Diagnostic, Severity
 from wfc.rules import RULES
-from wfc.source import Source, YamlLimits, parse_document
 from wfc.steps.call import Call
 from wfc.unit import Project, Unit, load_unit
+from wfc.yaml import Source, YamlLimits, parse_document
 
 TABLE = (in_form, in_references, in_expressions, in_state, in_control, in_commands)
 """Where the mistakes are: importing a module adds its own."""

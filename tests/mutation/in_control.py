@@ -9,7 +9,6 @@ from collections.abc import Iterator
 from tests.mutation.in_state import reads
 from tests.mutation.seeding import Change, Seed, Where, cut, drop, misspell, mistake, put, replace, step_lines
 from wfc.core.ast import Scope
-from wfc.source import Mapping, Sequence
 from wfc.steps.base import Step
 from wfc.steps.condition import Condition
 from wfc.steps.foreach import Foreach
@@ -20,6 +19,7 @@ from wfc.steps.set_state import SetState
 from wfc.steps.shell import Shell
 from wfc.steps.while_ import While
 from wfc.unit import Unit
+from wfc.yaml import Mapping, Sequence
 
 
 @mistake(Where.STEP)

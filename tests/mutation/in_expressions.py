@@ -7,11 +7,11 @@ from collections.abc import Callable, Iterator
 
 from tests.mutation.seeding import Change, Seed, Where, misspell, mistake, put, replace
 from wfc.core.values import Text
-from wfc.source import Scalar, Span
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
 from wfc.steps.while_ import While
 from wfc.unit import Unit
+from wfc.yaml import Scalar, Span
 from wfc_runtime.expr import TESTS, nodes
 
 _HOLE = re.compile(r"\{\{.*?\}\}", re.S)

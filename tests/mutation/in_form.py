@@ -12,8 +12,8 @@ from tests.mutation.seeding import Seed, Where, add_line, cut, misspell, mistake
 from wfc.core.inputs import InputDecl
 from wfc.core.shape import Shape
 from wfc.core.values import Literal
-from wfc.source import Entry, Mapping, Scalar, Sequence
 from wfc.unit import Unit
+from wfc.yaml import Entry, Mapping, Scalar, Sequence
 
 
 def _keys(unit: Unit) -> Iterator[tuple[Shape, Entry]]:

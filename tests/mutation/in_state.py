@@ -20,10 +20,10 @@ from tests.mutation.seeding import (
 )
 from wfc.core.ast import Scope
 from wfc.core.state_use import state_use
-from wfc.source import Mapping, Sequence
 from wfc.steps.base import Step
 from wfc.steps.set_state import SetState
 from wfc.unit import Unit
+from wfc.yaml import Mapping, Sequence
 
 
 def reads(step: Step) -> set[str]:

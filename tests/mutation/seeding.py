@@ -8,9 +8,9 @@ from enum import StrEnum
 from itertools import groupby
 
 from wfc.core.shape import Shape
-from wfc.source import Entry, Mapping, Span
 from wfc.steps.base import Step
 from wfc.unit import Unit
+from wfc.yaml import Entry, Mapping, Span
 
 
 class Where(StrEnum):

@@ -11,7 +11,7 @@ from tests.property.expressions import ANY, INPUT_KINDS, LIST, NUMBER, TEXT, Kin
 from tests.property.inputs import declarations
 from tests.property.steps import Writer
 from tests.property.values import STEMS, Chooser
-from wfc.source.core_schema import resolve
+from wfc.yaml.nodes import resolve_plain
 
 Tree = dict[str, Any]
 
@@ -112,7 +112,7 @@ class _Dumper(yaml.CSafeDumper):
         return True
 
     def represent_text(self, data: str) -> yaml.ScalarNode:
-        style = '"' if data and resolve(data) != data else None
+        style = '"' if data and resolve_plain(data) != data else None
         return self.represent_scalar("tag:yaml.org,2002:str", data, style)
 
 

@@ -14,8 +14,8 @@ from wfc.render.json import render_json
 from wfc.render.sarif import render_sarif
 from wfc.render.style import Style
 from wfc.render.text import render_text
-from wfc.source import Span
 from wfc.unit import Project, load_unit
+from wfc.yaml import Span
 
 CONFIG = Config(Path("."))
 

@@ -11,7 +11,7 @@ from tests.support import ROOT, check, unit_of
 from wfc.diagnostics import Diagnostic, Edit, Fix, Severity
 from wfc.fixes import apply_fixes
 from wfc.rules.shared.edits import add_entry, remove_entry, remove_items, rename, whole_lines
-from wfc.source import Mapping, Scalar, Sequence, Source, YamlLimits, parse_document
+from wfc.yaml import Mapping, Scalar, Sequence, Source, YamlLimits, parse_document
 
 TEXT = "one two three four"
 

@@ -15,7 +15,7 @@ from wfc.render.json import render_json, to_json
 from wfc.render.sarif import render_sarif
 from wfc.render.style import Style, style_for
 from wfc.render.text import render_text
-from wfc.source import Source
+from wfc.yaml import Source
 
 TEXT = "name: x\nsteps:\n  - id: build\n    comand: make\n"
 START = TEXT.index("comand")

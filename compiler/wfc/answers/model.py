@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wfc.answers.fill import fill
-from wfc.source import Span
+from wfc.yaml import Span
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from typing import Any
 from wfc.config import CompileLimits
 from wfc.core.values import plain
 from wfc.diagnostics import Diagnostic, Severity, tidy
-from wfc.source import Mapping, Node, Scalar, Sequence, Source, Span, YamlLimits, parse_document, read_source
 from wfc.suggest import did_you_mean
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Source, Span, YamlLimits, parse_document, read_source
 
 _CODES = {"syntax": ("WF001", "yaml-syntax"), "limit": ("WF010", "limit-exceeded")}
 

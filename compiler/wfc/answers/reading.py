@@ -9,7 +9,7 @@ from wfc.answers.model import Answer, Script
 from wfc.answers.nodes import Reader
 from wfc.config import CompileLimits
 from wfc.diagnostics import Diagnostic
-from wfc.source import Node, Sequence
+from wfc.yaml import Node, Sequence
 
 _KEYS = ("inputs", "answers")
 

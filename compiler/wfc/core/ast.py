@@ -11,8 +11,8 @@ from wfc.core.inputs import InputDecl
 from wfc.core.reported import Reported
 from wfc.core.shape import Field, Shape
 from wfc.lazy import lazy
-from wfc.source import Mapping as MappingNode
 from wfc.steps.base import Step
+from wfc.yaml import Mapping as MappingNode
 
 _INPUTS = MapOf(
     Nested(lambda: InputDecl, "an input declaration (`type: ...`)"),

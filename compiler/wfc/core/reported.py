@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wfc.diagnostics import Fix, Note, Severity
-from wfc.source import Span
 from wfc.structs import struct
+from wfc.yaml import Span
 
 
 @struct(frozen=True)

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
 from wfc.core.fields import FieldType
 from wfc.lazy import lazy
-from wfc.source import Entry, Mapping, Span
+from wfc.yaml import Entry, Mapping, Span
 
 T = TypeVar("T")
 

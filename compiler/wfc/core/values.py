@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from typing import Any
 
 from wfc.lazy import lazy
-from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.structs import struct
 from wfc.template import Template, parse_template
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
 
 @struct(eq=False, slots=True)

@@ -7,7 +7,7 @@ from typing import Any, Protocol
 from wfc.core.ast import Workflow
 from wfc.dialects.blocks import BlocksDialect
 from wfc.dialects.steps import StepsDialect
-from wfc.source import Mapping
+from wfc.yaml import Mapping
 
 
 class Dialect(Protocol):

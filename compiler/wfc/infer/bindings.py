@@ -15,13 +15,13 @@ from wfc.infer.results import item_of
 from wfc.infer.scope import TextTypes, type_of_tree
 from wfc.infer.terms import is_known, kinds_of, options, without
 from wfc.infer.views import describe
-from wfc.source import Node, Scalar, Span
-from wfc.source.core_schema import resolve
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
 from wfc.structs import struct
 from wfc.template import parse_template
+from wfc.yaml import Node, Scalar, Span
+from wfc.yaml.nodes import resolve_plain
 
 
 @struct(frozen=True)
@@ -118,7 +118,7 @@ def _inputs(step: Foreach | Call, texts: TextTypes, children: Children) -> Itera
 def _is_fraction(node: Node, decl: InputDecl) -> bool:
     """Whether a number stands there, in letters or not, that is not whole and has to be."""
     value = node.value if isinstance(node, Scalar) and decl.kind == "integer" else None
-    said = resolve(value.strip()) if isinstance(value, str) and decl.setting("convert") else value
+    said = resolve_plain(value.strip()) if isinstance(value, str) and decl.setting("convert") else value
     return isinstance(said, float) and not said.is_integer()
 
 

@@ -13,13 +13,13 @@ from wfc.infer.children import goes_on
 from wfc.infer.lookup import FAILED_CHILD
 from wfc.infer.terms import NOTHING, UNDEFINED, join
 from wfc.infer.trees import literal_type
-from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.steps.base import Step, UnknownStep
 from wfc.steps.call import Call
 from wfc.steps.condition import Condition
 from wfc.steps.foreach import Foreach
 from wfc.steps.set_state import SetState
 from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
 
 @struct(frozen=True)

@@ -20,10 +20,10 @@ from wfc.infer.terms import UNDEFINED, exact, without
 from wfc.infer.texts import Place, StepTexts, texts_of
 from wfc.infer.trees import tree_type
 from wfc.infer.views import stored
-from wfc.source import Node, Scalar
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
 from wfc.structs import struct
+from wfc.yaml import Node, Scalar
 
 TextTypes = dict[Scalar, Type]
 _NO_TEXTS = StepTexts()

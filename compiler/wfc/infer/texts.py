@@ -10,11 +10,11 @@ from wfc.core.values import Text, Tree
 from wfc.flow import Flow
 from wfc.infer.conditions import names_read
 from wfc.ir import State
-from wfc.source import Scalar
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
 from wfc.steps.set_state import SetState
 from wfc.structs import struct
+from wfc.yaml import Scalar
 
 
 @struct(frozen=True)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from wfc.core.types import NULL, ListType, Property, Record, Type
 from wfc.infer.terms import EMPTY_LIST, EMPTY_OBJECT, exact, join
 from wfc.infer.views import widened
-from wfc.source import Mapping, Node, Scalar, Sequence
+from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 
 def tree_type(node: Node, text_type: Callable[[Scalar], Type]) -> Type:

@@ -11,10 +11,10 @@ from wfc.flow import Flow, FlowEdge
 from wfc.infer.decided import Values, decide
 from wfc.infer.environment import Held
 from wfc.infer.states import StateFlow
-from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.goto import Goto
 from wfc.structs import struct
+from wfc.yaml import Span
 
 _VISITS = 3
 """How often a node is looked at with different clauses before it counts as done."""

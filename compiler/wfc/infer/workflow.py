@@ -24,11 +24,11 @@ from wfc.infer.terms import UNDEFINED, join
 from wfc.infer.views import plain
 from wfc.infer.ways import Ways
 from wfc.lower.charts import merged
-from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
 from wfc.structs import struct
+from wfc.yaml import Span
 
 _TASK_AGENTS = (None, "@task")
 """Who follows the steps of a task. A named agent gets it as one brief and returns what it likes."""

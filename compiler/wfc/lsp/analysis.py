@@ -18,9 +18,9 @@ from wfc.dialects import DIALECTS
 from wfc.infer.unit_types import types_of
 from wfc.infer.workflow import ScopeTypes
 from wfc.lsp.index import Index
-from wfc.source import Mapping
 from wfc.steps.base import Step
 from wfc.unit import Unit
+from wfc.yaml import Mapping
 
 PathTexts = Table[Path, str]
 Files = Iterable[tuple[str, bytes]]

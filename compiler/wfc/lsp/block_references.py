@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from wfc.dialects.blocks.model import Block, BlocksFile, Dependency
 from wfc.dialects.blocks.references import find_references
-from wfc.source import Mapping, Node, Scalar, Sequence, Source, Span
 from wfc.unit import Unit
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Source, Span
 
 
 def block_named(unit: Unit, name: str) -> Block | None:

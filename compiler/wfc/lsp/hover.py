@@ -17,9 +17,9 @@ from wfc.lsp.index import Symbol
 from wfc.lsp.members import names_given, properties, type_of_path
 from wfc.lsp.suggestion import ROOTS
 from wfc.reference import find_step
-from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.foreach import Foreach
+from wfc.yaml import Span
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
 
 Shown = tuple[str, tuple[int, int]]

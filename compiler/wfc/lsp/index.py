@@ -11,11 +11,11 @@ from wfc.core.names_in_scope import Site, template_sites
 from wfc.core.nesting import jumps
 from wfc.dialects.blocks.model import BlocksFile
 from wfc.lsp.block_references import read_blocks, waited_for
-from wfc.source import Entry, Mapping, Span
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
+from wfc.yaml import Entry, Mapping, Span
 
 
 @dataclass(eq=False)

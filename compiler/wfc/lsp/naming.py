@@ -9,7 +9,7 @@ from wfc.core.fields import ID, NAME
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.block_references import block_named, state_at
 from wfc.lsp.index import Symbol
-from wfc.source import Scalar, Span
+from wfc.yaml import Scalar, Span
 
 RENAMED = {"step": ID, "block": ID, "task": ID, "field": NAME, "input": NAME}
 """What can be renamed within one file, and what its names must be."""

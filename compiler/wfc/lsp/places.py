@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from lsprotocol.types import Position, Range
 
-from wfc.source import Source, Span
+from wfc.yaml import Source, Span
 
 
 def to_position(source: Source, offset: int) -> Position:

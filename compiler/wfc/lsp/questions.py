@@ -17,7 +17,7 @@ from wfc.lsp.naming import RenameError, definitions_at, references_at, renamable
 from wfc.lsp.places import to_offset, to_position, to_range
 from wfc.lsp.suggestion import Suggestion
 from wfc.lsp.workspace import WorkflowServer
-from wfc.source import Source, Span
+from wfc.yaml import Source, Span
 
 _KINDS = {
     "field": lsp.CompletionItemKind.Variable,

@@ -13,7 +13,7 @@ from wfc.diagnostics import Diagnostic, Fix, Severity
 from wfc.masking import Mask
 from wfc.render.paths import whole
 from wfc.rules import BY_CODE
-from wfc.source import Span
+from wfc.yaml import Span
 from wfc_runtime.version import __version__
 
 _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

@@ -8,7 +8,7 @@ from unicodedata import combining, east_asian_width
 from wfc.diagnostics import Diagnostic, Severity, one_line
 from wfc.masking import Mask
 from wfc.render.style import Style
-from wfc.source import Span
+from wfc.yaml import Span
 
 _COLORS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 _WIDTH = 160

@@ -41,8 +41,8 @@ from wfc.lazy import remembered
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nodes import nodes_of
 from wfc.rules.wrong_type import wrong_places
-from wfc.source import Scalar
 from wfc.unit import Unit
+from wfc.yaml import Scalar
 
 _BOOLEANS = {
     **dict.fromkeys(("on", "yes", "y"), "`true`"),

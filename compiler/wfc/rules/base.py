@@ -9,9 +9,9 @@ from typing import NamedTuple
 from wfc.core.ast import Workflow
 from wfc.diagnostics import Diagnostic, Fix, Note, Severity, tidy
 from wfc.lazy import pattern
-from wfc.source import Span
 from wfc.structs import struct
 from wfc.unit import Unit
+from wfc.yaml import Span
 
 
 class Finding(NamedTuple):

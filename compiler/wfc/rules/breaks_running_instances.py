@@ -17,9 +17,9 @@ from wfc.core.ast import Scope
 from wfc.cycles import is_waiting
 from wfc.diagnostics import Severity
 from wfc.rules.base import Finding, rule
-from wfc.source import Span
 from wfc.suggest import nearest
 from wfc.unit import Unit
+from wfc.yaml import Span
 
 
 @rule("WF703", "breaks-running-instances", Severity.WARNING)

@@ -32,10 +32,10 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_entry, rename
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
-from wfc.source import Entry, Mapping, Scalar
 from wfc.steps.base import Step
 from wfc.steps.set_state import SetState
 from wfc.unit import Unit
+from wfc.yaml import Entry, Mapping, Scalar
 
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 

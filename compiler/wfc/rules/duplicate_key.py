@@ -31,10 +31,10 @@ from wfc.diagnostics import Edit, Fix, Note, Severity
 from wfc.dialects.steps.prompt_pair import prompt_pair
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nodes import nodes_of
-from wfc.source import Entry, Mapping, Scalar
-from wfc.source.wording import excerpt
 from wfc.steps.base import Step
 from wfc.unit import Unit
+from wfc.yaml import Entry, Mapping, Scalar
+from wfc.yaml.explain import excerpt
 
 
 @rule("WF002", "duplicate-key", fix="safe")

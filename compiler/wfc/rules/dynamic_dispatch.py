@@ -32,8 +32,8 @@ from collections.abc import Iterator
 
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.source import Scalar
 from wfc.unit import Unit
+from wfc.yaml import Scalar
 from wfc_runtime.expr.syntax import is_template
 
 _NAMES = ("tool", "agent", "task", "workflow")

@@ -15,8 +15,8 @@ from collections.abc import Iterator
 
 from wfc.generated import Condition, Drift
 from wfc.rules.base import Finding, rule
-from wfc.source import Span
 from wfc.unit import Unit
+from wfc.yaml import Span
 
 
 @rule("WF702", "edited-output")

@@ -27,10 +27,10 @@ from collections.abc import Iterator
 from wfc.core.shape import Shape
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_entry
-from wfc.source import Entry
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step, UnknownStep
 from wfc.unit import Unit
+from wfc.yaml import Entry
 
 _INSTEAD = {
     ("return", "when"): "put the return into the `then` of a condition",

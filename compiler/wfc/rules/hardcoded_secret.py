@@ -31,8 +31,8 @@ from collections.abc import Iterator
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nodes import nodes_of
 from wfc.rules.shared.secrets import Secret, may_hold_secrets, named_secret, secrets_in
-from wfc.source import Mapping, Node, Scalar
 from wfc.unit import Unit
+from wfc.yaml import Mapping, Node, Scalar
 
 
 @rule("WF504", "hardcoded-secret")

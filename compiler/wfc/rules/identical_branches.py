@@ -39,10 +39,10 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_use import scope_uses
 from wfc.rules.shared.unwrapping import unwrap
 from wfc.rules.shared.wording import call
-from wfc.source import Mapping, Node, Scalar, Sequence
 from wfc.steps.base import Step
 from wfc.steps.condition import Condition
 from wfc.unit import Unit
+from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 _JUMPS = frozenset({"target", "else", "goto"})
 """The keys whose values name steps."""

@@ -31,9 +31,9 @@ from wfc.emit.names import field_name
 from wfc.lazy import remembered_of_files
 from wfc.lower.names import identifier, machine_name, module_name
 from wfc.rules.base import Finding, rule
-from wfc.source import Mapping, Node, Span
 from wfc.steps.parallel import Parallel
 from wfc.unit import Project, Unit
+from wfc.yaml import Mapping, Node, Span
 
 Named = tuple[str, Span]
 _HELP = "give one of them another name"

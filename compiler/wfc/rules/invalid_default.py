@@ -37,10 +37,10 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.shared.input_rules import Misfit, misfits, with_article
 from wfc.rules.shared.patterns import pattern_error
 from wfc.rules.shared.rule_set import RuleSet
-from wfc.source import Node, Scalar, Sequence
-from wfc.source.core_schema import resolve
 from wfc.steps.prompt import Prompt
 from wfc.unit import Unit
+from wfc.yaml import Node, Scalar, Sequence
+from wfc.yaml.nodes import resolve_plain
 
 _RANGES = (("min", "max"), ("min_length", "max_length"), ("min_items", "max_items"))
 
@@ -77,7 +77,7 @@ def _is_taken(decl: InputDecl, node: Node) -> bool:
     """Whether a default is null, or something that is converted to what is declared."""
     if not isinstance(node, Scalar) or node.value is None:
         return isinstance(node, Scalar)
-    said = resolve(node.text.strip())
+    said = resolve_plain(node.text.strip())
     match decl.kind if decl.setting("convert") else "":
         case "string":
             return True

@@ -40,10 +40,10 @@ from wfc.core.names_in_scope import CHILD_IN_TURN, PREVIOUS, Site, is_in_turn, r
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_names import names_of
-from wfc.source import Span
 from wfc.steps.foreach import Foreach
 from wfc.template import Read
 from wfc.unit import Unit
+from wfc.yaml import Span
 
 
 @rule("WF205", "item-outside-foreach")

@@ -33,9 +33,9 @@ from collections.abc import Iterator
 from wfc.core.names_in_scope import Site, template_sites
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
-from wfc.source import Mapping
 from wfc.template import Read
 from wfc.unit import Unit
+from wfc.yaml import Mapping
 
 
 @rule("WF212", "later-sibling-read")

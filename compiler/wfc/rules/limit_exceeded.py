@@ -43,12 +43,12 @@ from wfc.descents import Descent, descents_of
 from wfc.diagnostics import Note
 from wfc.ir import State
 from wfc.rules.base import Finding, rule
-from wfc.source import Problem
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
 from wfc.steps.parallel import Parallel
 from wfc.unit import Unit
+from wfc.yaml import Problem
 
 _SHOWN = 8
 

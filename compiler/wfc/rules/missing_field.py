@@ -32,10 +32,10 @@ from wfc.core.shape import Field, Shape
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import flow, label_of
 from wfc.rules.unknown_field import meant_fields
-from wfc.source import Mapping, Node, Scalar, Sequence
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step
 from wfc.unit import Unit
+from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 _A_WORKFLOW = "a workflow is a mapping with `name`, `version` and `steps`"
 _BOUND = "max_iterations"

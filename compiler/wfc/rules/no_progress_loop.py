@@ -43,11 +43,11 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.shared.loops import Loop, Loops
 from wfc.rules.shared.scope_use import scope_uses
 from wfc.rules.shared.wording import call
-from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.goto import Goto
 from wfc.template import Read
 from wfc.unit import Unit
+from wfc.yaml import Span
 
 _SHOWN = 4
 _FIXED = CHILD_IN_TURN | EVERYWHERE

@@ -37,11 +37,11 @@ from wfc.core.ast import walk
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.files import Written, may_clash, written_by
 from wfc.steps.parallel import Parallel
 from wfc.unit import Unit
+from wfc.yaml import Span
 
 
 @rule("WF310", "parallel-write")

@@ -30,10 +30,10 @@ from collections.abc import Iterator
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
 from wfc.rules.missing_field import is_missing
-from wfc.source import Span
-from wfc.source.wording import excerpt
 from wfc.steps.prompt import Prompt
 from wfc.unit import Unit
+from wfc.yaml import Span
+from wfc.yaml.explain import excerpt
 
 _OWNERS = {"options": "choice", "validation": "text"}
 _WHY = {

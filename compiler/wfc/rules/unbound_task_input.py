@@ -58,10 +58,10 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.shared.bindings import Binding, bindings
 from wfc.rules.shared.edits import add_entry, line_break, rename
 from wfc.rules.shared.nearest import Nearest
-from wfc.source import Entry, Mapping, Span
 from wfc.steps.foreach import Foreach
 from wfc.suggest import did_you_mean
 from wfc.unit import Unit
+from wfc.yaml import Entry, Mapping, Span
 
 _SCALARS = frozenset({"text", "number", "bool", "null"})
 _WORDS: dict[types.Type, str] = {types.TEXT: "text", types.INT: "numbers", types.NUMBER: "numbers"}

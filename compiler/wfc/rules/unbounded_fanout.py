@@ -36,11 +36,11 @@ from wfc.core.values import Text
 from wfc.diagnostics import Severity
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.source import Scalar, Span
 from wfc.steps.foreach import Foreach
 from wfc.taint.analysis import taint_of
 from wfc.taint.values import Level
 from wfc.unit import Unit
+from wfc.yaml import Scalar, Span
 
 
 @rule("WF602", "unbounded-fanout", Severity.WARNING)

@@ -29,11 +29,11 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.field_not_allowed import belongs_elsewhere
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.wording import label_of
-from wfc.source import Entry
-from wfc.source.wording import excerpt
 from wfc.steps.base import Step, UnknownStep
 from wfc.suggest import did_you_mean, nearest
 from wfc.unit import Unit
+from wfc.yaml import Entry
+from wfc.yaml.explain import excerpt
 
 _SAME = {
     "command": ("run", "script", "cmd", "shell", "bash", "exec"),

@@ -25,12 +25,12 @@ from wfc.diagnostics import Edit, Fix
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import add_entry, rename
 from wfc.rules.shared.nearest import Nearest
-from wfc.source import Scalar
-from wfc.source.wording import excerpt
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step
 from wfc.steps.prompt import PROMPT_KINDS
 from wfc.unit import Unit
+from wfc.yaml import Scalar
+from wfc.yaml.explain import excerpt
 
 _SAME = {
     "shell": ("bash", "sh", "run", "command", "cmd", "exec", "script", "zsh", "powershell", "terminal"),

@@ -31,8 +31,8 @@ from wfc.diagnostics import Note, Severity
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.removal import remove_entries
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
-from wfc.source import Mapping, Span
 from wfc.unit import Unit
+from wfc.yaml import Mapping, Span
 
 
 @rule("WF307", "unused-initial", Severity.WARNING, fix="unsafe")

@@ -39,12 +39,12 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.removal import remove_entries
 from wfc.rules.shared.scope_use import scope_uses
-from wfc.source import Entry, Mapping
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
 from wfc.template import Read
 from wfc.unit import Project, Unit
+from wfc.yaml import Entry, Mapping
 
 
 @rule("WF309", "unused-input", Severity.WARNING, fix="unsafe")

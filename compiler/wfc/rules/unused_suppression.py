@@ -43,10 +43,10 @@ from wfc.rules import (
 )
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import whole_lines
-from wfc.source import Span
-from wfc.source.wording import excerpt
 from wfc.suppress import Comment, Suppression, can_be_hidden
 from wfc.unit import Unit
+from wfc.yaml import Span
+from wfc.yaml.explain import excerpt
 
 CODE = "WF704"
 _STRUCTURE = (unknown_field, missing_field, wrong_type, unknown_step_type, field_not_allowed)

@@ -40,9 +40,9 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_entry
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.removal import with_comment
-from wfc.source import Entry, Mapping
 from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
+from wfc.yaml import Entry, Mapping
 from wfc_runtime.expr.syntax import is_template
 
 

@@ -31,9 +31,9 @@ from wfc.core.shape import Shape
 from wfc.core.values import Literal, Text, Word
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.type_hints import Hints
-from wfc.source import Entry
 from wfc.steps.base import Step
 from wfc.unit import Unit
+from wfc.yaml import Entry
 
 
 @rule("WF006", "wrong-type")

@@ -27,7 +27,7 @@ from wfc.core.shape import Field, Shape
 from wfc.core.types import Type
 from wfc.core.values import Literal, Text, Tree, Word
 from wfc.lazy import lazy
-from wfc.source import Mapping, Node, Scalar, Span
+from wfc.yaml import Mapping, Node, Scalar, Span
 
 if TYPE_CHECKING:
     from wfc.lower import Lowering

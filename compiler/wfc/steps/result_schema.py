@@ -6,8 +6,8 @@ from typing import Any
 
 from wfc.core.fields import FieldType, Mismatch, Reader, kind_of, not_json
 from wfc.core.values import Constant, Tree
-from wfc.source import Mapping, Node, Scalar, Sequence
 from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 _TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
 

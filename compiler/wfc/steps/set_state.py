@@ -7,8 +7,8 @@ from wfc.core.fields import UPDATES
 from wfc.core.shape import Field
 from wfc.core.templated import type_of
 from wfc.core.types import Type
-from wfc.source import Mapping, Span
 from wfc.steps.base import Keeping, Retried
+from wfc.yaml import Mapping, Span
 
 if TYPE_CHECKING:
     from wfc.lower import Lowering

@@ -17,7 +17,6 @@ from wfc.infer.texts import Place
 from wfc.infer.unit_types import types_of
 from wfc.infer.workflow import FileTypes, ScopeTypes
 from wfc.lazy import remembered_of_files
-from wfc.source import Node, Scalar, Sequence
 from wfc.steps.base import Step
 from wfc.taint.effects import outcome_of
 from wfc.taint.expressions import Piece, Walk
@@ -26,6 +25,7 @@ from wfc.taint.policy import SHELL, Policy
 from wfc.taint.sources import within
 from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, record
 from wfc.unit import Unit
+from wfc.yaml import Node, Scalar, Sequence
 
 _DEEPEST_CALL = 5
 _underway: list[Unit] = []

@@ -10,7 +10,6 @@ from wfc.core.ast import Scope, Task
 from wfc.core.values import Text
 from wfc.infer.children import goes_on
 from wfc.infer.workflow import ScopeTypes
-from wfc.source import Mapping, Node
 from wfc.steps.action import Answered
 from wfc.steps.base import Step
 from wfc.steps.call import Call
@@ -22,6 +21,7 @@ from wfc.steps.set_state import SetState
 from wfc.taint.policy import Policy
 from wfc.taint.sources import of_schema, of_type
 from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record
+from wfc.yaml import Mapping, Node
 
 Outcome = Iterator[tuple[tuple[Hashable, ...], Taint]]
 _FILE = ("what stood in a file", "what {} reads comes from outside")

@@ -10,11 +10,11 @@ from wfc.core.inputs import InputDecl
 from wfc.infer.texts import Place
 from wfc.infer.workflow import ScopeTypes
 from wfc.lazy import remembered_of_files
-from wfc.source import Node, Scalar, Sequence
 from wfc.taint.guards import settled_by
 from wfc.taint.policy import Policy
 from wfc.taint.sources import of_declaration
 from wfc.taint.values import CLEAN, Flow, Level, Taint, joined, only
+from wfc.yaml import Node, Scalar, Sequence
 from wfc_runtime.expr import nodes
 
 Variable = tuple[Any, ...]

@@ -10,8 +10,8 @@ from dataclasses import field
 from enum import IntEnum
 
 from wfc.diagnostics import Note
-from wfc.source import Span
 from wfc.structs import struct
+from wfc.yaml import Span
 
 ITEMS = "[]"
 """The part that stands for every item of a list."""

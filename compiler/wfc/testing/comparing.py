@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from wfc.driver import Asked
-from wfc.source import Span
 from wfc.testing.model import Case, Expectation, ExpectedAction
+from wfc.yaml import Span
 
 _TEXTS = ("command", "message", "instructions", "tool")
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wfc.answers import Script
-from wfc.source import Span
+from wfc.yaml import Span
 
 
 @dataclass(frozen=True)

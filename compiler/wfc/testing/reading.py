@@ -9,8 +9,8 @@ from typing import Any
 from wfc.answers import Script
 from wfc.answers.nodes import Reader
 from wfc.answers.reading import read_inputs, read_scripts
-from wfc.source import Mapping, Node, Scalar, Sequence
 from wfc.testing.model import Case, Expectation, Expected, ExpectedAction, TestFile
+from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 START = datetime(2026, 1, 1, tzinfo=UTC)
 """What now() says where a test does not."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from wfc.source import Document, Mapping, Node, Problem, Scalar, Sequence, Source, YamlLimits, parse_document
+from wfc.yaml import Document, Mapping, Node, Problem, Scalar, Sequence, Source, YamlLimits, parse_document
 
 BREAKS = ("\n", "\r\n", "\r", "\x85")
 

@@ -6,7 +6,7 @@ import pytest
 import yaml
 from source_helpers import brief, parse, plain, problem_of, root_of, value_of
 
-from wfc.source import Mapping
+from wfc.yaml import Mapping
 
 DEFAULTS = "base: &base {retry: 3, timeout: 5}\nother: &other {timeout: 9, agent: x}\n"
 

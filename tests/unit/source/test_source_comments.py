@@ -6,7 +6,7 @@ from typing import cast
 
 import pytest
 
-from wfc.source import Node, Source, YamlLimits, iter_comments, parse_document
+from wfc.yaml import Node, Source, YamlLimits, iter_comments, parse_document
 
 
 def comments(text: str) -> list[tuple[int, int, str]]:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from source_helpers import assert_located, parse, scalar_of, scalars
 
-from wfc.source import Scalar, Source
+from wfc.yaml import Scalar, Source
 
 
 def placed(scalar: Scalar, part: str) -> tuple[int, int, str]:

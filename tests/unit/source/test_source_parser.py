@@ -10,8 +10,8 @@ import pytest
 import yaml
 from source_helpers import parse, plain, root_of, scalar_of, value_of, walk
 
-from wfc.source import Mapping, Scalar, Sequence, events
-from wfc.source.events import open_with_python
+from wfc.yaml import Mapping, Scalar, Sequence, builder
+from wfc.yaml.builder import open_with_python
 
 WORKFLOW = """\
 # A comment
@@ -37,7 +37,7 @@ steps:
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every test here runs with libyaml and with PyYAML's own parser."""
     if request.param == "python":
-        monkeypatch.setattr(events, "open_events", open_with_python)
+        monkeypatch.setattr(builder, "open_events", open_with_python)
 
 
 @pytest.mark.parametrize("text", ["", "\n\n", "# only\n# comments\n", "---\n", "   "])

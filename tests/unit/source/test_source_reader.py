@@ -8,8 +8,8 @@ import tracemalloc
 import pytest
 from source_helpers import brief
 
-from wfc.source import Problem, Source, parse_document, read_source
-from wfc.source.limits import YamlLimits
+from wfc.yaml import Problem, Source, parse_document, read_source
+from wfc.yaml.source import YamlLimits
 
 LIMIT = 1_000_000
 

@@ -10,7 +10,7 @@ from source_helpers import brief, parse, plain, problem_of, root_of, scalars, wa
 from tests.counting import calls_of
 from tests.growth import LONG_RUNS
 
-from wfc.source import (
+from wfc.yaml import (
     Document,
     Mapping,
     Node,
@@ -21,8 +21,8 @@ from wfc.source import (
     parse_document,
     read_source,
 )
-from wfc.source import events as event_module
-from wfc.source.events import open_with_python
+from wfc.yaml import builder as event_module
+from wfc.yaml.builder import open_with_python
 
 
 def counted(text: str) -> tuple[int, Document]:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import pytest
 from source_helpers import brief, parse, plain, problem_of
 
-from wfc.source import events
-from wfc.source.events import open_with_python
+from wfc.yaml import builder
+from wfc.yaml.builder import open_with_python
 
 
 @pytest.fixture(params=["libyaml", "python"], autouse=True)
 def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
     if request.param == "python":
-        monkeypatch.setattr(events, "open_events", open_with_python)
+        monkeypatch.setattr(builder, "open_events", open_with_python)
 
 
 INDENTED_AS_VALUE = "is indented as if it were part of the value above"

@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wfc.core.values import plain
-from wfc.source import YamlLimits, parse_document, read_source
-from wfc.source.writing import write_yaml
+from wfc.yaml import YamlLimits, parse_document, read_source
+from wfc.yaml.write import write_yaml
 
 KEYS = st.text(st.characters(codec="utf-8", categories=["L", "N", "P", "Zs"]), min_size=1, max_size=8)
 WORDS = [

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wfc.source import Source
 from wfc.taint.values import CLEAN, Flow, Level, Taint, join, listed, only, record
+from wfc.yaml import Source
 
 SPAN = Source("w.yaml", "text").start
 INPUT = Flow(Level.INPUT, "an input", "given", SPAN)

@@ -20,8 +20,8 @@ from wfc.cli.shared.writing import replace_file, writing
 from wfc.config import Config
 from wfc.diagnostics import Diagnostic
 from wfc.fixes import apply_fixes
-from wfc.source import Source, YamlLimits, parse_document
 from wfc.unit import Unit
+from wfc.yaml import Source, YamlLimits, parse_document
 
 _ROUNDS = 10
 """A fix may uncover another finding; each round settles at least one, and this many are plenty."""

@@ -9,8 +9,8 @@ from wfc.core.type_text import shown
 from wfc.infer.terms import UNDEFINED
 from wfc.infer.unit_types import types_of
 from wfc.infer.workflow import ScopeTypes
-from wfc.source import Span
 from wfc.unit import Unit
+from wfc.yaml import Span
 
 
 def render_types(unit: Unit) -> str:

@@ -12,7 +12,7 @@ from wfc.answers.nodes import Reader
 from wfc.cli.running.findings import refuse_findings
 from wfc.config import CompileLimits
 from wfc.core.values import plain
-from wfc.source import Source, YamlLimits, parse_document
+from wfc.yaml import Source, YamlLimits, parse_document
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.workflow import Workflow

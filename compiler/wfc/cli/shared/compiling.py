@@ -18,8 +18,8 @@ from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift
 from wfc.pipeline import Compilation, compile_project
 from wfc.rules import BY_CODE
-from wfc.source import Document, Source
 from wfc.unit import Project, Unit
+from wfc.yaml import Document, Source
 
 
 @dataclass(frozen=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Container
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeVar
 
-from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
 if TYPE_CHECKING:
     from wfc.core.shape import Shape

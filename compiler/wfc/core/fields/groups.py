@@ -9,8 +9,8 @@ from wfc.core.fields.base import FieldType, Mismatch, Reader, T, kind_of
 from wfc.core.fields.scalars import ID, NAME, TEXT, WORD
 from wfc.core.fields.trees import ANYTHING, Constants
 from wfc.core.values import Text, Tree, Word
-from wfc.source import Mapping, Node, Scalar, Sequence
 from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 if TYPE_CHECKING:
     from wfc.core.shape import Shape

@@ -8,8 +8,8 @@ from typing import Any, TypeGuard, cast
 
 from wfc.core.fields.base import FieldType, Mismatch, Reader, T, kind_of
 from wfc.core.values import Literal, Text, Word
-from wfc.source import Node, Scalar
 from wfc.structs import struct
+from wfc.yaml import Node, Scalar
 
 
 @struct(eq=False)

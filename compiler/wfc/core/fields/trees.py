@@ -7,8 +7,8 @@ from typing import Any
 
 from wfc.core.fields.base import FieldType, Mismatch, Reader, kind_of
 from wfc.core.values import Constant, Tree
-from wfc.source import Mapping, Node, Scalar, Sequence
 from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 
 def not_json(node: Node) -> list[Mismatch]:

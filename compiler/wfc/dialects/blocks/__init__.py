@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wfc.source import Mapping
+from wfc.yaml import Mapping
 
 if TYPE_CHECKING:
     from wfc.core.ast import Workflow

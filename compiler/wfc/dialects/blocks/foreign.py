@@ -8,7 +8,7 @@ from wfc.dialects.blocks.graph import BlockNode, Graph
 from wfc.dialects.blocks.model import BlocksFile
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.spelling import scalars_in
-from wfc.source import Mapping, Node
+from wfc.yaml import Mapping, Node
 
 _SPELT_OTHERWISE = re.compile(r"\{\{-?\s*((inputs|blocks|metadata)\.([\w-]+)[\w.-]*)\s*-?\}\}")
 

@@ -11,8 +11,8 @@ from wfc.core.values import Word
 from wfc.dialects.blocks.conditions import Node
 from wfc.dialects.blocks.kinds import Kind
 from wfc.dialects.blocks.model import Block, Dependency
-from wfc.source import Span
 from wfc.structs import struct
+from wfc.yaml import Span
 from wfc_runtime.digraph import components, has_circle, reachable, shortest_way
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wfc.dialects.blocks.kinds import KINDS, Kind
 from wfc.dialects.blocks.model import Block
 from wfc.dialects.steps.meant_type import TYPE, meant_entry, meant_type
-from wfc.source import Mapping, Scalar
+from wfc.yaml import Mapping, Scalar
 
 
 def type_of(block: Mapping) -> Scalar | None:

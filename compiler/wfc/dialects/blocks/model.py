@@ -23,9 +23,9 @@ from wfc.core.fields import (
 )
 from wfc.core.shape import Field, Shape
 from wfc.core.values import Tree, Word
-from wfc.source import Mapping, Node, Scalar
 from wfc.steps.base import Retry
 from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar
 
 INPUT_TYPES = {
     "str": "string",

@@ -12,9 +12,9 @@ from wfc.dialects.blocks.references import Resolve
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, World
 from wfc.dialects.blocks.texts import Texts, concatenation, hole
-from wfc.source import Entry, Mapping, Scalar, Sequence
-from wfc.source import Node as SourceNode
 from wfc.structs import replace
+from wfc.yaml import Entry, Mapping, Scalar, Sequence
+from wfc.yaml import Node as SourceNode
 
 _FITTING: dict[str, tuple[str, ...]] = {
     "str": ("str",),

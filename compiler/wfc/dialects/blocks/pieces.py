@@ -5,9 +5,9 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import NamedTuple
 
-from wfc.source import Scalar, Span
-from wfc.source.nodes import ScalarValue
 from wfc.structs import struct
+from wfc.yaml import Scalar, Span
+from wfc.yaml.nodes import ScalarValue
 
 
 class Piece(NamedTuple):

@@ -11,8 +11,8 @@ from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.spelling import understood, with_plain_values
 from wfc.dialects.blocks.translation import translate
 from wfc.dialects.steps import StepsDialect, read_shape
-from wfc.source import Entry, Mapping, Node, Sequence
 from wfc.structs import replace
+from wfc.yaml import Entry, Mapping, Node, Sequence
 
 MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502", "WF509"})
 """Errors elsewhere that are warnings here: of two keys the last counts, defaults are taken as they are, a workflow that

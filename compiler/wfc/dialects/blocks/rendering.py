@@ -10,8 +10,8 @@ from wfc.diagnostics import Severity
 from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.references import find_references
 from wfc.dialects.blocks.reports import Reports
-from wfc.source import Mapping, Scalar
 from wfc.suggest import did_you_mean
+from wfc.yaml import Mapping, Scalar
 from wfc_runtime.expr import TEXT_LIMITS, mistake_in
 from wfc_runtime.expr.registry import FUNCTIONS
 

@@ -8,7 +8,7 @@ from wfc.dialects.blocks.expressions import NO_CONDITIONS, Expr, literal
 from wfc.dialects.blocks.grammar import Node
 from wfc.dialects.blocks.references import Reference
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
-from wfc.source import Scalar, Span
+from wfc.yaml import Scalar, Span
 
 
 class Reports:

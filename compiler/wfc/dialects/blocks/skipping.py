@@ -17,7 +17,7 @@ from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, World
 from wfc.dialects.blocks.texts import hole
 from wfc.dialects.blocks.unseen import check_unseen
-from wfc.source import Scalar, Span
+from wfc.yaml import Scalar, Span
 
 _SUCCESS = ("succeeded",)
 _TRIED = ("succeeded", "failed")

@@ -17,8 +17,8 @@ from wfc.dialects.blocks.resolving import Site, UnresolvedError, World
 from wfc.dialects.blocks.skipping import Skipping, site_of
 from wfc.dialects.blocks.spelling import scalars_in
 from wfc.dialects.blocks.texts import Texts, concatenation, hole
-from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 from wfc.structs import replace
+from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 
 _TIMEOUT = 120
 _NEVER_TRIED_AGAIN = ("prompt", "set_state")

@@ -10,8 +10,8 @@ from wfc.dialects.blocks.kinds import Mode
 from wfc.dialects.blocks.pieces import Piece, made, translated
 from wfc.dialects.blocks.references import REFERENCE, Reference, find_references
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
-from wfc.source import Entry, Mapping, Node, Scalar, Sequence
 from wfc.structs import replace
+from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 
 _OPENS = re.compile(r"\{[{%#]|\{$")
 _END_OF_RAW = re.compile(r"(\{%[-+]?\s*endraw\s*[-+]?%\})")

@@ -19,9 +19,9 @@ from wfc.dialects.blocks.pieces import made
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import EXECUTION_ID, START_TIME, World
 from wfc.dialects.blocks.steps import Steps
-from wfc.source import Entry, Mapping, Sequence, Span
-from wfc.source import Node as SourceNode
 from wfc.suggest import did_you_mean, nearest
+from wfc.yaml import Entry, Mapping, Sequence, Span
+from wfc.yaml import Node as SourceNode
 
 _CONDITION_HELP = (
     "compare references and quoted texts with ==, !=, <, >, <=, >= or in; join with and, or, not"

@@ -11,7 +11,7 @@ from wfc.dialects.blocks.graph import BlockNode, Wait
 from wfc.dialects.blocks.references import Reference
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
-from wfc.source import Scalar, Span
+from wfc.yaml import Scalar, Span
 
 _NEVER = ("pending", "running", "paused")
 """What the status of a block is never seen to be."""

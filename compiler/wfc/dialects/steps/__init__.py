@@ -8,10 +8,10 @@ from wfc.core.ast import Workflow
 from wfc.core.shape import Shape
 from wfc.dialects.steps.meant_type import TYPE, meant_entry, meant_type
 from wfc.dialects.steps.prompt_pair import split_prompt_pair
-from wfc.source import Entry, Mapping, Node, Scalar
 from wfc.steps import STEP_TYPES
 from wfc.steps.base import Step, UnknownStep
 from wfc.structs import replace
+from wfc.yaml import Entry, Mapping, Node, Scalar
 
 
 class StepsDialect:

@@ -6,8 +6,8 @@ from collections.abc import Collection, Mapping
 from typing import TypeVar
 
 from wfc.lazy import remembered
-from wfc.source import Entry, Scalar
 from wfc.suggest import only_near
+from wfc.yaml import Entry, Scalar
 
 TYPE = "type"
 _LONGEST = 24

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wfc.source import Entry, Mapping, Scalar
 from wfc.steps.prompt import PROMPT_KINDS
 from wfc.structs import replace
+from wfc.yaml import Entry, Mapping, Scalar
 
 
 def prompt_pair(node: Mapping) -> tuple[Entry, Entry] | None:

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from wfc.core.ast import Scope
 from wfc.core.inputs import InputDecl
 from wfc.rules.shared.scope_names import keys_of, names_of
-from wfc.source import Entry, Mapping
 from wfc.steps.base import Step
 from wfc.steps.call import Call
 from wfc.steps.foreach import Foreach
 from wfc.structs import struct
 from wfc.unit import Unit
+from wfc.yaml import Entry, Mapping
 
 
 @struct(frozen=True)

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from wfc.core.values import Text
 from wfc.rules.shared.scope_use import ScopeUse, StateRead
-from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.break_ import Break
 from wfc.steps.condition import Condition
@@ -16,6 +15,7 @@ from wfc.steps.prompt import Prompt
 from wfc.steps.return_ import Return
 from wfc.steps.while_ import While
 from wfc.structs import struct
+from wfc.yaml import Span
 from wfc_runtime.expr import nodes
 
 _ANSWER = "selected"

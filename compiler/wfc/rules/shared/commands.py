@@ -9,7 +9,6 @@ from wfc.lazy import remembered_of_files
 from wfc.rules.shared.arguments import may_be_option
 from wfc.rules.shared.holes import shown_in
 from wfc.rules.shared.typed import edit_in
-from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.steps.shell import Shell
 from wfc.structs import struct
@@ -17,6 +16,7 @@ from wfc.taint.analysis import taint_of
 from wfc.taint.shell import Spot, spots_of
 from wfc.taint.values import Flow, Level
 from wfc.unit import Unit
+from wfc.yaml import Span
 from wfc_runtime.expr import nodes
 
 _TIGHT = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call, nodes.Filter, nodes.Const)

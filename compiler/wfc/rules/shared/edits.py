@@ -6,8 +6,8 @@ import re
 
 from wfc.diagnostics import Edit, Fix
 from wfc.lazy import pattern
-from wfc.source import Entry, Mapping, Scalar, Sequence, Source, Span
-from wfc.source.core_schema import resolve
+from wfc.yaml import Entry, Mapping, Scalar, Sequence, Source, Span
+from wfc.yaml.nodes import resolve_plain
 
 _PLAIN_NAME = pattern(r"[A-Za-z0-9_][\w.-]*", re.ASCII)
 _QUOTABLE = pattern(r"[ !#-&(-\[\]-~]*")
@@ -20,7 +20,7 @@ def rename(scalar: Scalar, name: str, description: str) -> Fix | None:
     """Put another name in the place of one, in the quotes that it has."""
     if scalar.style not in ("", "'", '"'):
         return None
-    plain = bool(_PLAIN_NAME.fullmatch(name)) and resolve(name) == name
+    plain = bool(_PLAIN_NAME.fullmatch(name)) and resolve_plain(name) == name
     if not plain and not _QUOTABLE.fullmatch(name):
         return None
     quote = scalar.style or ("" if plain else '"')

@@ -11,10 +11,10 @@ from wfc.core.values import plain
 from wfc.rules.shared.patterns import is_found, pattern_error
 from wfc.rules.shared.rule_set import RuleSet
 from wfc.rules.shared.wording import quote
-from wfc.source import Mapping, Node, Scalar, Sequence, Span
-from wfc.source.core_schema import resolve
-from wfc.source.wording import excerpt
 from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
+from wfc.yaml.explain import excerpt
+from wfc.yaml.nodes import resolve_plain
 
 
 @struct(frozen=True)
@@ -63,7 +63,7 @@ def _other_kind(kind: str, node: Node) -> str:
         return f"quote it: {quote(text)}"
     if kind == "boolean" and text.lower() in ("yes", "on", "true", "no", "off", "false"):
         return f"write `{str(text.lower() in ('yes', 'on', 'true')).lower()}`"
-    is_said = isinstance(resolve(text), int if kind == "integer" else int | float) if text else False
+    is_said = isinstance(resolve_plain(text), int if kind == "integer" else int | float) if text else False
     if kind in NUMERIC and is_said and isinstance(plain(node), str):
         return f"write it without quotes: `{text}`"
     if kind == "array" and text:

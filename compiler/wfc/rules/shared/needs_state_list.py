@@ -7,8 +7,8 @@ from wfc.core.values import Word
 from wfc.diagnostics import Edit, Fix
 from wfc.rules.shared.edits import add_entry, line_break, remove_entry, remove_items
 from wfc.rules.shared.wording import flow, is_plain
-from wfc.source import Node, Scalar, Sequence, Span
 from wfc.steps.base import Step
+from wfc.yaml import Node, Scalar, Sequence, Span
 
 
 def list_fields(step: Step, names: list[str]) -> Fix | None:

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wfc.lazy import remembered_of_files
-from wfc.source import Mapping, Node, Scalar, Sequence
 from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 
 @struct(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wfc.diagnostics import Edit, Fix
 from wfc.rules.shared.edits import remove_entry
-from wfc.source import Entry, Mapping
+from wfc.yaml import Entry, Mapping
 
 
 def remove_entries(parent: Mapping, key: str, unwanted: list[Entry], noun: str) -> dict[str, Fix]:

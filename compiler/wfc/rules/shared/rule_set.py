@@ -7,7 +7,7 @@ from typing import Any
 from wfc.core.inputs import InputDecl
 from wfc.core.shape import Shape
 from wfc.core.values import plain
-from wfc.source import Span
+from wfc.yaml import Span
 
 
 class RuleSet:

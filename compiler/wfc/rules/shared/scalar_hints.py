@@ -25,7 +25,7 @@ from wfc.core.fields import (
 )
 from wfc.lazy import pattern
 from wfc.rules.shared.wording import quote
-from wfc.source import Node, Scalar
+from wfc.yaml import Node, Scalar
 
 Advice = Callable[[str, FieldType[Any], Node], str]
 """What to write in a field, by its key, what it takes and what stands there; empty for no advice."""

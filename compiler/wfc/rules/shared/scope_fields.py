@@ -7,9 +7,9 @@ from functools import cached_property
 
 from wfc.core.ast import Scope
 from wfc.rules.shared.nearest import Nearest
-from wfc.source import Mapping, Node, Scalar, Sequence, Span
 from wfc.steps.base import Step, UnknownStep
 from wfc.suggest import did_you_mean
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
 
 class ScopeFields:

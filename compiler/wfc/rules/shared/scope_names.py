@@ -7,7 +7,7 @@ from wfc.core.names_in_scope import CHILD_IN_TURN, EVERYWHERE, NamesInScope
 from wfc.core.shape import Shape
 from wfc.lazy import remembered_of_files
 from wfc.rules.shared.nearest import Nearest
-from wfc.source import Mapping
+from wfc.yaml import Mapping
 
 
 class ScopeNames:

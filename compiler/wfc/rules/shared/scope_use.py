@@ -13,11 +13,11 @@ from wfc.core.values import Text, Tree
 from wfc.flow import Flow, FlowEdge, flows_of
 from wfc.lazy import remembered_of_files
 from wfc.rules.shared.state_access import state_access
-from wfc.source import Node, Span
 from wfc.steps.base import Step, UnknownStep
 from wfc.structs import struct
 from wfc.template import Read
 from wfc.unit import Unit
+from wfc.yaml import Node, Span
 
 
 @struct(frozen=True)

@@ -14,11 +14,11 @@ from wfc.core.state_use import state_use
 from wfc.core.values import Text, Word
 from wfc.lazy import remembered_of_files
 from wfc.rules.shared.scope_fields import ScopeFields
-from wfc.source import Sequence, Span
 from wfc.steps.base import Step, UnknownStep
 from wfc.structs import struct
 from wfc.template import Read
 from wfc.unit import Unit
+from wfc.yaml import Sequence, Span
 
 
 @struct(frozen=True)

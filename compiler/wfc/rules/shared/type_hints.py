@@ -9,10 +9,10 @@ from wfc.core.fields import BLOCK, STEPS, FieldType, ListOf, MapOf, Mismatch, Ne
 from wfc.core.inputs import INPUT_TYPE, INPUT_TYPES
 from wfc.rules.shared.scalar_hints import SCALAR_ADVICE, Advice
 from wfc.rules.shared.wording import flow
-from wfc.source import Entry, Mapping, Node, Scalar, Sequence
-from wfc.source.wording import excerpt
 from wfc.steps.base import HANDLERS, OnErrorType
 from wfc.suggest import nearest
+from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
+from wfc.yaml.explain import excerpt
 
 _TYPE_NAMES = {
     "string": ("str", "text", "char", "date", "path", "url", "enum", "choice"),

@@ -11,9 +11,9 @@ from wfc.infer.problems import Change, Kind
 from wfc.infer.unit_types import types_of
 from wfc.infer.workflow import Located, ScopeTypes
 from wfc.rules.base import Finding
-from wfc.source import Span
 from wfc.steps.base import Step
 from wfc.unit import Unit
+from wfc.yaml import Span
 
 
 def problems(unit: Unit, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Located]]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wfc.diagnostics import Edit, Fix
 from wfc.lazy import pattern
 from wfc.rules.shared.edits import whole_lines
-from wfc.source import Mapping, Sequence, Source, Span
+from wfc.yaml import Mapping, Sequence, Source, Span
 
 _ANCHOR = pattern(r"(?<![^\s\[{,:-])&[\w-]")
 

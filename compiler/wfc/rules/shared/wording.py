@@ -6,8 +6,8 @@ import json
 from typing import Any
 
 from wfc.core.shape import Shape
-from wfc.source.core_schema import resolve
 from wfc.steps.base import Step, UnknownStep
+from wfc.yaml.nodes import resolve_plain
 
 _OTHER_BOOLEANS = ("on", "off", "yes", "no", "y", "n")
 _SIGNS = frozenset("{}[]&*#?|<>=!%@`'\",:\\")
@@ -40,7 +40,7 @@ def is_plain(text: str) -> bool:
         bool(text)
         and text == text.strip()
         and text.isprintable()
-        and resolve(text) == text
+        and resolve_plain(text) == text
         and text.lower() not in _OTHER_BOOLEANS
         and not text[0].isdigit()
         and text[0] != "-"

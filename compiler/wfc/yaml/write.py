@@ -1,4 +1,4 @@
-"""Plain data as YAML that a person would write: block texts, short lists on one line, quotes where they are needed."""
+"""Write plain data as YAML in the style of a person: block texts, short lists on one line, quotes only where needed."""
 
 from __future__ import annotations
 

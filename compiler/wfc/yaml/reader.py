@@ -1,12 +1,12 @@
-"""Bytes to text: any bytes are taken, and what is wrong with them is said at its place."""
+"""Decode a file's bytes. Every input is accepted; problems are reported at their position."""
 
 from __future__ import annotations
 
 import codecs
 
 from wfc.lazy import pattern
-from wfc.source.nodes import Problem
-from wfc.source.text import Source
+from wfc.yaml.nodes import Problem
+from wfc.yaml.source import Source
 
 # What YAML does not call printable, and the byte order mark: invisible, and dropped by libyaml at times.
 # The set of what is allowed would say the same, and take 8 ms to compile at every start.

@@ -1,4 +1,4 @@
-"""Comments: every `#` that is not inside a scalar, to the end of its line."""
+"""Find comments: each `#` outside a scalar, up to the end of its line."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from bisect import bisect_right
 from collections.abc import Iterator
 
 from wfc.lazy import pattern
-from wfc.source.nodes import Mapping, Node, Scalar, Sequence
-from wfc.source.text import Source, Span
+from wfc.yaml.nodes import Mapping, Node, Scalar, Sequence
+from wfc.yaml.source import Source, Span
 
 _END_OF_LINE = pattern(r"[\r\n\x85\u2028\u2029]|\Z")
 

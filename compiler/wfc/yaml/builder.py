@@ -1,22 +1,202 @@
-"""Events to nodes, one event at a time and without recursion, counting what aliases would expand to."""
+"""Parse YAML text into nodes: one event at a time, without recursion, counting aliases as what they expand to."""
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_left, insort
 from collections.abc import Callable
 from typing import Any
 
-from yaml import events
+from yaml import YAMLError, events
+from yaml.events import Event, ScalarEvent
+from yaml.parser import Parser
+from yaml.reader import Reader
+from yaml.scanner import Scanner
 
-from wfc.source.core_schema import MAX_DIGITS, is_overlong_integer, resolve
-from wfc.source.extents import end_of_block, extent_of, find_tag, place_of_nothing, skip_properties
-from wfc.source.frames import Anchored, Frame
-from wfc.source.limits import MAX_PROBLEMS, YamlLimits
-from wfc.source.merge import lost_alias, to_entries
-from wfc.source.nodes import Mapping, Node, Problem, Scalar, ScalarValue, Sequence
-from wfc.source.templates import BareTemplateError
-from wfc.source.text import Source, Span
-from wfc.source.wording import excerpt
+from wfc.structs import struct
+from wfc.yaml.explain import (
+    BareTemplateError,
+    Failure,
+    excerpt,
+    explain,
+    find_bare_template,
+    mask,
+    span_of,
+    to_problem,
+)
+from wfc.yaml.nodes import (
+    MAX_DIGITS,
+    Document,
+    Entry,
+    Mapping,
+    Node,
+    Problem,
+    Scalar,
+    ScalarValue,
+    Sequence,
+    is_overlong_integer,
+    resolve_plain,
+)
+from wfc.yaml.reader import find_forbidden_characters
+from wfc.yaml.source import (
+    MAX_PROBLEMS,
+    Source,
+    Span,
+    YamlLimits,
+    end_of_block,
+    extent_of,
+    find_tag,
+    place_of_nothing,
+    skip_properties,
+)
+
+# Only the event stream is used. Composing in C crashes on deep nesting, and resolves scalars as YAML 1.1.
+
+EventStream = Callable[[], Event | None]
+"""Gives the next event, or None after the last."""
+
+
+class PythonParser(Reader, Scanner, Parser):
+    """PyYAML's parser without a resolver or constructor."""
+
+    def __init__(self, text: str) -> None:
+        Reader.__init__(self, text)
+        Scanner.__init__(self)
+        Parser.__init__(self)
+
+
+def open_with_python(text: str) -> EventStream:
+    """PyYAML's parser, made as strict as libyaml about escapes: half of a surrogate pair is no character."""
+    stream: EventStream = PythonParser(text).get_event
+
+    def next_event() -> Event | None:
+        event = stream()
+        if isinstance(event, ScalarEvent):
+            event.value.encode("utf-8")
+        return event
+
+    return next_event
+
+
+try:
+    from yaml.cyaml import CBaseLoader
+except ImportError:
+    open_events = open_with_python
+else:
+
+    def open_events(text: str) -> EventStream:
+        return CBaseLoader(text).get_event
+
+
+# State of open collections and of anchors.
+
+
+class Frame:
+    """A list or mapping that is still open."""
+
+    __slots__ = ("anchor", "before", "height", "in_brackets", "is_mapping", "items", "start")
+
+    def __init__(
+        self, start: int, anchor: str | None, in_brackets: bool, is_mapping: bool, before: int
+    ) -> None:
+        self.start = start
+        self.anchor = anchor
+        self.in_brackets = in_brackets
+        self.is_mapping = is_mapping
+        self.before = before
+        """Nodes counted when it opened."""
+        self.height = 0
+        """Levels of lists and mappings below it."""
+        self.items: list[Node] = []
+        """Its children; in a mapping keys and values in turn."""
+
+    @property
+    def expects_key(self) -> bool:
+        return self.is_mapping and len(self.items) % 2 == 0
+
+    @property
+    def is_merging(self) -> bool:
+        """The next child is the value of a `<<`."""
+        if not self.is_mapping or len(self.items) % 2 == 0:
+            return False
+        key = self.items[-1]
+        return isinstance(key, Scalar) and key.text == "<<" and not key.style
+
+    def add_height(self, child: Node, height: int) -> int:
+        """Take in the levels of a child about to be added; those that merging dissolves do not count."""
+        if height and self.is_merging:
+            height -= 1 if isinstance(child, Mapping) else 2
+        self.height = max(self.height, height)
+        return height
+
+
+@struct(frozen=True)
+class Anchored:
+    node: Node
+    size: int
+    """Nodes in it, aliases expanded."""
+    height: int
+
+
+# Mapping keys: they must be text, and `<<` adds the entries of other mappings.
+
+
+def lost_alias(name: str, span: Span) -> Scalar:
+    """What stands for an alias that means nothing; its problem has been reported."""
+    return Scalar(span, "*" + name, None, "")
+
+
+def to_entries(items: list[Node], problems: list[Problem]) -> list[Entry]:
+    """Explicit entries in source order, then merged ones whose key is not there yet."""
+    entries: list[Entry] = []
+    merged: list[Node] = []
+    for key, value in zip(items[::2], items[1::2], strict=True):
+        if type(key) is not Scalar or key.value is None:
+            problems.extend(_refuse_key(key))
+        elif key.text == "<<" and not key.style:
+            merged.append(value)
+        else:
+            entries.append(Entry(key, value))
+    if merged:
+        _merge(entries, merged, problems)
+    return entries
+
+
+def _merge(entries: list[Entry], values: list[Node], problems: list[Problem]) -> None:
+    present = {entry.key.text for entry in entries}
+    for value in values:
+        for mapping in value.items if isinstance(value, Sequence) else [value]:
+            if not isinstance(mapping, Mapping):
+                problems.extend(_refuse_merge(mapping))
+                continue
+            for entry in mapping.entries:
+                if entry.key.text not in present:
+                    present.add(entry.key.text)
+                    entries.append(entry)
+
+
+def _refuse_key(key: Node) -> list[Problem]:
+    if _is_lost_alias(key):
+        return []
+    if isinstance(key, Scalar):
+        message = "a key cannot be empty or null"
+        return [
+            Problem(
+                "syntax", message, key.span, help="write the name before the ':', in quotes if it is null"
+            )
+        ]
+    kind = "mapping" if isinstance(key, Mapping) else "list"
+    return [Problem("syntax", f"a key must be text, not a {kind}", key.span, help="put the key in quotes")]
+
+
+def _refuse_merge(value: Node) -> list[Problem]:
+    if _is_lost_alias(value):
+        return []
+    message = "'<<' merges a mapping or a list of mappings, and this is neither"
+    return [Problem("syntax", message, value.span, help="name the anchor of a mapping: '<<: *defaults'")]
+
+
+def _is_lost_alias(node: Node) -> bool:
+    return isinstance(node, Scalar) and node.value is None and node.text.startswith("*")
 
 
 class ReadingEndedError(Exception):
@@ -85,7 +265,7 @@ class TreeBuilder:
             start = end = place_of_nothing(self._text, start, self.end)
         value: ScalarValue = text
         if not style:
-            value = resolve(text)
+            value = resolve_plain(text)
             if len(text) > MAX_DIGITS:
                 self._check_number(text, start, end)
             if self._templates and self._holds_template(start, end):
@@ -210,3 +390,60 @@ class TreeBuilder:
 
 def _ignore(event: events.Event) -> None:
     pass
+
+
+_REREADING_BUDGET = 1_000_000
+"""Characters that may be read again because of unquoted templates, of which each costs one more reading."""
+
+
+def parse_document(source: Source, limits: YamlLimits) -> Document:
+    """The tree of a file. It has no root if the file is empty, or too broken for its tree to be trusted."""
+    problems = find_forbidden_characters(source)
+    if problems:
+        return Document(None, problems)
+    text = source.text
+    templates: list[int] = []
+    budget = _REREADING_BUDGET
+    while budget > 0:
+        builder = TreeBuilder(source, limits, templates)
+        try:
+            _read(text, builder)
+        except ReadingEndedError:
+            pass
+        except BareTemplateError as template:
+            span = span_of(source, template)
+            problems.append(to_problem(span))
+            insort(templates, span.start)
+            text = mask(text, span)
+            budget -= span.end + len(text) // 10  # copying the rest costs a tenth of reading it
+            continue
+        return Document(builder.root, _in_order(problems + builder.problems))
+    return Document(None, _in_order(problems))
+
+
+def _read(text: str, builder: TreeBuilder) -> None:
+    next_event = open_events(text)
+    handlers = builder.handlers
+    while True:
+        try:
+            event = next_event()
+        except (YAMLError, ValueError, OverflowError) as error:
+            # The last two: escapes that are no characters, in tags (libyaml) or quotes (PyYAML's own parser)
+            _give_up(error, text, builder)
+            return
+        if event is None:
+            return
+        handlers[type(event)](event)
+
+
+def _give_up(error: Exception, text: str, builder: TreeBuilder) -> None:
+    failure = Failure.of(error, builder.source, builder.end, builder.last, builder.bracket)
+    template = find_bare_template(text, builder.end, failure.at, failure.bracket is not None)
+    if template is not None:
+        raise template
+    builder.failed = True
+    builder.problems.append(explain(failure))
+
+
+def _in_order(problems: list[Problem]) -> list[Problem]:
+    return sorted(problems, key=lambda problem: problem.span.start)[:MAX_PROBLEMS]
