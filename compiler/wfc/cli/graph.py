@@ -57,7 +57,8 @@ def _no_task(module: Module, task: str) -> str:
 
 
 def _draw(module: Module, form: str, task: str | None) -> str:
-    from wfc.graph import RENDERERS, to_picture
+    from wfc.picture import to_picture
+    from wfc_runtime.picture import RENDERERS
 
     return RENDERERS[form](to_picture(module, task))
 

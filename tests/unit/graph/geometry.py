@@ -1,21 +1,20 @@
-"""What must hold of every laid-out drawing, whatever the flow."""
+"""What must hold of every laid-out scene, whatever the flow."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from wfc.graph.drawing import Box, Drawing, Point, Wire
-from wfc.graph.figures import width_of
-from wfc.graph.model import Shape
+from wfc_runtime.picture.model import Shape
+from wfc_runtime.picture.scene import Box, Point, Scene, Wire, width_of
 
 _NEAR = 0.05
 
 
-def overlapping_boxes(drawing: Drawing) -> list[tuple[str, str]]:
+def overlapping_boxes(scene: Scene) -> list[tuple[str, str]]:
     """Pairs of nodes that overlap, frames and what stands wholly inside them apart."""
     found = []
     active: list[Box] = []
-    for box in sorted(drawing.boxes, key=lambda box: box.top):
+    for box in sorted(scene.boxes, key=lambda box: box.top):
         active = [other for other in active if other.bottom > box.top + _NEAR]
         found += [(other.node.id, box.node.id) for other in active if _overlap(other, box)]
         active.append(box)
@@ -38,11 +37,11 @@ def _is_inside(box: Box, frame: Box) -> bool:
     )
 
 
-def wires_through_boxes(drawing: Drawing) -> list[tuple[str, str, str]]:
+def wires_through_boxes(scene: Scene) -> list[tuple[str, str, str]]:
     """Wires that run through a node, their own ends included: these they may only touch."""
-    boxes = sorted(drawing.boxes, key=lambda box: box.top)
+    boxes = sorted(scene.boxes, key=lambda box: box.top)
     found = []
-    for wire in drawing.wires:
+    for wire in scene.wires:
         for start, end in _segments(wire):
             top, bottom = min(start[1], end[1]), max(start[1], end[1])
             for box in boxes:
@@ -90,12 +89,12 @@ def _is_around(box: Box, wire: Wire) -> bool:
     )
 
 
-def loose_ends(drawing: Drawing) -> list[tuple[str, str]]:
+def loose_ends(scene: Scene) -> list[tuple[str, str]]:
     """Wires one of whose ends is not on the outline of its node."""
-    boxes = {box.node.id: box for box in drawing.boxes}
+    boxes = {box.node.id: box for box in scene.boxes}
     return [
         (wire.source, wire.target)
-        for wire in drawing.wires
+        for wire in scene.wires
         if not _touches(wire.points[0], boxes[wire.source])
         or not _touches(wire.points[-1], boxes[wire.target])
     ]
@@ -108,19 +107,19 @@ def _touches(point: Point, box: Box) -> bool:
     return upright or level
 
 
-def slanted(drawing: Drawing) -> list[tuple[str, str]]:
+def slanted(scene: Scene) -> list[tuple[str, str]]:
     return [
         (wire.source, wire.target)
-        for wire in drawing.wires
+        for wire in scene.wires
         for start, end in _segments(wire)
         if start[0] != end[0] and start[1] != end[1]
     ]
 
 
-def wires_on_wires(drawing: Drawing) -> list[tuple[str, str]]:
+def wires_on_wires(scene: Scene) -> list[tuple[str, str]]:
     """Stretches where links between different nodes lie on each other: nobody could tell them apart."""
     rails: dict[tuple[bool, float], list[tuple[float, float, Wire]]] = {}
-    for wire in drawing.wires:
+    for wire in scene.wires:
         for (x1, y1), (x2, y2) in _segments(wire):
             upright = x1 == x2
             low, high = sorted((y1, y2) if upright else (x1, x2))
@@ -137,14 +136,14 @@ def wires_on_wires(drawing: Drawing) -> list[tuple[str, str]]:
     return found
 
 
-def outside(drawing: Drawing, margin: float = 1.0) -> list[str]:
-    """What sticks out of the drawing."""
+def outside(scene: Scene, margin: float = 1.0) -> list[str]:
+    """What sticks out of the scene."""
     found = []
-    right, bottom = drawing.width + margin, drawing.height + margin
-    for box in drawing.boxes:
+    right, bottom = scene.width + margin, scene.height + margin
+    for box in scene.boxes:
         if box.left < -margin or box.right > right or box.top < -margin or box.bottom > bottom:
             found.append(box.node.id)
-    for wire in drawing.wires:
+    for wire in scene.wires:
         if any(not (-margin <= x <= right and -margin <= y <= bottom) for x, y in wire.points):
             found.append(f"{wire.source}->{wire.target}")
         for text in wire.label:
@@ -155,26 +154,26 @@ def outside(drawing: Drawing, margin: float = 1.0) -> list[str]:
     return found
 
 
-def _label_boxes(drawing: Drawing) -> Iterator[tuple[str, float, float, float, float]]:
+def _label_boxes(scene: Scene) -> Iterator[tuple[str, float, float, float, float]]:
     """Left, top, right and bottom of each label, and the words."""
-    for wire in drawing.wires:
+    for wire in scene.wires:
         for text in wire.label:
             width = width_of(text.text, text.style)
             left = text.x if text.anchor == "start" else text.x - width
             yield text.text, left, text.y - 8, left + width, text.y + 2
 
 
-def covered_labels(drawing: Drawing) -> list[tuple[str, str]]:
+def covered_labels(scene: Scene) -> list[tuple[str, str]]:
     """Labels that lie on a node or on another label."""
     found: list[tuple[str, str]] = []
-    labels = sorted(_label_boxes(drawing), key=lambda item: item[2])
+    labels = sorted(_label_boxes(scene), key=lambda item: item[2])
     for number, (words, left, top, right, bottom) in enumerate(labels):
         for other, left2, top2, right2, _ in labels[number + 1 :]:
             if top2 >= bottom:
                 break
             if left < right2 and left2 < right:
                 found.append((words, other))
-        for box in drawing.boxes:
+        for box in scene.boxes:
             if box.node.shape is Shape.PARALLEL or box.top >= bottom or box.bottom <= top:
                 continue
             half = _half_width(box, min(max(box.y, top), bottom))
@@ -183,10 +182,10 @@ def covered_labels(drawing: Drawing) -> list[tuple[str, str]]:
     return found
 
 
-def overflowing_text(drawing: Drawing) -> list[str]:
+def overflowing_text(scene: Scene) -> list[str]:
     """Lines that are wider than their node is at that height."""
     found: list[str] = []
-    for box in drawing.boxes:
+    for box in scene.boxes:
         for text in box.texts:
             if text.anchor == "middle" and box.node.shape is not Shape.PARALLEL:
                 half = min(_half_width(box, text.y - 8), _half_width(box, text.y + 1))
@@ -195,16 +194,16 @@ def overflowing_text(drawing: Drawing) -> list[str]:
     return found
 
 
-def faults(drawing: Drawing) -> dict[str, list[object]]:
-    """Everything that is wrong with a drawing, by what it is."""
+def faults(scene: Scene) -> dict[str, list[object]]:
+    """Everything that is wrong with a scene, by what it is."""
     found: dict[str, Sequence[object]] = {
-        "boxes overlap": overlapping_boxes(drawing),
-        "wires run through boxes": wires_through_boxes(drawing),
-        "ends are loose": loose_ends(drawing),
-        "wires are slanted": slanted(drawing),
-        "wires lie on each other": wires_on_wires(drawing),
-        "things stick out": outside(drawing),
-        "labels are covered": covered_labels(drawing),
-        "text overflows": overflowing_text(drawing),
+        "boxes overlap": overlapping_boxes(scene),
+        "wires run through boxes": wires_through_boxes(scene),
+        "ends are loose": loose_ends(scene),
+        "wires are slanted": slanted(scene),
+        "wires lie on each other": wires_on_wires(scene),
+        "things stick out": outside(scene),
+        "labels are covered": covered_labels(scene),
+        "text overflows": overflowing_text(scene),
     }
     return {what: list(where) for what, where in found.items() if where}

@@ -6,9 +6,9 @@ from functools import cache
 from random import Random
 
 from tests.support import ROOT, unit_of
-from wfc.graph import to_picture
-from wfc.graph.model import Flow, Line, Link, Node, Picture, Shape
 from wfc.ir import Module
+from wfc.picture import to_picture
+from wfc_runtime.picture.model import Flow, Line, Link, Node, Picture, Shape
 
 SHIPPED = sorted(path.stem for path in (ROOT / "workflows").glob("*.yaml"))
 

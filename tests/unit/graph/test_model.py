@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.graph.samples import SHIPPED, flow_of, picture_of, shipped
-from wfc.graph import to_picture
-from wfc.graph.model import Flow, Line, Link, Node, Shape
+from wfc.picture import to_picture
+from wfc_runtime.picture.model import Flow, Line, Link, Node, Shape
 
 
 def node(flow: Flow, title: str) -> Node:

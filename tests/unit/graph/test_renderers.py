@@ -12,9 +12,9 @@ import pytest
 
 from tests.support import ROOT
 from tests.unit.graph.samples import HOSTILE, SHIPPED, picture_of, shipped
-from wfc.graph import RENDERERS, to_picture
-from wfc.graph.model import Flow, Line, Link, Node, Panel, Picture, Shape
-from wfc.graph.palette import COLORS, INK
+from wfc.picture import to_picture
+from wfc_runtime.picture import RENDERERS
+from wfc_runtime.picture.model import COLORS, INK, Flow, Line, Link, Node, Panel, Picture, Shape
 
 _SVG = "{http://www.w3.org/2000/svg}"
 
@@ -178,7 +178,8 @@ def test_dot_has_tooltips() -> None:
 def test_the_same_workflow_gives_the_same_bytes_whatever_the_hash_seed() -> None:
     path = ROOT / "workflows" / "deploy-service.yaml"
     program = (
-        "import json; from tests.support import unit_of; from wfc.graph import RENDERERS, to_picture;"
+        "import json; from tests.support import unit_of;"
+        "from wfc_runtime.picture import RENDERERS; from wfc.picture import to_picture;"
         f"module = unit_of(open({str(path)!r}).read()).module;"
         "print(json.dumps({form: RENDERERS[form](to_picture(module)) for form in RENDERERS}))"
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wfc.graph.measure import text_width
-from wfc.graph.words import printable, shorten, show_condition, wrap
+from wfc_runtime.picture.text import printable, shorten, show_condition, text_width, wrap
 
 
 @pytest.mark.parametrize(

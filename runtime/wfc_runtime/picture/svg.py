@@ -1,17 +1,57 @@
-"""A picture as SVG: nothing from outside, no scripts, no styles that a viewer might not know."""
+"""Render a picture as SVG: self-contained, no scripts, and only styles that every viewer supports."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from html import escape
 
-from wfc.graph.drawing import Box, Point, Text, Wire
-from wfc.graph.figures import BOLD, MONO, SIZES, width_of
-from wfc.graph.model import Line, Picture, Shape
-from wfc.graph.palette import INK, LINES, MUTED, PAPER, RULE, color_of
-from wfc.graph.sharing import own_stretches
-from wfc.graph.sheet import Sheet, lay_out_sheet
-from wfc.graph.words import printable
+from wfc_runtime.picture.layout import Page, lay_out_page
+from wfc_runtime.picture.model import INK, LINES, MUTED, PAPER, RULE, Line, Picture, Shape, color_of
+from wfc_runtime.picture.scene import BOLD, MONO, SIZES, Box, Point, Text, Wire, width_of
+from wfc_runtime.picture.text import printable
+
+# Bundling. Links that share the rest of their path are drawn once from there on: overlapping lines look thick.
+
+_Rail = tuple[str, Line, bool, float]
+"""A straight line that links to one target share: upright or level, and where."""
+
+
+def own_stretches(wires: list[Wire]) -> Iterator[tuple[Wire, int]]:
+    """Each wire with the number of the point up to which it has to be drawn; the longest come first."""
+    drawn: dict[_Rail, tuple[float, float]] = {}
+    for wire in sorted(wires, key=_length, reverse=True):
+        pairs = list(zip(wire.points, wire.points[1:], strict=False))
+        reach = len(pairs)
+        while reach > 1 and _is_drawn(drawn, wire, *pairs[reach - 1]):
+            reach -= 1
+        for start, end in pairs[:reach]:
+            rail, low, high = _on_rail(wire, start, end)
+            old = drawn.get(rail)
+            drawn[rail] = (
+                (min(low, old[0]), max(high, old[1]))
+                if old and old[0] <= high and low <= old[1]
+                else (low, high)
+            )
+        yield wire, reach
+
+
+def _is_drawn(drawn: dict[_Rail, tuple[float, float]], wire: Wire, start: Point, end: Point) -> bool:
+    rail, low, high = _on_rail(wire, start, end)
+    old = drawn.get(rail)
+    return old is not None and old[0] <= low and high <= old[1]
+
+
+def _on_rail(wire: Wire, start: Point, end: Point) -> tuple[_Rail, float, float]:
+    upright = start[0] == end[0]
+    at, one, other = (start[0], start[1], end[1]) if upright else (start[1], start[0], end[0])
+    return (wire.target, wire.line, upright, at), min(one, other), max(one, other)
+
+
+def _length(wire: Wire) -> float:
+    return sum(
+        abs(x1 - x2) + abs(y1 - y2) for (x1, y1), (x2, y2) in zip(wire.points, wire.points[1:], strict=False)
+    )
+
 
 _FONT = "Helvetica, Arial, 'Liberation Sans', 'DejaVu Sans', sans-serif"
 _MONO_FONT = "Menlo, Consolas, 'Liberation Mono', 'DejaVu Sans Mono', monospace"
@@ -28,32 +68,32 @@ _RADIUS = 8.0
 
 
 def render_svg(picture: Picture) -> str:
-    sheet = lay_out_sheet(picture)
-    width, height = _number(sheet.width), _number(sheet.height)
+    page = lay_out_page(picture)
+    width, height = _number(page.width), _number(page.height)
     size = f'width="{width}" height="{height}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" role="img" '
         f'font-family="{_FONT}">',
         f"<title>{_text(picture.title)}</title>",
         f'<rect {size} rx="10" fill="{PAPER}"/>',
-        *_sheet(sheet),
+        *_page(page),
         "</svg>",
     ]
     return "\n".join(lines) + "\n"
 
 
-def _sheet(sheet: Sheet) -> Iterator[str]:
-    for panel in sheet.panels:
+def _page(page: Page) -> Iterator[str]:
+    for panel in page.panels:
         yield f"<g>{_title(panel.tip)}{_rect(panel.x, panel.y, panel.width, panel.height, 10, PAPER, RULE)}"
         yield from map(_line_of_text, panel.texts)
         yield "</g>"
-    frames = [box for box in sheet.boxes if box.node.shape is Shape.PARALLEL]
+    frames = [box for box in page.boxes if box.node.shape is Shape.PARALLEL]
     yield from map(_frame, frames)
-    yield from (_wire(wire, reach) for wire, reach in own_stretches(sheet.wires))
-    yield from (_figure(box) for box in sheet.boxes if box.node.shape is not Shape.PARALLEL)
-    for wire in sheet.wires:
+    yield from (_wire(wire, reach) for wire, reach in own_stretches(page.wires))
+    yield from (_figure(box) for box in page.boxes if box.node.shape is not Shape.PARALLEL)
+    for wire in page.wires:
         yield from map(_label, wire.label)
-    for sample, meaning in sheet.legend:
+    for sample, meaning in page.legend:
         drawn = _outline(sample) if isinstance(sample, Box) else _wire(sample, len(sample.points) - 1)
         yield drawn + _line_of_text(meaning)
 

@@ -1,14 +1,102 @@
-"""How large each node is, and where its text stands in it. Boxes of one flow are equally wide."""
+"""A scene is a picture with coordinates: boxes, wires and texts.
+
+Figures are nodes with their size and text, before they are placed.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
-from wfc.graph.drawing import Drawing, Text
-from wfc.graph.measure import text_width
-from wfc.graph.model import Flow, Node, Shape
-from wfc.graph.words import printable, wrap
+from wfc_runtime.picture.model import Flow, Line, Node, Shape
+from wfc_runtime.picture.text import printable, text_width, wrap
+
+Point = tuple[float, float]
+
+
+@dataclass(frozen=True)
+class Text:
+    """A line of text; x is where it begins, is centred or ends."""
+
+    text: str
+    x: float
+    y: float
+    style: str = "detail"
+    anchor: str = "middle"
+
+    def moved(self, dx: float, dy: float) -> Text:
+        return replace(self, x=self.x + dx, y=self.y + dy)
+
+
+@dataclass(frozen=True)
+class Box:
+    """A node's figure. x and y are its centre."""
+
+    node: Node
+    x: float
+    y: float
+    width: float
+    height: float
+    texts: tuple[Text, ...] = ()
+    rules: tuple[float, ...] = ()
+    """Where upright lines part the branches of a frame."""
+
+    @property
+    def left(self) -> float:
+        return self.x - self.width / 2
+
+    @property
+    def right(self) -> float:
+        return self.x + self.width / 2
+
+    @property
+    def top(self) -> float:
+        return self.y - self.height / 2
+
+    @property
+    def bottom(self) -> float:
+        return self.y + self.height / 2
+
+    def moved(self, dx: float, dy: float) -> Box:
+        return replace(
+            self,
+            x=self.x + dx,
+            y=self.y + dy,
+            texts=tuple(text.moved(dx, dy) for text in self.texts),
+            rules=tuple(rule + dx for rule in self.rules),
+        )
+
+
+@dataclass(frozen=True)
+class Wire:
+    """A link's line, corner by corner, and its label."""
+
+    source: str
+    target: str
+    line: Line
+    points: tuple[Point, ...]
+    label: tuple[Text, ...] = ()
+
+    def moved(self, dx: float, dy: float) -> Wire:
+        points = tuple((x + dx, y + dy) for x, y in self.points)
+        return replace(self, points=points, label=tuple(text.moved(dx, dy) for text in self.label))
+
+
+@dataclass
+class Scene:
+    """Frames come before what is in them."""
+
+    width: float = 0.0
+    height: float = 0.0
+    boxes: list[Box] = field(default_factory=list)
+    wires: list[Wire] = field(default_factory=list)
+
+    def add(self, other: Scene, dx: float, dy: float) -> None:
+        self.boxes += [box.moved(dx, dy) for box in other.boxes]
+        self.wires += [wire.moved(dx, dy) for wire in other.wires]
+
+
+# Figures: the size of each node follows from the text in it.
 
 SIZES = {
     "title": 12.0,
@@ -39,7 +127,7 @@ class Figure:
     texts: tuple[Text, ...] = ()
     """Around a centre at 0, 0."""
     rules: tuple[float, ...] = ()
-    inside: Drawing | None = None
+    inside: Scene | None = None
     """A frame's content, from its top left corner."""
 
 
@@ -56,13 +144,13 @@ def label_lines(label: str) -> list[str]:
     return label.split(", ") if label else []
 
 
-def figures_of(flow: Flow, lay_out: Callable[[Flow], Drawing]) -> list[Figure]:
+def figures_of(flow: Flow, lay_out: Callable[[Flow], Scene]) -> list[Figure]:
     boxes = [node for node in flow.nodes if node.shape is Shape.BOX]
     width = _clamp(max((_wanted(node) for node in boxes), default=0), *_BOX)
     return [_figure(node, width, lay_out) for node in flow.nodes]
 
 
-def _figure(node: Node, width: float, lay_out: Callable[[Flow], Drawing]) -> Figure:
+def _figure(node: Node, width: float, lay_out: Callable[[Flow], Scene]) -> Figure:
     match node.shape:
         case Shape.BOX:
             return _box(node, width)
@@ -156,21 +244,21 @@ def _halves(code: str, rooms: list[float]) -> list[str] | None:
     return best[1] if best else None
 
 
-def _frame(node: Node, branches: list[tuple[str, Drawing]]) -> Figure:
-    inside = Drawing()
+def _frame(node: Node, branches: list[tuple[str, Scene]]) -> Figure:
+    inside = Scene()
     head = [
         Text(text, 0, 20.0, "title", "start") for text in wrap(printable(node.title), [fits("title", 200)])
     ]
     rules: list[float] = []
-    tallest = max((drawing.height for _, drawing in branches), default=0.0)
+    tallest = max((scene.height for _, scene in branches), default=0.0)
     x, captions = _FRAME_PAD, []
-    for number, (title, drawing) in enumerate(branches):
-        room = max(drawing.width, _BRANCH_MIN)
+    for number, (title, scene) in enumerate(branches):
+        room = max(scene.width, _BRANCH_MIN)
         if number:
             rules.append(x - _FRAME_PAD / 2)
         text = wrap(printable(title), [fits("detail", room)])
         captions.append((x + room / 2, text[0] if text else ""))
-        inside.add(drawing, x + (room - drawing.width) / 2, _FRAME_HEAD + _BRANCH_HEAD)
+        inside.add(scene, x + (room - scene.width) / 2, _FRAME_HEAD + _BRANCH_HEAD)
         x += room + _FRAME_PAD
     width, height = max(x, 160.0), _FRAME_HEAD + _BRANCH_HEAD + tallest + _FRAME_PAD
     texts = [Text(text, at - width / 2, _FRAME_HEAD + 15 - height / 2, "detail") for at, text in captions]

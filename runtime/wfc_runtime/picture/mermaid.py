@@ -1,13 +1,25 @@
-"""A picture as a Mermaid flowchart, for places that draw it themselves: pull requests, wikis, editors."""
+"""Render a picture as a Mermaid flowchart, for viewers that draw it themselves: pull requests, wikis, editors."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
 
-from wfc.graph.model import Flow, Line, Link, Node, Panel, Picture, Shape
-from wfc.graph.palette import INK, LINES, PAPER, RULE, color_of
-from wfc.graph.words import printable, shorten
+from wfc_runtime.picture.model import (
+    INK,
+    LINES,
+    PAPER,
+    RULE,
+    Flow,
+    Line,
+    Link,
+    Node,
+    Panel,
+    Picture,
+    Shape,
+    color_of,
+)
+from wfc_runtime.picture.text import printable, shorten
 
 _TITLE, _DETAIL = 60, 48
 _OUTLINES = {

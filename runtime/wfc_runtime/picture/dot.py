@@ -1,12 +1,24 @@
-"""A picture in Graphviz's language."""
+"""Render a picture in the DOT language of Graphviz."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.graph.model import Flow, Line, Link, Node, Panel, Picture, Shape
-from wfc.graph.palette import INK, LINES, MUTED, RULE, color_of
-from wfc.graph.words import printable, shorten, wrap
+from wfc_runtime.picture.model import (
+    INK,
+    LINES,
+    MUTED,
+    RULE,
+    Flow,
+    Line,
+    Link,
+    Node,
+    Panel,
+    Picture,
+    Shape,
+    color_of,
+)
+from wfc_runtime.picture.text import printable, shorten, wrap
 
 _TITLE, _DETAIL = 60, 30
 _SHAPES = {

@@ -1,18 +1,97 @@
-"""Which way each link takes through the grid.
+"""Choose the route of each link through the grid.
 
-Nodes stand in cells. Between the columns run channels, between the rows gaps, and both are free of nodes: a
-link goes straight to a neighbour, or along gaps and one channel. So no link ever crosses a node.
+Nodes occupy cells. Channels run between the columns and gaps between the rows, and both are free of nodes: a link goes
+straight to a neighbour, or along gaps and one channel, so no link crosses a node.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import accumulate
 
-from wfc.graph.ground import BOTTOM, FOOT, LEFT, RIGHT, TOP, Ground
-from wfc.graph.model import Line
-from wfc.graph.placing import Grid
-from wfc.graph.structure import Arc, Structure
+from wfc_runtime.picture.grid import Arc, Grid, Structure
+from wfc_runtime.picture.model import Line
+
+# Positions along a column are numbered from the top: gap 0 is position 0, row 0 position 1, gap 1 position 2.
+
+BOTTOM, RIGHT, LEFT, TOP, FOOT = "bottom", "right", "left", "top", "foot"
+"""Where links meet a node. The foot is beside the bottom, for a link that finds all else taken."""
+
+
+class Occupancy:
+    def __init__(self, grid: Grid) -> None:
+        self.grid = grid
+        self._cells: set[tuple[int, int]] = set()
+        self._rows: list[list[int]] = [[] for _ in range(grid.columns)]
+        """The rows where each column holds a node."""
+        self._blocked: list[list[int]] = [[] for _ in range(grid.columns + 1)]
+        """The rows where a wide node lies across each channel."""
+        for node in sorted(range(len(grid.row)), key=grid.row.__getitem__):
+            if node not in grid.stuck:
+                self._occupy(node)
+        self._upright = [[0] * (2 * grid.rows + 2) for _ in range(grid.columns)]
+        self._level = [[0] * (grid.rows + 1) for _ in range(grid.columns + 1)]
+        self._sums: list[list[int]] | None = None
+
+    def _occupy(self, node: int) -> None:
+        row, column = self.grid.row[node], self.grid.column[node]
+        for covered in range(column, column + self.grid.span[node] + 1):
+            self._cells.add((row, covered))
+            if covered < self.grid.columns:
+                self._rows[covered].append(row)
+                if covered > column:
+                    self._blocked[covered].append(row)
+
+    # -- nodes -----------------------------------------------------------------
+
+    def is_clear(self, row: int, start: int, end: int) -> bool:
+        """Whether a row holds nothing in some columns."""
+        return not any((row, column) in self._cells for column in range(start, end))
+
+    def is_clear_below(self, node: int, row: int) -> bool:
+        """Whether the node's column holds nothing between it and a row further down."""
+        rows = self._rows[self.grid.column[node]]
+        following = bisect_right(rows, self.grid.row[node])
+        return row > self.grid.row[node] and (following == len(rows) or rows[following] >= row)
+
+    def is_open(self, node: int, channel: int, side: str) -> bool:
+        """Whether the way from this side of a node to a channel is free."""
+        row, column, after = self.grid.row[node], self.grid.column[node], self.grid.after(node)
+        if side == RIGHT:
+            return channel >= after and self.is_clear(row, after, channel)
+        return channel <= column and self.is_clear(row, channel, column)
+
+    def is_blocked(self, channel: int, top: int, bottom: int) -> bool:
+        """Whether a wide node lies across a channel between two places."""
+        rows = self._blocked[channel]
+        return bisect_left(rows, top // 2) < bisect_left(rows, (bottom + 1) // 2)
+
+    # -- lines -----------------------------------------------------------------
+
+    def draw_upright(self, column: int, top: int, bottom: int) -> None:
+        line = self._upright[column]
+        for place in range(top, bottom):
+            line[place] = 1
+
+    def draw_level(self, row: int, start: int, end: int) -> None:
+        """A line along a row, through some channels."""
+        for channel in range(start, end + 1):
+            self._level[channel][row] += 1
+        self._sums = None
+
+    def crossed_in_channel(self, channel: int, top: int, bottom: int) -> int:
+        """How many level lines a line along a channel would cross."""
+        if self._sums is None:
+            self._sums = [list(accumulate(lines, initial=0)) for lines in self._level]
+        sums = self._sums[channel]
+        return sums[bottom // 2] - sums[min((top + 1) // 2, bottom // 2)]
+
+    def crossed_in_place(self, place: int, columns: range) -> int:
+        """How many upright lines a line along a row or gap would cross."""
+        return sum(self._upright[column][place] for column in columns if column < self.grid.columns)
+
 
 _ROW, _COLUMN, _CROSSING, _BEND = 1.0, 1.5, 4.0, 0.5
 """What a route costs: its length, the lines it crosses and its corners."""
@@ -53,7 +132,7 @@ def find_routes(shape: Structure, grid: Grid) -> list[Route]:
 
 class _Router:
     def __init__(self, shape: Structure, grid: Grid) -> None:
-        self._shape, self._grid, self._ground = shape, grid, Ground(grid)
+        self._shape, self._grid, self._occupancy = shape, grid, Occupancy(grid)
         covered = (column + span + 1 for column, span in zip(grid.column, grid.span, strict=True))
         self._overhang = max(covered, default=grid.columns) - grid.columns
         """How many columns more a frame takes than there are: so far off is the last channel."""
@@ -95,9 +174,9 @@ class _Router:
             self._lanes[route.lane] = (min(low, start), max(high, end))
         elif route.leave == BOTTOM:
             last = 2 * grid.row[arc.target] + (route.in_gap is None)
-            self._ground.draw_upright(grid.column[arc.source], 2 * grid.row[arc.source] + 2, last)
+            self._occupancy.draw_upright(grid.column[arc.source], 2 * grid.row[arc.source] + 2, last)
         elif arc.target not in grid.stuck:
-            self._ground.draw_level(grid.row[arc.source], grid.after(arc.source), grid.column[arc.target])
+            self._occupancy.draw_level(grid.row[arc.source], grid.after(arc.source), grid.column[arc.target])
         return route
 
     def _is_used(self, node: int, side: str) -> bool:
@@ -112,13 +191,15 @@ class _Router:
         column, row = self._grid.column, self._grid.row
         if column[arc.source] != column[arc.target] or self._is_used(arc.source, BOTTOM):
             return None
-        return Route(arc, BOTTOM, TOP) if self._ground.is_clear_below(arc.source, row[arc.target]) else None
+        return (
+            Route(arc, BOTTOM, TOP) if self._occupancy.is_clear_below(arc.source, row[arc.target]) else None
+        )
 
     def _aside(self, arc: Arc) -> Route | None:
         row, start, end = self._grid.row, self._grid.after(arc.source), self._grid.column[arc.target]
         if row[arc.source] != row[arc.target] or end < start or self._is_used(arc.source, RIGHT):
             return None
-        return Route(arc, RIGHT, LEFT) if self._ground.is_clear(row[arc.source], start, end) else None
+        return Route(arc, RIGHT, LEFT) if self._occupancy.is_clear(row[arc.source], start, end) else None
 
     def _round(self, arc: Arc) -> Route:
         """The outermost way, which nothing ever blocks."""
@@ -143,28 +224,28 @@ class _Router:
             self._grid.column[arc.source],
             self._grid.column[arc.target],
         )
-        if (row, column) in self._entered_above or not self._ground.is_clear_below(arc.source, row):
+        if (row, column) in self._entered_above or not self._occupancy.is_clear_below(arc.source, row):
             return
-        crossed = self._ground.crossed_in_place(2 * row, range(min(column, end) + 1, max(column, end)))
+        crossed = self._occupancy.crossed_in_place(2 * row, range(min(column, end) + 1, max(column, end)))
         length = _ROW * self._rows_between(arc) + _COLUMN * abs(column - end)
         yield length + _CROSSING * crossed + _BEND * 2, Route(arc, BOTTOM, TOP, in_gap=row)
 
     def _through(self, arc: Arc, channel: int, leave: str, enter: str) -> Iterator[tuple[float, Route]]:
-        grid, ground = self._grid, self._ground
-        if leave != BOTTOM and not ground.is_open(arc.source, channel, leave):
+        grid, occupancy = self._grid, self._occupancy
+        if leave != BOTTOM and not occupancy.is_open(arc.source, channel, leave):
             return
-        if enter != TOP and not ground.is_open(arc.target, channel, enter):
+        if enter != TOP and not occupancy.is_open(arc.target, channel, enter):
             return
         out_gap = grid.row[arc.source] + 1 if leave == BOTTOM else None
         in_gap = grid.row[arc.target] if enter == TOP else None
         route = Route(arc, leave, enter, channel, out_gap, in_gap)
-        if not ground.is_blocked(channel, *route.stretch(grid)):
+        if not occupancy.is_blocked(channel, *route.stretch(grid)):
             yield self._cost(route, channel), route
 
     def _cost(self, route: Route, channel: int) -> float:
         arc, grid = route.arc, self._grid
         top, bottom = self._own_stretch(route)
-        crossed = self._ground.crossed_in_channel(channel, top, bottom)
+        crossed = self._occupancy.crossed_in_channel(channel, top, bottom)
         bends = 2 * (route.leave == BOTTOM) + (4 if arc.back else 2) * (route.enter == TOP)
         width = 0.0
         gaps = ((arc.source, route.out_gap), (arc.target, route.in_gap))
@@ -172,7 +253,7 @@ class _Router:
             place = 2 * grid.row[node] + 1 if gap is None else 2 * gap
             column = grid.column[node]
             between = range(column + 1, channel) if column < channel else range(channel, column)
-            crossed += self._ground.crossed_in_place(place, between)
+            crossed += self._occupancy.crossed_in_place(place, between)
             width += abs(channel - column - 0.5) + (self._overhang if channel == grid.columns else 0)
         level = grid.row[arc.source] == grid.row[arc.target]
         against = _AGAINST if route.leave == LEFT and (level or not arc.back) else 0.0
