@@ -7,16 +7,15 @@ from dataclasses import dataclass
 
 from tests.support import check, load, loaded, unit_of
 from tests.unit.graph.samples import flow_of
-from wfc.calls import CallGraph
+from wfc.analysis.call_graph import CallGraph
 from wfc.diagnostics import Diagnostic, Edit, Fix, Severity
 from wfc.fixes import apply_fixes
-from wfc.graph.fold import fold
-from wfc.graph.layout import lay_out
 from wfc.rules.shared.nearest import Nearest
-from wfc.source import Source
 from wfc.template import Template
+from wfc.yaml import Source
 from wfc_runtime.machine.masking import Mask
 from wfc_runtime.machine.validation import problems
+from wfc_runtime.picture.layout import fold_into_columns, lay_out
 from wfc_runtime.plan import explain_plan
 
 Work = Callable[[], object]
@@ -124,7 +123,7 @@ _CHARTS: dict[str, Callable[[int], str]] = {
 def _chart(kind: str) -> Callable[[int], Work]:
     def make(count: int) -> Work:
         flow = flow_of(_CHARTS[kind](count))
-        return lambda: _is(len(fold(lay_out(flow)).boxes) >= count - 1, True)
+        return lambda: _is(len(fold_into_columns(lay_out(flow)).boxes) >= count - 1, True)
 
     return make
 

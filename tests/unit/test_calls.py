@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 
 from tests.support import load
-from wfc.calls import CallGraph, CallSite
+from wfc.analysis.call_graph import CallGraph, CallSite
 from wfc.unit import Project
 
 

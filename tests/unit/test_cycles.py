@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support import unit_of
-from wfc.cycles import endless_circles
-from wfc.flow import flows_of
+from wfc.analysis.control_flow import endless_circles, flows_of
 
 
 def circles(steps: str) -> list[set[str]]:

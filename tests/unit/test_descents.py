@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from tests.support import load
 from tests.unit.test_calls import project
-from wfc.descents import Descents
+from wfc.analysis.call_graph import Nesting
 from wfc.unit import Project
 
 
 def depths(made: Project) -> dict[str, int]:
     """Of every step of a workflow itself that starts runs, by the names of what starts and what is started."""
-    runs = Descents(made)
+    runs = Nesting(made)
     workflows = [unit.workflow for unit in made.units if unit.workflow]
     found = [one for workflow in workflows for one in runs.descents(workflow)]
     return {f"{one.outer}>{one.inner}": runs.depth(one) for one in found}
@@ -23,7 +23,7 @@ def test_depth_counts_the_longest_chain_and_leaves_circles_out() -> None:
 
 def test_the_way_down_is_the_longest() -> None:
     made = project(a="b c", b="c", c="d", d="")
-    runs = Descents(made)
+    runs = Nesting(made)
     workflow = made.named("a")[0].workflow
     assert workflow is not None
     assert [one.inner for one in runs.way_down(runs.descents(workflow)[0])] == ["b", "c", "d"]
@@ -49,7 +49,7 @@ tasks:
   inner: {steps: [{id: look, type: shell, command: ls}]}
 """
     made = load(text, other)
-    runs = Descents(made)
+    runs = Nesting(made)
     workflow = made.named("w")[0].workflow
     assert workflow is not None
     assert [(one.step.name, runs.depth(one)) for one in runs.descents(workflow)] == [("all", 3), ("brief", 1)]

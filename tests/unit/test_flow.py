@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support import unit_of
-from wfc.flow import Flow, flows_of
+from wfc.analysis.control_flow import Flow, flows_of
 
 
 def flow_of(steps: str) -> Flow:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from wfc.analysis.types.workflow import typed_module
 from wfc.core.ast import Scope, Workflow
 from wfc.core.nesting import Block
 from wfc.core.type_text import shown
 from wfc.diff.matching import Matching, match_steps
 from wfc.diff.model import Change, Detail
 from wfc.diff.plain import differences, input_data, step_data
-from wfc.infer.unit_types import typed_module
 from wfc.ir import Chart, Edge, FieldInfo
 from wfc.steps.base import Step
 from wfc.unit import Unit

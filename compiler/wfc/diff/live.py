@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cached_property
 
+from wfc.analysis.control_flow import Flow, FlowEdge
+from wfc.analysis.types.workflow import ScopeTypes
 from wfc.core.types import Type
-from wfc.flow import Flow, FlowEdge
-from wfc.infer.workflow import ScopeTypes
 from wfc.ir import State
 
 

@@ -10,12 +10,12 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
+from wfc.analysis.control_flow import flows_of
+from wfc.analysis.types.workflow import types_of
 from wfc.core.types import union
 from wfc.diff.live import Needs
 from wfc.diff.matching import match_steps
 from wfc.diff.model import Reason
-from wfc.flow import flows_of
-from wfc.infer.unit_types import types_of
 from wfc.unit import Unit
 from wfc_runtime.machine import Ask, Delay, Spawn
 from wfc_runtime.machine.chart import AnyMachine

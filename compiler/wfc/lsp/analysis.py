@@ -7,6 +7,7 @@ from collections.abc import Mapping as Table
 from functools import cached_property, partial
 from pathlib import Path
 
+from wfc.analysis.types.workflow import ScopeTypes, types_of
 from wfc.check import check_project
 from wfc.cli.shared.files import load_project
 from wfc.cli.shared.selection import Selection, is_left_out
@@ -15,8 +16,6 @@ from wfc.core.ast import Scope
 from wfc.core.names_in_scope import Site, template_sites
 from wfc.diagnostics import Diagnostic
 from wfc.dialects import DIALECTS
-from wfc.infer.unit_types import types_of
-from wfc.infer.workflow import ScopeTypes
 from wfc.lsp.index import Index
 from wfc.steps.base import Step
 from wfc.unit import Unit

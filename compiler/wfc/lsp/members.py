@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from wfc.analysis.types.lattice import join
+from wfc.analysis.types.reaching import child_names
 from wfc.core.ast import Scope, Task
 from wfc.core.names_in_scope import runners
 from wfc.core.types import ANY, NULL, Fixed, ListType, MapType, Record, Type, Union, union
-from wfc.infer.children import child_names
-from wfc.infer.terms import join
 from wfc.lsp.analysis import Analysis
 from wfc.steps.foreach import Foreach
 

@@ -28,8 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from wfc.analysis.types.environment import mentions
 from wfc.diagnostics import Edit, Fix
-from wfc.infer.syntax import mentions
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.builtins import builtin_names
 from wfc.rules.shared.condition_fields import ConditionField, condition_fields

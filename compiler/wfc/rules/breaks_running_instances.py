@@ -13,8 +13,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.control_flow import is_waiting
 from wfc.core.ast import Scope
-from wfc.cycles import is_waiting
 from wfc.diagnostics import Severity
 from wfc.rules.base import Finding, rule
 from wfc.suggest import nearest

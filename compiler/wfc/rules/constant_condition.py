@@ -30,13 +30,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.types.constants import Values, decide
+from wfc.analysis.types.environment import Kind
 from wfc.core import types
 from wfc.core.ast import walk
 from wfc.core.nesting import blocks_of, jumps
 from wfc.core.values import Text
 from wfc.diagnostics import Fix, Severity
-from wfc.infer.decided import Values, decide
-from wfc.infer.problems import Kind
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.choices import never_goes_on
 from wfc.rules.shared.condition_fields import ConditionField, condition_fields

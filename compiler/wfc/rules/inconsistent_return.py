@@ -38,8 +38,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.control_flow import Flow, FlowEdge
 from wfc.diagnostics import Note, Severity
-from wfc.flow import Flow, FlowEdge
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.rules.shared.wording import call

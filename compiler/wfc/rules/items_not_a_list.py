@@ -31,7 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.infer.problems import Kind
+from wfc.analysis.types.environment import Kind
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, misfit_finding, misfits, problems
 from wfc.rules.wrong_type import wrong_places

@@ -36,10 +36,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.call_graph import Descent, nesting_of
+from wfc.analysis.control_flow import is_waiting
 from wfc.config import AT_ONCE
 from wfc.core.ast import Scope
-from wfc.cycles import is_waiting
-from wfc.descents import Descent, descents_of
 from wfc.diagnostics import Note
 from wfc.ir import State
 from wfc.rules.base import Finding, rule
@@ -127,7 +127,7 @@ def _height(steps: list[Step]) -> int:
 def _runs_too_deep(unit: Unit) -> Iterator[Finding]:
     if unit.workflow is None or not any(isinstance(step, Foreach | Call) for step in unit.workflow.walk()):
         return
-    runs = descents_of(unit.project)
+    runs = nesting_of(unit.project)
     for descent in runs.descents(unit.workflow):
         if runs.depth(descent) <= unit.limits.call_depth:
             continue

@@ -30,11 +30,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.control_flow import Flow, endless_circles, flows_of
 from wfc.core.nesting import jumps
 from wfc.core.values import Word
-from wfc.cycles import endless_circles
 from wfc.diagnostics import Note
-from wfc.flow import Flow, flows_of
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
 from wfc.steps.base import Step

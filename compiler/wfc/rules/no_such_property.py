@@ -32,8 +32,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.types.environment import Kind
 from wfc.diagnostics import Severity
-from wfc.infer.problems import Kind
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.escapes import escapes_in
 from wfc.rules.shared.typed import finding, problems

@@ -33,9 +33,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.types.environment import Change
 from wfc.core.values import Text
 from wfc.diagnostics import Fix, Severity
-from wfc.infer.problems import Change
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.delimiters import Delimiters
 from wfc.rules.shared.holes import shown_in

@@ -29,8 +29,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.types.environment import Change
 from wfc.diagnostics import Fix
-from wfc.infer.problems import Change
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.commands import CommandHole, command_holes
 from wfc.unit import Unit

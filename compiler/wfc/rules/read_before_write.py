@@ -30,9 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.types.environment import Kind
+from wfc.analysis.types.workflow import Located, ScopeTypes
 from wfc.diagnostics import Note
-from wfc.infer.problems import Kind
-from wfc.infer.workflow import Located, ScopeTypes
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, problems
 from wfc.steps.base import Step

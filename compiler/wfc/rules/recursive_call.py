@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.calls import CallGraph, CallSite, call_graph
+from wfc.analysis.call_graph import CallGraph, CallSite, call_graph
 from wfc.diagnostics import Note
 from wfc.rules.base import Finding, rule
 from wfc.steps.call import Call

@@ -34,13 +34,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.types.lattice import describe, join, kind_of, options
+from wfc.analysis.types.reaching import Definition
+from wfc.analysis.types.workflow import ScopeTypes, types_of
 from wfc.core.types import Type
 from wfc.diagnostics import Note, Severity
-from wfc.infer.definitions import Definition
-from wfc.infer.terms import join, kind_of, options
-from wfc.infer.unit_types import types_of
-from wfc.infer.views import describe
-from wfc.infer.workflow import ScopeTypes
 from wfc.rules.base import Finding, rule
 from wfc.unit import Unit
 

@@ -47,13 +47,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.types.lattice import kinds_of, plain
+from wfc.analysis.types.scope import fills_by_name
+from wfc.analysis.types.workflow import types_of
 from wfc.core import types
 from wfc.core.ast import Scope
 from wfc.diagnostics import Edit, Fix, Note, Severity
-from wfc.infer.bindings import fills_by_name
-from wfc.infer.terms import kinds_of
-from wfc.infer.unit_types import types_of
-from wfc.infer.views import plain
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.bindings import Binding, bindings
 from wfc.rules.shared.edits import add_entry, line_break, rename

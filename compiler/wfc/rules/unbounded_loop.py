@@ -26,11 +26,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.control_flow import Circle, Flow, FlowEdge, endless_circles, flows_of, is_waiting
 from wfc.core.nesting import jumps
 from wfc.core.values import Word
-from wfc.cycles import Circle, endless_circles, is_waiting
 from wfc.diagnostics import Note
-from wfc.flow import Flow, FlowEdge, flows_of
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
 from wfc.steps.base import Step

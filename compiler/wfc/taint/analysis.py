@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterable, Mapping
 
+from wfc.analysis.types.conditions import Place
+from wfc.analysis.types.workflow import FileTypes, ScopeTypes, types_of
 from wfc.core.ast import Scope, Task
 from wfc.core.names_in_scope import runners
 from wfc.core.values import Text, Tree
-from wfc.infer.texts import Place
-from wfc.infer.unit_types import types_of
-from wfc.infer.workflow import FileTypes, ScopeTypes
 from wfc.lazy import remembered_of_files
 from wfc.steps.base import Step
 from wfc.taint.effects import outcome_of

@@ -6,10 +6,10 @@ from collections.abc import Callable, Hashable, Iterator
 from collections.abc import Mapping as Named
 from typing import Any, Protocol
 
+from wfc.analysis.types.reaching import goes_on
+from wfc.analysis.types.workflow import ScopeTypes
 from wfc.core.ast import Scope, Task
 from wfc.core.values import Text
-from wfc.infer.children import goes_on
-from wfc.infer.workflow import ScopeTypes
 from wfc.steps.action import Answered
 from wfc.steps.base import Step
 from wfc.steps.call import Call

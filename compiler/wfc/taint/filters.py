@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wfc.infer.signatures import METHODS
+from wfc.analysis.types.builtins import METHODS
 from wfc.taint.policy import NUMBERS, Policy
 from wfc.taint.values import CLEAN, ITEMS, Taint, join, joined, listed, only, record, worse
 from wfc_runtime.expr import nodes

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from wfc.infer.environment import Given
+from wfc.analysis.types.environment import Given
 from wfc_runtime.expr import nodes
 
 _SAME = {("eq", True), ("ne", False), ("in", True), ("notin", False)}

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Protocol
 
+from wfc.analysis.types.conditions import Place
+from wfc.analysis.types.workflow import ScopeTypes
 from wfc.core.ast import Scope, Task
 from wfc.core.inputs import InputDecl
-from wfc.infer.texts import Place
-from wfc.infer.workflow import ScopeTypes
 from wfc.lazy import remembered_of_files
 from wfc.taint.guards import settled_by
 from wfc.taint.policy import Policy

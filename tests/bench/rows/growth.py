@@ -18,8 +18,8 @@ from tests.property.survival import compiled
 from tests.robustness.cases import CASES
 from tests.torture.load import large_state, many_children, many_runs, processor_seconds
 from wfc.config import CompileLimits, Config
-from wfc.source import Source, YamlLimits, parse_document
 from wfc.template.parse import parse_template
+from wfc.yaml import Source, YamlLimits, parse_document
 
 
 def rows() -> Iterator[Row]:

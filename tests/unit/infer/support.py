@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 from tests.support import unit_of
+from wfc.analysis.types.environment import Environment, Kind, Problem, Surroundings
+from wfc.analysis.types.expressions import Inference
+from wfc.analysis.types.lattice import UNDEFINED, exact, join
+from wfc.analysis.types.workflow import FileTypes, types_of
 from wfc.core import types
 from wfc.core.types import ListType, Property, Record, Type
-from wfc.infer.environment import Environment, Surroundings
-from wfc.infer.expressions import Inference
-from wfc.infer.problems import Kind, Problem
-from wfc.infer.terms import UNDEFINED, exact, join
-from wfc.infer.unit_types import types_of
-from wfc.infer.workflow import FileTypes
 from wfc.template import parse_template
 from wfc_runtime.contract import ConfirmAnswer, DelegateResult, ShellResult
 

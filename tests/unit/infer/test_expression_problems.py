@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.infer.support import infer, problems
-from wfc.infer.problems import Kind
+from wfc.analysis.types.environment import Kind
 
 
 @pytest.mark.parametrize(

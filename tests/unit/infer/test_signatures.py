@@ -6,9 +6,9 @@ import inspect
 
 import pytest
 
-from wfc.infer import signatures
-from wfc.infer.lookup import LOOP
-from wfc.infer.signatures import Signature
+from wfc.analysis.types import builtins
+from wfc.analysis.types.access import LOOP
+from wfc.analysis.types.builtins import Signature
 from wfc_runtime.expr import FILTERS, FUNCTIONS, METHODS, TESTS, Builtin
 from wfc_runtime.expr.loop import LOOP_FIELDS
 
@@ -16,16 +16,16 @@ KINDS = {"str": "text", "dict": "object", "list": "list", "datetime": "date", "d
 
 
 def test_every_filter_test_and_function_has_a_signature_and_nothing_else_has() -> None:
-    assert signatures.FILTERS.keys() == FILTERS.keys()
-    assert signatures.TESTS.keys() == TESTS.keys()
-    assert signatures.FUNCTIONS.keys() == FUNCTIONS.keys()
+    assert builtins.FILTERS.keys() == FILTERS.keys()
+    assert builtins.TESTS.keys() == TESTS.keys()
+    assert builtins.FUNCTIONS.keys() == FUNCTIONS.keys()
 
 
 def test_every_method_has_a_signature_and_nothing_else_has() -> None:
     known: dict[str, set[str]] = {}
     for kind, methods in METHODS.items():
         known.setdefault(KINDS[kind.__name__], set()).update(methods)
-    assert {kind: set(methods) for kind, methods in signatures.METHODS.items()} == known
+    assert {kind: set(methods) for kind, methods in builtins.METHODS.items()} == known
 
 
 def _parameters(call: object, hidden: int) -> tuple[list[tuple[str, bool]], bool]:
@@ -40,12 +40,12 @@ def _said(signature: Signature) -> tuple[list[tuple[str, bool]], bool]:
 
 @pytest.mark.parametrize("builtin", FILTERS.values(), ids=lambda builtin: builtin.name)
 def test_a_filter_takes_the_arguments_that_its_signature_says(builtin: Builtin) -> None:
-    assert _said(signatures.FILTERS[builtin.name]) == _parameters(builtin.call, 2)
+    assert _said(builtins.FILTERS[builtin.name]) == _parameters(builtin.call, 2)
 
 
 @pytest.mark.parametrize("builtin", TESTS.values(), ids=lambda builtin: builtin.name)
 def test_a_test_takes_the_arguments_that_its_signature_says(builtin: Builtin) -> None:
-    assert _said(signatures.TESTS[builtin.name]) == _parameters(builtin.call, 2)
+    assert _said(builtins.TESTS[builtin.name]) == _parameters(builtin.call, 2)
 
 
 def test_loop_has_the_fields_that_its_type_says() -> None:

@@ -14,10 +14,10 @@ from typing import Any
 import pytest
 
 from tests.unit.infer.support import FIELDS, INPUTS, environment
+from wfc.analysis.types.environment import Kind
+from wfc.analysis.types.expressions import Inference
+from wfc.analysis.types.lattice import UNDEFINED
 from wfc.core.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
-from wfc.infer.expressions import Inference
-from wfc.infer.problems import Kind
-from wfc.infer.terms import UNDEFINED
 from wfc.template import parse_template
 from wfc_runtime.expr import ExpressionError, evaluate
 

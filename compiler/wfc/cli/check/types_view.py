@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.types.lattice import UNDEFINED
+from wfc.analysis.types.workflow import ScopeTypes, types_of
 from wfc.core.state_use import state_use
 from wfc.core.type_text import shown
-from wfc.infer.terms import UNDEFINED
-from wfc.infer.unit_types import types_of
-from wfc.infer.workflow import ScopeTypes
 from wfc.unit import Unit
 from wfc.yaml import Span
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.calls import call_graph
+from wfc.analysis.call_graph import call_graph
 from wfc.check import check_unit, has_errors, in_order
 from wfc.cli.shared.files import load_project
 from wfc.cli.shared.selection import select, template_folders

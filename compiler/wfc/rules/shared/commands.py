@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from wfc.analysis.types.environment import Change
 from wfc.core.values import Text
 from wfc.diagnostics import Edit, Fix, Severity
-from wfc.infer.problems import Change
 from wfc.lazy import remembered_of_files
 from wfc.rules.shared.arguments import may_be_option
 from wfc.rules.shared.holes import shown_in

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
+from wfc.analysis.control_flow import FlowEdge
 from wfc.core.ast import walk
 from wfc.core.values import Text
-from wfc.flow import FlowEdge
 from wfc.rules.shared.beside import Beside
 from wfc.rules.shared.scope_use import ScopeUse
 from wfc.steps.base import Step

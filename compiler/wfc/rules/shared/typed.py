@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.types.environment import Change, Kind
+from wfc.analysis.types.scope import Misfit
+from wfc.analysis.types.workflow import Located, ScopeTypes, types_of
 from wfc.core.values import Text
 from wfc.diagnostics import Edit, Fix, Note, Severity
-from wfc.infer.bindings import Misfit
-from wfc.infer.problems import Change, Kind
-from wfc.infer.unit_types import types_of
-from wfc.infer.workflow import Located, ScopeTypes
 from wfc.rules.base import Finding
 from wfc.steps.base import Step
 from wfc.unit import Unit

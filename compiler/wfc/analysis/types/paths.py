@@ -1,4 +1,4 @@
-"""The way on which a definition comes to a node: whether there is one, and which turning explains it."""
+"""The path on which a definition reaches a node: whether one exists, and which branch explains it."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from functools import cached_property
 
+from wfc.analysis.control_flow import Flow, FlowEdge
+from wfc.analysis.types.constants import Values, decide
+from wfc.analysis.types.environment import Held
+from wfc.analysis.types.reaching import StateFlow
 from wfc.core.types import ANY
-from wfc.flow import Flow, FlowEdge
-from wfc.infer.decided import Values, decide
-from wfc.infer.environment import Held
-from wfc.infer.states import StateFlow
 from wfc.steps.base import Step
 from wfc.steps.goto import Goto
 from wfc.structs import struct
@@ -37,7 +37,7 @@ class _Place:
     after: _Place | None = None
 
 
-class Ways:
+class Paths:
     """Searches backward, one field at a time. All searches of a scope share a budget: they stay linear."""
 
     def __init__(self, states: StateFlow, least: Callable[[str], float | None]) -> None:

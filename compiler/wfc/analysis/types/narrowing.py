@@ -1,23 +1,73 @@
-"""Tests: what `and`, `or`, `not`, `is ...` and comparisons show about the paths in them."""
+"""Narrowing: the types of paths after `and`, `or`, `not`, `is ...` and comparisons, by outcome."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from wfc.analysis.types import calls, operators
+from wfc.analysis.types.access import Reached, follow, may_have, with_part
+from wfc.analysis.types.constants import check_constant, check_null_test
+from wfc.analysis.types.environment import Held, Path
+from wfc.analysis.types.lattice import (
+    UNDEFINED,
+    falsy,
+    join,
+    kind_of,
+    kinds_of,
+    options,
+    present,
+    truthy,
+    without,
+)
 from wfc.core.types import BOOL, NULL, Exact, Type
-from wfc.infer import comparison, uses
-from wfc.infer.access import Reached, follow
-from wfc.infer.constant import check_constant, check_null_test
-from wfc.infer.environment import Held, Path
-from wfc.infer.facts import NO_FACTS, Facts, Outcome
-from wfc.infer.lookup import may_have, with_part
-from wfc.infer.terms import UNDEFINED, falsy, join, kind_of, kinds_of, options, present, truthy, without
+from wfc.structs import struct
 from wfc.template.facts import DEFAULTS, PRESENCE_TESTS
 from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
-    from wfc.infer.expressions import Inference
+    from wfc.analysis.types.expressions import Inference
+
+
+_NOWHERE: Mapping[Path, Type] = MappingProxyType({})
+
+
+@struct(frozen=True)
+class Facts:
+    """Narrower types of paths, and the conditions themselves, for what types can't say."""
+
+    paths: Mapping[Path, Type] = _NOWHERE
+    held: tuple[Held, ...] = ()
+
+    def and_(self, other: Facts) -> Facts:
+        if not self.paths and not self.held:
+            return other
+        if not other.paths and not other.held:
+            return self
+        return Facts({**self.paths, **other.paths}, self.held + other.held)
+
+    def or_(self, other: Facts) -> Facts:
+        """What holds whichever of the two does."""
+        if not self.paths or not other.paths:
+            return NO_FACTS
+        both = {
+            path: join(kind, other.paths[path]) for path, kind in self.paths.items() if path in other.paths
+        }
+        return Facts(both) if both else NO_FACTS
+
+
+NO_FACTS = Facts()
+
+
+@struct(frozen=True)
+class Outcome:
+    """What an expression is, and what its truth and its falsehood show."""
+
+    type: Type
+    true: Facts = NO_FACTS
+    false: Facts = NO_FACTS
+
 
 _KIND_TESTS = {
     "string": {"text"}, "mapping": {"object"}, "number": {"number", "bool"}, "integer": {"number"},
@@ -49,7 +99,7 @@ def outcome(walk: Inference, node: nodes.Node, asked: bool) -> Outcome:
 def asked_type(walk: Inference, node: nodes.Expr) -> Type:
     """The same for a whole condition, where nobody looks at what it shows."""
     if isinstance(node, nodes.Compare):
-        return comparison.compared(walk, node, guarded=False)
+        return operators.compared(walk, node, guarded=False)
     if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
         reached = follow(walk, node)
         check_constant(walk, node, reached.path)
@@ -108,7 +158,7 @@ def _narrow(walk: Inference, reached: Reached, kind: Type, *, there: bool = True
 def _defaulted(walk: Inference, node: nodes.Filter, operand: nodes.Expr) -> Outcome:
     """Where `x | default(false)` is true, x was there: the default itself would not have been."""
     reached = follow(walk, operand, guarded=True)
-    kind = uses.applied(walk, node, reached.type)
+    kind = calls.applied(walk, node, reached.type)
     empty = not node.args or (isinstance(node.args[0], nodes.Const) and not node.args[0].value)
     if not empty:
         return Outcome(kind, *_held(node))
@@ -117,7 +167,7 @@ def _defaulted(walk: Inference, node: nodes.Filter, operand: nodes.Expr) -> Outc
 
 def _test(walk: Inference, node: nodes.Test) -> Outcome:
     reached = follow(walk, node.node, guarded=node.name in PRESENCE_TESTS)
-    uses.tested(walk, node, reached.type)
+    calls.tested(walk, node, reached.type)
     yes, no = _held(node)
     if node.name in PRESENCE_TESTS:
         there = _narrow(walk, reached, without(reached.type, UNDEFINED))
@@ -159,7 +209,7 @@ def _split(kind: Type, fits: Callable[[Type], bool]) -> tuple[Type, Type]:
 
 
 def _comparison(walk: Inference, node: nodes.Compare) -> Outcome:
-    reached, last = comparison.check(walk, node)
+    reached, last = operators.check(walk, node)
     yes, no = _held(node)
     operand = node.ops[0]
     if len(node.ops) == 1 and operand.op in ("in", "notin") and isinstance(node.expr, nodes.Const):

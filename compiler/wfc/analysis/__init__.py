@@ -1,0 +1,1 @@
+"""Static analyses of workflows: control flow, call graph, types, and taint."""

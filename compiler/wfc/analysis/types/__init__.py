@@ -1,0 +1,1 @@
+"""Type inference: types of expressions, and of the state before each step. Nothing is evaluated."""

@@ -1,0 +1,434 @@
+"""Access to names, properties, items and slices: the type of the result, and accesses that fail."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
+
+from wfc.analysis.types.builtins import METHODS, item_of
+from wfc.analysis.types.environment import Change, Kind, Path
+from wfc.analysis.types.lattice import (
+    DATE,
+    MOMENT,
+    NOTHING,
+    UNDEFINED,
+    describe,
+    is_known,
+    join,
+    kind_of,
+    kinds_of,
+    options,
+    without,
+)
+from wfc.core.types import ANY, INT, NULL, OBJECT, TEXT, Fixed, ListType, MapType, Property, Record, Type
+from wfc.structs import struct
+from wfc.suggest import did_you_mean, nearest
+from wfc_runtime.expr import nodes
+from wfc_runtime.expr.lookup import DATE_FIELDS, TIME_FIELDS
+
+if TYPE_CHECKING:
+    from wfc.analysis.types.expressions import Inference
+
+
+# Which values have which properties and items, and their types.
+
+FAILED_CHILD = Record("FailedChild", (Property("error", ANY),), open=False)
+"""What stands in a foreach's list in the place of a child that failed."""
+
+LOOP = Record(
+    "Loop",
+    (
+        *(Property(name, INT) for name in ("index", "index0", "revindex", "revindex0", "length")),
+        *(Property(name, ANY) for name in ("first", "last", "previtem", "nextitem")),
+    ),
+    open=False,
+)
+"""The variable `loop` inside a `for`."""
+
+_MOMENT_FIELDS = (*DATE_FIELDS, *TIME_FIELDS)
+
+
+@struct(slots=True)
+class Found:
+    """What looking up a name or a number brought, over all that the value can be."""
+
+    types: list[Type] = field(default_factory=list)
+    lacking: list[Type] = field(default_factory=list)
+    """What it can be that never has it."""
+    optional: Record | None = None
+    """What it can be that need not have it."""
+    null: bool = False
+    loose: bool = False
+    """Whether nobody can say that it is there, as with an item of a list by its number."""
+
+    @property
+    def type(self) -> Type:
+        return join(*self.types) if self.types else ANY
+
+
+def find_property(kind: Type, name: str) -> Found:
+    found = Found()
+    for option in options(kind):
+        if option == NULL:
+            found.null = True
+        elif isinstance(option, Record):
+            _find_in_record(option, name, found)
+        elif option != UNDEFINED:
+            part = _part_of(option, name)
+            found.loose |= isinstance(option, MapType)
+            if part is None:
+                found.lacking.append(option)
+            else:
+                found.types.append(part)
+    return found
+
+
+def _find_in_record(record: Record, name: str, found: Found) -> None:
+    prop = record.get(name)
+    if prop is not None:
+        found.types.append(prop.type)
+        found.loose |= not prop.required
+        # A schema that demands nothing at all was not written to say what may be missing.
+        if not prop.required and any(other.required for other in record.properties):
+            found.optional = record
+    elif record.loose or (record.open and not record.properties):
+        found.types.append(ANY)
+        found.loose = True
+    else:
+        found.lacking.append(record)
+
+
+def _part_of(option: Type, name: str) -> Type | None:
+    match option:
+        case MapType():
+            return ANY if option.item == NOTHING else option.item
+        case Fixed():
+            return option.items[option.names.index(name)] if name in option.names else None
+    if option in (DATE, MOMENT):
+        return INT if name in (_MOMENT_FIELDS if option == MOMENT else DATE_FIELDS) else None
+    return option if kind_of(option) in ("any", "nothing") else None
+
+
+def find_item(kind: Type, index: int | None) -> Found:
+    """An item by its number; by one that is not known, if there is none."""
+    found = Found(loose=True)
+    for option in options(kind):
+        if option == NULL:
+            found.null = True
+            continue
+        match option:
+            case Fixed() if index is not None and -len(option.items) <= index < len(option.items):
+                found.types.append(option.items[index])
+            case ListType() | Fixed():
+                found.types.append(item_of(option))
+            case MapType():
+                found.types.append(ANY)
+            case Record() if index is None:
+                found.types.append(ANY)
+            case _ if kind_of(option) == "text":
+                found.types.append(TEXT)
+            case _ if kind_of(option) in ("any", "nothing"):
+                found.types.append(option)
+            case _ if option != UNDEFINED:
+                found.lacking.append(option)
+    return found
+
+
+def may_have(option: Type, name: str, there: bool) -> bool:
+    """Whether a value can pass a test that asks for a property to be there, or not to be."""
+    found = find_property(option, name)
+    if there:
+        return bool(found.types)
+    return bool(found.lacking or found.optional or found.null or found.loose) or kind_of(option) == "any"
+
+
+def with_part(option: Type, name: str) -> Type:
+    """A value of which a property has been found to be there."""
+    if not isinstance(option, Record):
+        return option
+    properties = (
+        Property(prop.name, prop.type, prop.required or prop.name == name) for prop in option.properties
+    )
+    return Record(option.name, tuple(properties), option.open, option.loose)
+
+
+def property_names(kinds: list[Type]) -> Iterator[str]:
+    """What one could have meant instead."""
+    for option in kinds:
+        if isinstance(option, Record):
+            yield from (prop.name for prop in option.properties)
+        elif isinstance(option, Fixed):
+            yield from option.names
+        elif option in (DATE, MOMENT):
+            yield from _MOMENT_FIELDS if option == MOMENT else DATE_FIELDS
+
+
+# Reports of missing properties, items and methods, with the name that was probably meant.
+
+_SIZES = frozenset({"length", "len", "size", "count"})
+_SIZED = frozenset({"text", "list", "object"})
+
+
+def place_of(walk: Inference, node: nodes.Expr) -> tuple[int, int]:
+    """Where the name behind the dot, or what is in the brackets, stands."""
+    if isinstance(node, nodes.Getitem):
+        return inside_quotes(walk, node.arg)
+    return walk.template.token_span(node)
+
+
+def inside_quotes(walk: Inference, node: nodes.Expr) -> tuple[int, int]:
+    """The place of an expression; of a text, without its quotes where they are just around it."""
+    start, end = walk.template.span(node)
+    value = node.value if isinstance(node, nodes.Const) else None
+    if isinstance(value, str) and walk.template.text[start + 1 : end - 1] == value:
+        return start + 1, end - 1
+    return start, end
+
+
+def no_such_property(
+    walk: Inference,
+    node: nodes.Getattr | nodes.Getitem,
+    name: str,
+    lacking: list[Type],
+    guarded: bool = False,
+) -> None:
+    """Behind `default` or `is defined` only a name that is nearly the right one is worth a word."""
+    place = place_of(walk, node)
+    known = list(dict.fromkeys(property_names(lacking)))
+    near = nearest(name, known)
+    if guarded and near is None:
+        return
+    more = _method_meant(name, lacking, place) or _size_meant(walk, node, name, lacking, place)
+    # An object that may have more than is declared: a name that is not like any other need not be a slip.
+    is_open = all(isinstance(one, Record) and one.open for one in lacking)
+    possible = is_open and (guarded or near is None)
+    words = f"{subject(walk, node.node, lacking)} no property `{name[:60]}`"
+    walk.report(
+        Kind.PROPERTY,
+        place,
+        f"{words} that anything declares" if possible else words,
+        sure=not possible,
+        **(more or _name_meant(name, near, known, place)),
+    )
+
+
+def subject(walk: Inference, node: nodes.Expr, lacking: list[Type]) -> str:
+    """ "`state.build` is a shell result: it has", for a sentence to go on."""
+    words = describe(join(*lacking))
+    thing = f"`{walk.source(node)}`"
+    return f"{thing} has" if words == "an object" else f"{thing} is {words}: it has"
+
+
+def no_such_item(walk: Inference, node: nodes.Getitem, lacking: list[Type]) -> None:
+    words = describe(join(*lacking))
+    key = walk.source(node.arg)
+    walk.report(
+        Kind.PROPERTY,
+        place_of(walk, node),
+        f"`{walk.source(node.node)}` is {words}: it has no item `{key}`",
+        help="items by number are for lists and text",
+    )
+
+
+def no_such_part(
+    walk: Inference, place: tuple[int, int], name: str, lacking: list[Type], guarded: bool = False
+) -> None:
+    """The same for a name in a filter's argument, as in `map(attribute='name')`."""
+    known = list(dict.fromkeys(property_names(lacking)))
+    near = nearest(name, known)
+    if guarded and near is None:
+        return
+    words = describe(join(*lacking))
+    items = "the items have" if words == "an object" else f"each item is {words}: it has"
+    is_open = all(isinstance(one, Record) and one.open for one in lacking)
+    possible = is_open and (guarded or near is None)
+    message = f"{items} no property `{name[:60]}`{' that anything declares' if possible else ''}"
+    walk.report(Kind.PROPERTY, place, message, sure=not possible, **_name_meant(name, near, known, place))
+
+
+def _name_meant(name: str, near: str | None, known: list[str], place: tuple[int, int]) -> dict[str, Any]:
+    changes = (Change(*place, near),) if near and near.isidentifier() else ()
+    fix = f"rename it to {near}" if changes else ""
+    return {"help": did_you_mean(name, known), "changes": changes, "fix": fix}
+
+
+def _method_meant(name: str, lacking: list[Type], place: tuple[int, int]) -> dict[str, Any] | None:
+    if not all(name in METHODS.get(kind_of(one), {}) for one in lacking):
+        return None
+    needs = any(parameter.required for one in lacking for parameter in METHODS[kind_of(one)][name].parameters)
+    if needs:
+        return {"help": f"`{name}` is a method: write `{name}(...)`"}
+    changes = (Change(place[1], place[1], "()"),)
+    return {"help": f"`{name}` is a method: write `{name}()`", "changes": changes, "fix": "call the method"}
+
+
+def _size_meant(
+    walk: Inference, node: nodes.Expr, name: str, lacking: list[Type], place: tuple[int, int]
+) -> dict[str, Any] | None:
+    if name not in _SIZES or not all(kind_of(one) in _SIZED for one in lacking):
+        return None
+    dot = walk.template.text[: place[0]].rstrip()
+    is_dot = isinstance(node, nodes.Getattr) and dot.endswith(".")
+    changes = (Change(len(dot) - 1, place[1], " | length"),) if is_dot else ()
+    return {"help": "its size is `| length`", "changes": changes, "fix": "use the filter" if changes else ""}
+
+
+_ROOTS = ("state", "inputs")
+
+
+@struct(frozen=True)
+class Reached:
+    type: Type
+    path: Path | None = None
+
+
+def follow(walk: Inference, node: nodes.Expr, guarded: bool = False) -> Reached:
+    """What stands at the end of a path."""
+    if isinstance(node, nodes.Name):
+        return _name(walk, node.name)
+    if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
+        return Reached(_slice(walk, node))
+    if not isinstance(node, nodes.Getattr | nodes.Getitem):
+        return Reached(walk.type_of(node, guarded))
+    key = key_of(node)
+    base = node.node
+    walk.picked.add(id(base))
+    if isinstance(base, nodes.Name) and base.name in _ROOTS and base.name not in walk.locals:
+        return _field(walk, node, base.name, key, guarded)
+    found = _part(walk, node, follow(walk, base, guarded), key, guarded)
+    return _narrowed(walk, found)
+
+
+def key_of(node: nodes.Getattr | nodes.Getitem) -> str | int | None:
+    """The name or number behind the dot or in the brackets; None where it is computed."""
+    if isinstance(node, nodes.Getattr):
+        return node.attr
+    value = node.arg.value if isinstance(node.arg, nodes.Const) else None
+    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+
+
+def _name(walk: Inference, name: str) -> Reached:
+    if name in walk.locals:
+        return _narrowed(walk, Reached(walk.locals[name], (name,)))
+    if name in _ROOTS:
+        return Reached(OBJECT, (name,))
+    return _narrowed(walk, Reached(walk.environment.names.get(name, ANY), (name,)))
+
+
+def _narrowed(walk: Inference, reached: Reached) -> Reached:
+    path = reached.path
+    if path is None:
+        return reached
+    walk.seen[path] = reached.type
+    return Reached(walk.facts[path], path) if path in walk.facts else reached
+
+
+def _field(walk: Inference, node: nodes.Expr, root: str, key: str | int | None, guarded: bool) -> Reached:
+    """A field of the state, or an input. Names that are not there are other rules' business."""
+    if not isinstance(key, str):
+        if isinstance(node, nodes.Getitem):
+            walk.type_of(node.arg)
+        return Reached(ANY)
+    path = (root, key)
+    if root == "inputs":
+        return _narrowed(walk, Reached(walk.environment.around.inputs.get(key, ANY), path))
+    reached = _narrowed(walk, Reached(walk.environment.state(key), path))
+    if guarded or UNDEFINED not in options(reached.type):
+        return reached
+    walk.report(
+        Kind.UNSET,
+        place_of(walk, node),
+        f"nothing has written `{key}` before this",
+        field=key,
+        sure=reached.type == UNDEFINED,
+    )
+    rest = without(reached.type, UNDEFINED)
+    return Reached(ANY if rest == NOTHING else rest, path)
+
+
+def _part(
+    walk: Inference, node: nodes.Getattr | nodes.Getitem, base: Reached, key: str | int | None, guarded: bool
+) -> Reached:
+    if key is None and isinstance(node, nodes.Getitem):
+        walk.type_of(node.arg)
+    found = find_property(base.type, key) if isinstance(key, str) else find_item(base.type, key)
+    path = (*base.path, key) if base.path is not None and key is not None else None
+    if guarded:
+        gone = found.null or found.optional or found.lacking or found.loose or UNDEFINED in options(base.type)
+        kind = join(found.type if found.types else NOTHING, UNDEFINED if gone else NOTHING)
+        if isinstance(key, str) and found.lacking and not found.types and not found.null:
+            no_such_property(walk, node, key, found.lacking, guarded=True)
+        return Reached(kind if kind != NOTHING else ANY, path)
+    _check(walk, node, base, key, found, path)
+    return Reached(found.type, path)
+
+
+def _check(
+    walk: Inference,
+    node: nodes.Getattr | nodes.Getitem,
+    base: Reached,
+    key: str | int | None,
+    found: Found,
+    path: Path | None,
+) -> None:
+    if not found.types and found.lacking:
+        if isinstance(key, str):
+            no_such_property(walk, node, key, found.lacking)
+        elif isinstance(node, nodes.Getitem):
+            no_such_item(walk, node, found.lacking)
+    elif FAILED_CHILD in found.lacking:
+        walk.report(
+            Kind.PROPERTY,
+            place_of(walk, node),
+            f"`{walk.source(node.node)}` has no `{key}` where the child failed: it is `{{error}}` then",
+            help=f"leave those out first: `| selectattr('{key}', 'defined')`",
+            sure=False,
+        )
+    elif found.optional is not None and path not in walk.facts:
+        null = NULL in options(found.type)
+        walk.report(
+            Kind.NULLABLE,
+            place_of(walk, node),
+            f"`{key}` may be missing{' or null' if null else ''}: {describe(found.optional)} need not have it",
+            help=f"say what then: `{walk.source(node)} | default(...{', true' if null else ''})`",
+            sure=False,
+        )
+        found.types = [without(found.type, NULL)]
+    if found.null:
+        _null_base(walk, node, base)
+
+
+def _null_base(walk: Inference, node: nodes.Getattr | nodes.Getitem, base: Reached) -> None:
+    field = base.path[1] if base.path and len(base.path) == 2 and base.path[0] == "state" else None
+    walk.report(
+        Kind.UNSET if base.type == NULL and field else Kind.NULLABLE,
+        place_of(walk, node),
+        f"`{walk.source(node.node)}` {'is' if base.type == NULL else 'may be'} null here",
+        help=f"test it first: `{walk.source(node)} if {walk.source(node.node)} is not none else ...`",
+        field=str(field) if field else None,
+        sure=base.type == NULL,
+    )
+
+
+def _slice(walk: Inference, node: nodes.Getitem) -> Type:
+    assert isinstance(node.arg, nodes.Slice)
+    for bound in (node.arg.start, node.arg.stop, node.arg.step):
+        if bound is not None:
+            kind = walk.type_of(bound)
+            if is_known(kind) and not kinds_of(kind) & {"number", "bool", "null"}:
+                words = f"`{walk.source(bound)}` is {describe(kind)}"
+                walk.report(Kind.MISMATCH, bound, f"{words}: a slice has whole numbers for bounds")
+    kind = walk.type_of(node.node)
+    kept = [option for option in options(kind) if kind_of(option) in ("text", "list", "any", "nothing")]
+    if not kept:
+        words = f"`{walk.source(node.node)}` is {describe(kind)}"
+        walk.report(Kind.MISMATCH, node.node, f"{words}: only text and lists have slices")
+        return ANY
+    return join(*(_sliced(option) for option in kept))
+
+
+def _sliced(option: Type) -> Type:
+    if kind_of(option) == "list":
+        return ListType(item_of(option))
+    return TEXT if kind_of(option) == "text" else option

@@ -1,0 +1,635 @@
+"""Calls of filters, tests, functions and methods: arguments checked against signatures, and the type of the result.."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from wfc.analysis.types import operators
+from wfc.analysis.types.access import (
+    FAILED_CHILD,
+    LOOP,
+    Found,
+    find_item,
+    find_property,
+    follow,
+    inside_quotes,
+    may_have,
+    no_such_part,
+    place_of,
+    subject,
+    with_part,
+)
+from wfc.analysis.types.builtins import FILTERS, FUNCTIONS, METHODS, TESTS, Signature
+from wfc.analysis.types.environment import Change, Kind, mentions, path_of, stripped
+from wfc.analysis.types.lattice import (
+    NOTHING,
+    UNDEFINED,
+    WORDS,
+    always_true,
+    describe,
+    is_known,
+    join,
+    kind_of,
+    kinds_of,
+    options,
+    truthy,
+    without,
+)
+from wfc.analysis.types.operators import (
+    EQUALITY_TESTS,
+    check_equality,
+    check_membership,
+    check_order,
+    report_null,
+)
+from wfc.core.types import ANY, INT, NULL, Record, Type
+from wfc.suggest import did_you_mean, nearest
+from wfc.template.facts import DEFAULTS
+from wfc_runtime.expr import nodes
+
+if TYPE_CHECKING:
+    from wfc.analysis.types.expressions import Inference
+
+
+# One call, its arguments matched to the signature.
+
+_TRUTH = frozenset({"text", "bool", "null"})
+_ORDER = ("text", "number", "bool", "list", "object", "date")
+_KINDS = {"string": {"text"}, "mapping": {"object"}, "number": {"number", "bool"}, "none": {"null"}}
+
+
+class Use:
+    """What results are computed from. Positions and names of arguments are one here."""
+
+    def __init__(self, walk: Inference, name: str, signature: Signature, operand: Type) -> None:
+        self.walk = walk
+        self.name = name
+        self.signature = signature
+        self.operand = operand
+        self.positional: list[tuple[nodes.Expr, Type]] = []
+        self.keywords: list[tuple[nodes.Keyword, Type]] = []
+
+    def read_arguments(self, node: nodes.Call | nodes.Filter | nodes.Test) -> None:
+        self.positional = [(arg, self.walk.type_of(arg)) for arg in node.args]
+        # Jinja's annotations say Pair for some of them, but its parser only ever makes Keyword.
+        pairs: Any = node.kwargs
+        self.keywords = [(pair, self.walk.type_of(pair.value)) for pair in pairs]
+
+    @property
+    def named(self) -> dict[str, Type]:
+        return {keyword.key: kind for keyword, kind in self.keywords}
+
+    @cached_property
+    def _by_name(self) -> dict[str, tuple[nodes.Expr, Type]]:
+        parameters = self.signature.parameters
+        found = {parameter.name: given for parameter, given in zip(parameters, self.positional, strict=False)}
+        return found | {keyword.key: (keyword.value, kind) for keyword, kind in self.keywords}
+
+    def given(self, name: str) -> Type | None:
+        return self._by_name[name][1] if name in self._by_name else None
+
+    def constant(self, name: str) -> object:
+        node = self._by_name[name][0] if name in self._by_name else None
+        return node.value if isinstance(node, nodes.Const) else None
+
+    # -- arguments -------------------------------------------------------------
+
+    def check_arguments(self) -> None:
+        signature, walk = self.signature, self.walk
+        form = f"{self.name}({', '.join(parameter.name for parameter in signature.parameters)})"
+        if not signature.rest:
+            for node, _ in self.positional[len(signature.parameters) :]:
+                walk.report(Kind.MISMATCH, node, f"an argument too many: it is `{form}`")
+                return
+            known = [parameter.name for parameter in signature.parameters]
+            for keyword, _ in self.keywords:
+                if keyword.key not in known:
+                    place = self._key_place(keyword)
+                    hint = did_you_mean(keyword.key, known)
+                    message = f"`{self.name}` has no argument `{keyword.key}`: it is `{form}`"
+                    walk.report(Kind.MISMATCH, place, message, help=hint)
+                    return
+        for parameter in signature.parameters:
+            given = self._by_name.get(parameter.name)
+            if given is not None:
+                self._check_argument(parameter.name, parameter.takes, *given)
+
+    def _key_place(self, keyword: nodes.Keyword) -> tuple[int, int]:
+        """Where the name of an argument stands. Jinja remembers only where its value does."""
+        start = self.walk.template.span(keyword.value)[0]
+        end = len(self.walk.template.text[:start].rstrip().removesuffix("=").rstrip())
+        return end - len(keyword.key), end
+
+    def _check_argument(self, name: str, takes: frozenset[str], node: nodes.Expr, kind: Type) -> None:
+        if takes and is_known(kind) and not kinds_of(kind) & takes:
+            words = f"`{self.walk.source(node)}` is {describe(kind)}"
+            wanted = " or ".join(WORDS[kind] for kind in _ORDER if kind in takes)
+            self.walk.report(Kind.MISMATCH, node, f"{words}: `{name}` of `{self.name}` takes {wanted}")
+
+    # -- items -----------------------------------------------------------------
+
+    def part(self, item: Type, argument: str, default: Type | None = None) -> Type:
+        """What `attribute='a.b'` takes out of each item; the item itself where that is not given."""
+        if argument not in self._by_name:
+            return item
+        path = self.constant(argument)
+        if not isinstance(path, str | int) or isinstance(path, bool) or "," in str(path):
+            return ANY
+        node = self._by_name[argument][0]
+        return self._along(item, str(path), node, default)
+
+    def _along(self, item: Type, path: str, node: nodes.Expr, default: Type | None) -> Type:
+        start, end = inside_quotes(self.walk, node)
+        for name in path.split("."):
+            found = find_item(item, int(name)) if name.isdecimal() else find_property(item, name)
+            place = (start, min(start + len(name), end))
+            if default is None:
+                self._check_part(name, place, found)
+            kinds = [found.type] if found.types else []
+            gone = found.lacking or found.optional or found.null
+            item = join(*kinds, *([default] if default is not None and gone else [])) if kinds else ANY
+            start += len(name) + 1
+        return item
+
+    def _check_part(self, name: str, place: tuple[int, int], found: Found) -> None:
+        if not found.types and found.lacking:
+            no_such_part(self.walk, place, name, found.lacking)
+        elif FAILED_CHILD in found.lacking:
+            self.walk.report(
+                Kind.PROPERTY,
+                place,
+                f"an item has no `{name}` where the child failed: it is `{{error}}` then",
+                help=f"leave those out first: `| selectattr('{name}', 'defined')`",
+                sure=False,
+            )
+        elif found.optional is not None:
+            self.walk.report(
+                Kind.NULLABLE,
+                place,
+                f"`{name}` may be missing: not every item has to have it",
+                help=f"leave those out first: `| selectattr('{name}', 'defined')`",
+                sure=False,
+            )
+
+    def applied_to_each(self, item: Type) -> Type:
+        """`map('upper')`: the filter on each item."""
+        first = self.positional[0][0]
+        name = first.value if isinstance(first, nodes.Const) else None
+        signature = FILTERS.get(name) if isinstance(name, str) else None
+        if signature is None:
+            return ANY
+        inner = Use(self.walk, str(name), signature, item)
+        inner.positional, inner.keywords = self.positional[1:], self.keywords
+        inner.check_arguments()
+        if signature.takes and is_known(item) and not kinds_of(item) & signature.takes:
+            self.walk.report(
+                Kind.MISMATCH,
+                inside_quotes(self.walk, first),
+                f"each item is {describe(item)}: `{name}` {works_on(signature)}",
+            )
+        return without(result_of(inner), UNDEFINED)
+
+    def passing(self, item: Type) -> Type:
+        """What is left of the items after `select` and its kin."""
+        wanted = self.name.startswith("select")
+        by_part = self.name.endswith("attr")
+        name = self.constant("test")
+        if self.given("test") is not None and not isinstance(name, str):
+            return item
+        if not by_part:
+            return self._of_kind(item, name, wanted)
+        path = self.constant("attribute")
+        if name in ("defined", "undefined") and isinstance(path, str):
+            there = wanted == (name == "defined")
+            first = path.split(".")[0]
+            self._check_presence(item, first)
+            left = [
+                with_part(one, first) if there else one
+                for one in options(item)
+                if may_have(one, first, there)
+            ]
+            return join(*left)
+        part = self.part(item, "attribute")
+        rest = self.positional[2:]
+        if name in EQUALITY_TESTS and rest and "attribute" in self._by_name:
+            check_equality(
+                self.walk, (self._by_name["attribute"][0], part), rest[0], EQUALITY_TESTS[str(name)]
+            )
+        return item
+
+    def _check_presence(self, item: Type, name: str) -> None:
+        """`selectattr('sumary', 'defined')` keeps nothing where every item has a `summary`."""
+        found = find_property(item, name)
+        if found.lacking and not found.types and not found.null and not found.loose:
+            start, _ = inside_quotes(self.walk, self._by_name["attribute"][0])
+            no_such_part(self.walk, (start, start + len(name)), name, found.lacking, guarded=True)
+
+    def _of_kind(self, item: Type, name: object, wanted: bool) -> Type:
+        if name is None:
+            return truthy(item) if wanted else item
+        if name not in _KINDS:
+            return item
+        kinds = _KINDS[str(name)] | {"any", "nothing"}
+        fits = [one for one in options(item) if (kind_of(one) in kinds) == wanted or kind_of(one) == "any"]
+        return join(*fits)
+
+    def added(self, start: Type | None, item: Type) -> Type:
+        """The sum of the items."""
+        if item == NOTHING:
+            return start or INT
+        total = operators.combined("+", start or INT, without(item, NULL))
+        if total is None and kinds_of(item) <= {"bool"}:
+            return INT
+        if total is None:
+            self.walk.report(
+                Kind.MISMATCH,
+                self.walk.place,
+                f"each item is {describe(item)}: they can't be added up",
+                help="`join` puts texts together" if kinds_of(item) == {"text"} else "",
+            )
+            return ANY
+        return join(start or INT, total) if start is not None else total
+
+
+def result_of(use: Use) -> Type:
+    gives = use.signature.gives
+    return gives(use) if callable(gives) else gives
+
+
+def works_on(signature: Signature) -> str:
+    if signature.takes == _TRUTH:
+        return "takes true and false, in letters or not"
+    words = {"number": "numbers", "list": "lists", "object": "objects", "date": "dates"}
+    *most, last = [words.get(one, one) for one in _ORDER if one in signature.takes and one != "bool"]
+    return f"works on {', '.join(most)} and {last}" if most else f"works on {last}"
+
+
+# Splitting a text that may be empty gives one empty part, not an empty list.
+
+_PICKERS = frozenset({"first", "last", "select", "reject"})
+THROUGH = frozenset({"list", "map", "sort", "unique", "reverse"})
+"""Filters that give a list with as many items, or nearly so."""
+
+
+def note_consumer(walk: Inference, node: nodes.Filter | nodes.Call) -> None:
+    """Remember what is only picked from: an empty text among the parts does no harm there."""
+    if not isinstance(node, nodes.Filter) or node.name not in _PICKERS:
+        return
+    inner = node.node
+    while inner is not None:
+        walk.picked.add(id(inner))
+        inner = inner.node if isinstance(inner, nodes.Filter) and inner.name in THROUGH else None
+
+
+def check_split(walk: Inference, node: nodes.Filter | nodes.Call, operand: nodes.Expr, use: Use) -> None:
+    """Text that may be empty: its parts are one empty text, not none."""
+    separator = use.constant("sep")
+    if not isinstance(separator, str) or id(node) in walk.picked or kinds_of(use.operand) != {"text"}:
+        return
+    if all(always_true(option) for option in options(use.operand)) or _is_guarded(walk, operand):
+        return
+    walk.report(
+        Kind.EMPTY_SPLIT,
+        _split_place(walk, node),
+        "of an empty text `split` makes `['']`, a list with one empty item",
+        **_split_fix(walk, node, operand, separator),
+    )
+
+
+def _split_place(walk: Inference, node: nodes.Filter | nodes.Call) -> tuple[int, int]:
+    end = walk.template.span(node)[1]
+    named = node.node if isinstance(node, nodes.Call) else node
+    return walk.template.token_span(named)[0], end
+
+
+def _split_fix(
+    walk: Inference, node: nodes.Filter | nodes.Call, operand: nodes.Expr, separator: str
+) -> dict[str, object]:
+    start, end = walk.template.span(operand)
+    text = walk.template.text[start:end]
+    last = walk.template.span(node)[1]
+    if separator == "\n" and isinstance(node, nodes.Call):
+        changes = (Change(_split_place(walk, node)[0], last, "splitlines()"),)
+        return {
+            "help": "`.splitlines()` makes `[]` of it",
+            "changes": changes,
+            "fix": "split into lines",
+            "safe": True,
+        }
+    hint = f"say what then: `... if {text} else []`" if len(text) <= 40 else "test the text first"
+    if "\n" in text or len(text) > 80:
+        return {"help": hint}
+    around = (Change(start, start, "("), Change(last, last, f" if {text} else [])"))
+    return {"help": hint, "changes": around, "fix": "make an empty list of an empty text", "safe": True}
+
+
+def _is_guarded(walk: Inference, operand: nodes.Expr) -> bool:
+    """Whether somebody has looked at the text before, or declared that it is not empty."""
+    base = stripped(operand)
+    path = path_of(base)
+    if path is not None and path in walk.environment.around.nonempty:
+        return True
+    return any(mentions(held.node, base) for held in walk.held)
+
+
+# Mistakes specific to some filters and methods: defaults without effect, `first` of an empty list, parsed
+# prose.
+
+_FINDERS = frozenset({"regex_search", "regex_findall", "select", "selectattr", "reject", "rejectattr"})
+
+
+def check_filter(walk: Inference, node: nodes.Filter, use: Use) -> None:
+    if node.name == "parse_json" and node.node is not None:
+        _check_parse(walk, node, node.node)
+    elif node.name == "split" and node.node is not None:
+        check_split(walk, node, node.node, use)
+
+
+def check_method(walk: Inference, node: nodes.Call, target: nodes.Getattr, base: Type, use: Use) -> None:
+    if target.attr in ("split", "rsplit") and kinds_of(base) == {"text"}:
+        use.operand = base
+        check_split(walk, node, target.node, use)
+
+
+# -- default -------------------------------------------------------------------
+
+
+def check_default(walk: Inference, node: nodes.Filter, use: Use) -> None:
+    """A default behind a value that is never undefined."""
+    kind, operand = use.operand, node.node
+    if (
+        operand is None
+        or use.given("boolean") is not None
+        or not is_known(kind)
+        or UNDEFINED in options(kind)
+    ):
+        return
+    if _was_tested(walk, operand):
+        return
+    text = walk.source(operand)
+    place = walk.template.token_span(node)
+    start = len(walk.template.text[: walk.template.text.rfind("|", 0, place[0])].rstrip())
+    end = _end_of(walk, node)
+    if NULL in options(kind):
+        closing = walk.template.text[:end].endswith(")") and node.args
+        walk.report(
+            Kind.DEAD_DEFAULT,
+            place,
+            f"`{text}` is null where it has no value, and `default` leaves null as it is",
+            help="`default(..., true)` takes the place of null and of what is empty too",
+            changes=(Change(end - 1, end - 1, ", true"),) if closing else (),
+            fix="let the default replace null" if closing else "",
+        )
+        return
+    walk.report(
+        Kind.DEAD_DEFAULT,
+        place,
+        f"`{text}` is always there, so this default is never used",
+        help="take it away; for a value that may be empty, write `default(..., true)`",
+        changes=(Change(start, end, ""),),
+        fix="remove the default",
+        safe=True,
+    )
+
+
+def _end_of(walk: Inference, node: nodes.Filter) -> int:
+    """Where a filter ends, with its arguments: behind an empty pair of brackets the tree knows nothing of."""
+    end = walk.template.span(node)[1]
+    rest = walk.template.text[end:].lstrip()
+    if node.args or node.kwargs or not rest.startswith("("):
+        return end
+    return len(walk.template.text) - len(rest) + rest.index(")") + 1
+
+
+def _was_tested(walk: Inference, node: nodes.Expr) -> bool:
+    """Whether a test around the place has made a type narrower: the default may be there for the wider one."""
+    path = path_of(node)
+    return path is not None and any(path[:length] in walk.facts for length in range(1, len(path) + 1))
+
+
+# -- items that may not be there -------------------------------------------------
+
+
+def check_item(walk: Inference, node: nodes.Filter) -> None:
+    """`first` and its kin, of what a search found: often that is nothing."""
+    source = node.node
+    while isinstance(source, nodes.Filter) and source.name in THROUGH:
+        source = source.node
+    if not isinstance(source, nodes.Filter) or source.name not in _FINDERS:
+        return
+    if any(mentions(held.node, source) for held in walk.held):
+        return
+    walk.report(
+        Kind.NULLABLE,
+        walk.template.token_span(node),
+        f"there is no `{node.name}` item where `{source.name}` finds nothing",
+        help=f"say what then: `| {node.name} | default(...)`",
+        sure=False,
+    )
+
+
+# -- parse_json ------------------------------------------------------------------
+
+
+def _check_parse(walk: Inference, node: nodes.Filter, operand: nodes.Expr) -> None:
+    """An agent's own words taken for JSON."""
+    operand = stripped(operand)
+    path = path_of(operand)
+    base = walk.seen.get(path[:-1]) if path and path[-1] == "response" else None
+    if base is None or not any(
+        isinstance(one, Record) and one.name == "DelegateResult" for one in options(base)
+    ):
+        return
+    walk.report(
+        Kind.UNCHECKED_PARSE,
+        walk.template.token_span(node),
+        f"`{walk.source(operand)}` is whatever the agent wrote: if it is not JSON, this step fails",
+        field=str(path[1]) if path and path[0] == "state" else None,
+        sure=False,
+    )
+
+
+# The inference of each kind of call.
+
+_ORDER_TESTS = {"gt": ">", "greaterthan": ">", ">": ">", "ge": ">=", ">=": ">=", "lt": "<", "lessthan": "<",
+          "<": "<", "le": "<=", "<=": "<="}  # fmt: skip
+
+
+def filtered(walk: Inference, node: nodes.Filter, guarded: bool) -> Type:
+    if node.node is None:
+        return ANY
+    note_consumer(walk, node)
+    operand = walk.type_of(node.node, guarded=node.name in DEFAULTS)
+    kind = applied(walk, node, operand)
+    if UNDEFINED not in options(kind) or guarded:
+        return kind
+    check_item(walk, node)
+    return without(kind, UNDEFINED)
+
+
+def applied(walk: Inference, node: nodes.Filter, operand: Type) -> Type:
+    """What a filter makes of a value of that type."""
+    signature = FILTERS.get(node.name)
+    if signature is None:
+        for arg in node.args:
+            walk.type_of(arg)
+        return ANY
+    use = Use(walk, node.name, signature, operand)
+    use.read_arguments(node)
+    use.check_arguments()
+    if node.name in DEFAULTS:
+        check_default(walk, node, use)
+        return result_of(use)
+    if operand == NOTHING:
+        return result_of(use)
+    if node.node is not None and not _check_operand(walk, node, node.node, operand, signature):
+        return signature.gives if not callable(signature.gives) else ANY
+    walk.place = walk.template.token_span(node)
+    check_filter(walk, node, use)
+    use.operand = without(operand, NULL)
+    return result_of(use)
+
+
+def _check_operand(
+    walk: Inference, node: nodes.Filter | nodes.Test, operand: nodes.Expr, kind: Type, signature: Signature
+) -> bool:
+    """Whether the value is one that this can work on, as far as is known."""
+    takes = signature.takes
+    if not takes or not is_known(kind):
+        return True
+    kinds = kinds_of(kind)
+    if signature.walks and kinds == {"text"}:
+        words = f"`{walk.source(operand)}` is text: `{node.name}` would go through its characters"
+        walk.report(Kind.NOT_A_LIST, operand, words, help="split it first, as `.splitlines()` does")
+        return False
+    if kinds & takes:
+        if NULL in options(kind) and "null" not in takes:
+            report_null(walk, operand, kind)
+        return True
+    if kind == NULL:
+        report_null(walk, operand, kind)
+        return False
+    walk.report(
+        Kind.MISMATCH,
+        operand,
+        f"`{walk.source(operand)}` is {describe(kind)}: `{node.name}` {works_on(signature)}",
+        help=_property_meant(walk, operand, kind, takes),
+    )
+    return False
+
+
+def _property_meant(walk: Inference, node: nodes.Expr, kind: Type, takes: frozenset[str]) -> str:
+    """Of a result, the property that would do."""
+    if not isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
+        return ""
+    for option in options(kind):
+        if isinstance(option, Record):
+            fitting = [
+                prop.name for prop in option.properties if kinds_of(prop.type) & takes and prop.required
+            ]
+            if fitting:
+                return f"did you mean `{walk.source(node)}.{fitting[0]}`?"
+    return ""
+
+
+def tested(walk: Inference, node: nodes.Test, operand: Type) -> None:
+    signature = TESTS.get(node.name)
+    if signature is None:
+        for arg in node.args:
+            walk.type_of(arg)
+        return
+    use = Use(walk, node.name, signature, operand)
+    use.read_arguments(node)
+    left = (node.node, operand)
+    if node.name in _ORDER_TESTS and use.positional:
+        check_order(walk, left, use.positional[0], _ORDER_TESTS[node.name], node)
+    elif node.name in EQUALITY_TESTS and use.positional:
+        check_equality(walk, left, use.positional[0], EQUALITY_TESTS[node.name], node)
+    elif node.name == "in" and use.positional:
+        check_membership(walk, left, use.positional[0])
+    else:
+        use.check_arguments()
+        _check_operand(walk, node, node.node, operand, signature)
+
+
+def called(walk: Inference, node: nodes.Call, guarded: bool) -> Type:
+    target = node.node
+    if isinstance(target, nodes.Getattr):
+        return _method(walk, node, target)
+    signature = FUNCTIONS.get(target.name) if isinstance(target, nodes.Name) else None
+    if signature is None or not isinstance(target, nodes.Name):
+        for arg in node.args:
+            walk.type_of(arg)
+        return ANY
+    use = Use(walk, target.name, signature, NOTHING)
+    use.read_arguments(node)
+    use.check_arguments()
+    return result_of(use)
+
+
+def _method(walk: Inference, node: nodes.Call, target: nodes.Getattr) -> Type:
+    note_consumer(walk, node)
+    base = follow(walk, target.node)
+    name = target.attr
+    if NULL in options(base.type):
+        report_null(walk, target.node, base.type)
+    present = [one for one in options(base.type) if one not in (NULL, UNDEFINED)]
+    having = [(one, signature) for one in present for signature in _signatures(one, name)]
+    if not having:
+        for arg in node.args:
+            walk.type_of(arg)
+        if present:
+            _no_such_method(walk, target, present)
+        return ANY
+    use = Use(walk, name, having[0][1], ANY)
+    use.read_arguments(node)
+    use.check_arguments()
+    check_method(walk, node, target, base.type, use)
+    found: list[Type] = []
+    for one, signature in having:
+        use.operand, use.signature = one, signature
+        found.append(result_of(use))
+    return join(*found)
+
+
+def _signatures(option: Type, name: str) -> list[Signature]:
+    """The methods of that name that a value has; of one that is not known, all there are."""
+    kind = "loop" if option == LOOP else kind_of(option)
+    tables = METHODS.values() if kind in ("any", "nothing") else [METHODS.get(kind, {})]
+    return [table[name] for table in tables if name in table]
+
+
+def _no_such_method(walk: Inference, target: nodes.Getattr, present: list[Type]) -> None:
+    place = place_of(walk, target)
+    kinds = {"loop" if one == LOOP else kind_of(one) for one in present}
+    known = [name for kind in sorted(kinds) for name in METHODS.get(kind, {})]
+    near = nearest(target.attr, known)
+    words = subject(walk, target.node, present)
+    if kinds & {"any", "nothing"}:
+        words, hint = f"`{walk.source(target.node)}` can have", "no value has a method of that name"
+    else:
+        hint = did_you_mean(target.attr, known) if near else _instead(target.attr)
+    walk.report(
+        Kind.PROPERTY,
+        place,
+        f"{words} no method `{target.attr[:60]}`",
+        help=hint,
+        changes=(Change(*place, near),) if near else (),
+        fix=f"call {near}" if near else "",
+    )
+
+
+_INSTEAD = {
+    "append": "values never change; a longer list is `list + [item]`",
+    "extend": "values never change; a longer list is `list + other`",
+    "update": "values never change; `dict(object, name=value)` is a copy with changes",
+    "format": "write `'%s' | format(value)`, or join texts with `~`",
+    "trim": "write `.strip()` or `| trim`",
+    "length": "write `| length`",
+    "encode": "text stays text; `| urlencode`, `| hash` and `| shquote` give other forms of it",
+}
+
+
+def _instead(name: str) -> str:
+    return _INSTEAD.get(name, "")

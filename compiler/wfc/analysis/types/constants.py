@@ -1,0 +1,219 @@
+"""Conditions with a constant outcome, and conditions whose outcome follows from the values known at a point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from wfc.analysis.types.environment import Change, Kind, Path
+from wfc.analysis.types.lattice import UNDEFINED, always_true, describe, kind_of, options, without
+from wfc.core.types import BOOL, NULL, Choice, Exact, Record, Type
+from wfc.structs import struct
+from wfc_runtime.expr import nodes
+from wfc_runtime.expr.filters.data import FALSE_WORDS, TRUE_WORDS
+
+if TYPE_CHECKING:
+    from wfc.analysis.types.expressions import Inference
+
+
+def values_of(kind: Type) -> list[str] | None:
+    """The texts that it can be, where all of them are known."""
+    found: list[str] = []
+    for option in options(kind):
+        if isinstance(option, Choice):
+            found += option.values
+        elif isinstance(option, Exact) and isinstance(option.value, str):
+            found.append(option.value)
+        else:
+            return None
+    return list(dict.fromkeys(found))
+
+
+def check_constant(walk: Inference, node: nodes.Expr, path: Path | None) -> None:
+    """A path whose value is never empty, zero or null, whatever the way to this place was."""
+    if path is None or path not in walk.seen:
+        return
+    is_field = len(path) == 2 and path[0] == "state"
+    kind = walk.environment.around.overall(str(path[1])) if is_field else walk.seen[path]
+    kind = without(kind, UNDEFINED)
+    if is_field and kind == NULL:
+        report_always_null(walk, node)
+    if not all(always_true(option) for option in options(kind)):
+        return
+    words = values_of(kind)
+    if words is not None and is_switch(words):
+        report_stringified(walk, node, words)
+        return
+    walk.report(
+        Kind.CONSTANT,
+        node,
+        f"`{walk.source(node)}` is {describe(kind)}, never empty: as a condition it is always true",
+        **_flag_meant(walk, node, kind),
+    )
+
+
+def check_null_test(walk: Inference, node: nodes.Expr) -> None:
+    """`is none` of a field that is never anything else."""
+    field = field_of(node)
+    if field is not None and walk.environment.around.overall(field) == NULL:
+        report_always_null(walk, node)
+
+
+def report_always_null(walk: Inference, node: nodes.Expr) -> None:
+    walk.report(
+        Kind.CONSTANT,
+        node,
+        f"`{walk.source(node)}` is always null: no step writes it",
+        help="write it somewhere with `output_to` or a set_state step",
+    )
+
+
+def field_of(node: nodes.Node) -> str | None:
+    """The state field that an expression just names."""
+    if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name) and node.node.name == "state":
+        return node.attr
+    return None
+
+
+def is_switch(words: list[str]) -> bool:
+    """Whether the texts are a yes and a no."""
+    folded = {word.strip().lower() for word in words}
+    return bool(folded & FALSE_WORDS) and folded <= FALSE_WORDS | TRUE_WORDS
+
+
+def report_stringified(
+    walk: Inference, node: nodes.Expr, words: list[str], why: str = "as a condition any text is true"
+) -> None:
+    start, end = walk.template.span(node)
+    shown = " or ".join(f"`'{word.strip()}'`" for word in words)
+    field = field_of(node)
+    walk.report(
+        Kind.STRINGIFIED,
+        (start, end),
+        f"`{walk.source(node)}` is the text {shown}: {why}",
+        help="keep the boolean itself, as a value of just one `{{ ... }}`, or read the text with `| bool`"
+        if field
+        else f"compare it with one of them, or read it as a boolean: `{walk.source(node)} | bool`",
+        changes=(Change(end, end, " | bool"),),
+        fix="read the text as a boolean",
+        field=field,
+    )
+
+
+def _flag_meant(walk: Inference, node: nodes.Expr, kind: Type) -> dict[str, object]:
+    """Of an answer that is one boolean, that boolean was meant."""
+    if not isinstance(kind, Record):
+        values = values_of(kind)
+        return {"help": "compare it: `== " + repr(values[0]) + "`"} if values else {}
+    flags = [prop.name for prop in kind.properties if prop.type == BOOL and prop.required]
+    if len(flags) == 1 and kind_of(kind) == "object":
+        end = walk.template.span(node)[1]
+        return {
+            "help": f"did you mean `{walk.source(node)}.{flags[0]}`?",
+            "changes": (Change(end, end, f".{flags[0]}"),),
+            "fix": f"test {flags[0]}",
+        }
+    if kind.get("exit_code"):
+        return {"help": f"did you mean `{walk.source(node)}.exit_code == 0`?"}
+    return {"help": "test one of its properties"}
+
+
+# Outcomes that follow from known values: `state.tries < 3` right after tries was set to 0.
+
+_SIGNS: dict[str, Callable[[float, float], bool]] = {
+    "lt": lambda one, other: one < other,
+    "lteq": lambda one, other: one <= other,
+    "gt": lambda one, other: one > other,
+    "gteq": lambda one, other: one >= other,
+}
+
+
+@struct(frozen=True)
+class Values:
+    """What is known of values at a place."""
+
+    state: Callable[[str], Type]
+    least: Callable[[str], float | None]
+    """The smallest number that an input may be."""
+
+
+def decide(node: nodes.Expr, values: Values) -> bool | None:
+    """How a condition comes out; None where that is not known."""
+    match node:
+        case nodes.Not():
+            inner = decide(node.node, values)
+            return None if inner is None else not inner
+        case nodes.And():
+            return _both(decide(node.left, values), decide(node.right, values))
+        case nodes.Or():
+            found = _both(_opposite(decide(node.left, values)), _opposite(decide(node.right, values)))
+            return _opposite(found)
+        case nodes.Compare() if len(node.ops) == 1:
+            return _compared(node.expr, node.ops[0].op, node.ops[0].expr, values)
+        case nodes.Test() if node.name in ("none", "defined", "undefined"):
+            return _tested(node, values)
+    kind = _type_of(node, values)
+    if kind == NULL:
+        return False
+    return bool(kind.value) if isinstance(kind, Exact) else None
+
+
+def _both(one: bool | None, other: bool | None) -> bool | None:
+    if one is False or other is False:
+        return False
+    return True if one and other else None
+
+
+def _opposite(value: bool | None) -> bool | None:
+    return None if value is None else not value
+
+
+def _type_of(node: nodes.Expr, values: Values) -> Type | None:
+    if isinstance(node, nodes.Const):
+        return NULL if node.value is None else Exact(node.value, type(node.value).__name__)
+    name = field_of(node)
+    return values.state(name) if name is not None else None
+
+
+def _tested(node: nodes.Test, values: Values) -> bool | None:
+    kind = _type_of(node.node, values)
+    if not isinstance(kind, Exact) and kind not in (NULL, UNDEFINED):
+        return None
+    if node.name == "none":
+        return kind == NULL if kind != UNDEFINED else None
+    return (kind == UNDEFINED) == (node.name == "undefined")
+
+
+def _compared(left: nodes.Expr, sign: str, right: nodes.Expr, values: Values) -> bool | None:
+    one, other = _type_of(left, values), _type_of(right, values)
+    if isinstance(one, Exact) and isinstance(other, Exact):
+        return _compare_values(one, sign, other)
+    if isinstance(one, Exact) and sign in ("lt", "lteq"):
+        least = _least(right, values)
+        return (
+            True if least is not None and _is_number(one) and _SIGNS[sign](float(one.value), least) else None
+        )
+    if NULL in (one, other) and sign in ("eq", "ne") and (isinstance(one, Exact) or isinstance(other, Exact)):
+        return sign == "ne"
+    return sign == "eq" if one == other == NULL and sign in ("eq", "ne") else None
+
+
+def _compare_values(one: Exact, sign: str, other: Exact) -> bool | None:
+    if sign in ("eq", "ne"):
+        return (one.value == other.value) == (sign == "eq")
+    if sign in _SIGNS and _is_number(one) and _is_number(other):
+        return _SIGNS[sign](float(one.value), float(other.value))
+    return None
+
+
+def _is_number(value: Exact) -> bool:
+    # Beyond this a float is not exact, and beyond others it is not one at all.
+    return not isinstance(value.value, str) and abs(value.value) < 1 << 50
+
+
+def _least(node: nodes.Expr, values: Values) -> float | None:
+    if isinstance(node, nodes.Filter) and node.name == "int" and node.node is not None:
+        node = node.node
+    if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name) and node.node.name == "inputs":
+        return values.least(node.attr)
+    return None

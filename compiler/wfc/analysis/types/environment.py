@@ -1,0 +1,161 @@
+"""The environment of an expression (the types of the names it may use), and the problems that inference reports."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import field
+from enum import StrEnum
+from typing import Protocol
+
+from wfc.core.types import ANY, Type
+from wfc.structs import struct
+from wfc.template import Template
+from wfc_runtime.expr import nodes
+
+Path = tuple[str | int, ...]
+"""A name and the way on from it: ("state", "build", "exit_code")."""
+
+
+@struct(frozen=True)
+class Held:
+    """A condition that has been looked at on the way, and how it came out."""
+
+    node: nodes.Expr
+    outcome: bool
+
+
+class Given(Protocol):
+    """The same for a condition that stands in another template."""
+
+    @property
+    def template(self) -> Template: ...
+    @property
+    def node(self) -> nodes.Expr: ...
+    @property
+    def outcome(self) -> bool: ...
+    @property
+    def narrows(self) -> bool: ...
+
+
+def _nothing_known(field: str) -> Type:
+    return ANY
+
+
+@struct(frozen=True, slots=True)
+class Surroundings:
+    """What is the same all over a scope."""
+
+    overall: Callable[[str], Type] = _nothing_known
+    """The type of a state field over the whole run."""
+    inputs: Mapping[str, Type] = field(default_factory=dict)
+    nonzero: frozenset[Path] = frozenset()
+    """Numbers that are declared to be above or below zero."""
+    nonempty: frozenset[Path] = frozenset()
+    """Texts that are declared to have a character at least."""
+
+
+_NOWHERE = Surroundings()
+
+
+@struct(slots=True)
+class Environment:
+    around: Surroundings = _NOWHERE
+    state: Callable[[str], Type] = _nothing_known
+    """The type of a field at this place; undefined among it where nothing may have written it."""
+    names: Mapping[str, Type] = field(default_factory=dict)
+    """`item` and its kin, and the earlier keys of the same `updates`."""
+    given: Sequence[Given] = ()
+    """Conditions that hold here."""
+
+    def bare(self) -> Environment:
+        """The same without the conditions."""
+        return Environment(self.around, self.state, self.names)
+
+
+# Problems. Rules turn them into findings; each rule handles one kind.
+
+
+class Kind(StrEnum):
+    PROPERTY = "property"
+    MISMATCH = "mismatch"
+    NOT_A_LIST = "not a list"
+    CONSTANT = "constant"
+    DEAD_DEFAULT = "dead default"
+    STRINGIFIED = "stringified"
+    ZERO_DIVISION = "zero division"
+    EMPTY_SPLIT = "empty split"
+    NULLABLE = "nullable"
+    UNCHECKED_PARSE = "unchecked parse"
+    UNSET = "unset"
+
+
+@struct(frozen=True)
+class Change:
+    """Text to put in the place of some characters of the template."""
+
+    start: int
+    end: int
+    text: str
+
+
+@struct(frozen=True)
+class Problem:
+    """One thing that is wrong, at characters start to end of a template."""
+
+    kind: Kind
+    start: int
+    end: int
+    message: str
+    help: str = ""
+    field: str | None = None
+    """The state field that it comes from, where flow may say more about it."""
+    sure: bool = True
+    """Whether it goes wrong whenever it is come to, and not only for some values."""
+    changes: tuple[Change, ...] = ()
+    fix: str = ""
+    """What the changes do, in a few words."""
+    safe: bool = False
+    held: tuple[Held, ...] = ()
+    """The conditions of the template itself that hold at this place."""
+
+
+# Helpers for expression trees.
+
+STRIPPING = frozenset({"strip", "trim", "lstrip", "rstrip"})
+
+
+def path_of(node: nodes.Expr) -> Path | None:
+    names: list[str | int] = []
+    while isinstance(node, nodes.Getattr | nodes.Getitem):
+        value = node.attr if isinstance(node, nodes.Getattr) else getattr(node.arg, "value", None)
+        if not isinstance(value, str | int):
+            return None
+        names.append(value)
+        node = node.node
+    return (node.name, *reversed(names)) if isinstance(node, nodes.Name) else None
+
+
+def mentions(node: nodes.Node, wanted: nodes.Node) -> bool:
+    """Whether an expression has another one in it."""
+    todo = [node]
+    while todo:
+        one = todo.pop()
+        if one == wanted:
+            return True
+        todo += one.children()
+    return False
+
+
+def stripped(node: nodes.Expr) -> nodes.Expr:
+    """What white space is taken off, where it is."""
+    while True:
+        if isinstance(node, nodes.Filter) and node.name in STRIPPING and node.node is not None:
+            node = node.node
+        elif (
+            isinstance(node, nodes.Call)
+            and isinstance(node.node, nodes.Getattr)
+            and node.node.attr in STRIPPING
+        ):
+            node = node.node.node
+        else:
+            return node

@@ -1,0 +1,537 @@
+"""Reaching definitions: which definitions of a field, and which conditions, hold at each node of the control flow.
+
+Definitions that may reach a node, and clauses that must hold there, are bits of one integer per node. A worklist in the
+order of the flow finds the solution in nearly linear time in the number of steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from heapq import heappop, heappush
+from itertools import accumulate
+from operator import or_
+from typing import Protocol
+
+from wfc.analysis.control_flow import Flow, FlowEdge
+from wfc.analysis.types.access import FAILED_CHILD
+from wfc.analysis.types.conditions import Clause, Place, StepTexts, clauses_of_edge, form_of
+from wfc.analysis.types.environment import Held
+from wfc.analysis.types.lattice import NOTHING, UNDEFINED, join, literal_type, present
+from wfc.core.ast import Scope
+from wfc.core.state_use import state_use
+from wfc.core.types import ANY, INT, LIST, ListType, Type
+from wfc.ir import Region
+from wfc.steps.base import Recovery, Step, UnknownStep
+from wfc.steps.call import Call
+from wfc.steps.condition import Condition
+from wfc.steps.foreach import Foreach
+from wfc.steps.set_state import SetState
+from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
+
+# Tasks and workflows that a scope runs.
+
+
+class Children(Protocol):
+    def child(self, step: Foreach | Call) -> Scope | None: ...
+    def returned(self, step: Foreach | Call) -> Type: ...
+
+
+def with_failures(child: Type) -> Type:
+    """What a child leaves behind that may have failed."""
+    return join(child, FAILED_CHILD)
+
+
+def goes_on(step: Foreach | Call) -> bool:
+    """Whether a child that fails is no reason to stop."""
+    handler = step.on_error
+    return isinstance(handler, Recovery) or (handler is not None and handler.text == "continue")
+
+
+def child_names(step: Foreach, item: Type, children: Children) -> dict[str, Type]:
+    """The names that a foreach gives each child."""
+    names: dict[str, Type] = {"item": item, "index": INT}
+    if step.setting("sequential"):
+        child = children.returned(step)
+        names["previous"] = ListType(with_failures(child)) if goes_on(step) else LIST
+    return names
+
+
+# Definitions: a field gets its value at the start or by a step. Each definition is one bit.
+
+
+@struct(frozen=True)
+class Definition:
+    """One way in which a field gets a value, or does not."""
+
+    number: int
+    field: str
+    step: Step | None = None
+    """The step that writes it; none for what holds at the start."""
+    span: Span | None = None
+    after_failure: bool = False
+    """What a foreach or call leaves behind when it has failed."""
+
+    @property
+    def bit(self) -> int:
+        return 1 << self.number
+
+
+class Definitions:
+    """All definitions of a scope. Their types become known as the inference goes on."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.all: list[Definition] = []
+        self.types: list[Type] = []
+        self.by_field: dict[str, list[Definition]] = {}
+        self.by_step: dict[Step, list[Definition]] = {}
+        self.masks: dict[str, int] = {}
+        """All bits of a field."""
+        self.changes: list[Definition] = []
+        """What has become known better, one after the other."""
+        self._later: list[int] = []
+        written = {step: fields_of(step) for step in scope.walk()}
+        self._at_start(scope, dict.fromkeys(field for fields in written.values() for field in fields))
+        self._by_steps(written)
+
+    def _add(self, definition: Definition, kind: Type) -> None:
+        self.all.append(definition)
+        self.types.append(kind)
+        self.by_field.setdefault(definition.field, []).append(definition)
+        self.masks[definition.field] = self.masks.get(definition.field, 0) | definition.bit
+        if definition.step is not None:
+            self.by_step.setdefault(definition.step, []).append(definition)
+
+    def _at_start(self, scope: Scope, written: dict[str, None]) -> None:
+        node = scope.node.get("initial_state")
+        keys = {entry.key.text: entry.key.span for entry in node.entries} if isinstance(node, Mapping) else {}
+        for field, tree in (scope.initial_state or {}).items():
+            kind = literal_type(tree.node, exactly=field in written)
+            self._add(Definition(len(self.all), field, span=keys.get(field)), kind)
+        # An initial_state that can't be read may name any field.
+        missing = UNDEFINED if node is None or isinstance(node, Mapping) else ANY
+        for field in written:
+            if field not in self.by_field:
+                self._add(Definition(len(self.all), field), ANY if field in keys else missing)
+
+    def _by_steps(self, written: dict[Step, dict[str, tuple[Span, Type]]]) -> None:
+        for step, fields in written.items():
+            for field, (span, kind) in fields.items():
+                self._add(Definition(len(self.all), field, step, span), kind)
+            output = step.values.get("output_to")
+            if isinstance(step, Foreach | Call) and output is not None and goes_on(step):
+                left = ListType(ANY) if isinstance(step, Foreach) else FAILED_CHILD
+                self._add(Definition(len(self.all), output.text, step, output.span, after_failure=True), left)
+
+    def learn(self, definition: Definition, kind: Type) -> None:
+        """A definition is known better than before."""
+        self.types[definition.number] = kind
+        self.changes.append(definition)
+
+    @property
+    def moment(self) -> int:
+        """How many times a type has become known better."""
+        return len(self.changes)
+
+    def changed_since(self, moment: int) -> int:
+        """The definitions that have become known better since then."""
+        if len(self._later) <= len(self.changes):
+            bits = (definition.bit for definition in reversed(self.changes))
+            self._later = list(accumulate(bits, or_, initial=0))[::-1]
+        return self._later[moment]
+
+    @cached_property
+    def start(self) -> int:
+        return sum(definition.bit for definition in self.all if definition.step is None)
+
+    def unset(self, field: str) -> int:
+        """The bit that stands for nothing having been written."""
+        first = self.by_field[field][0]
+        return first.bit if self.types[first.number] == UNDEFINED else 0
+
+    def of_mask(self, mask: int) -> Iterator[Definition]:
+        while mask:
+            low = mask & -mask
+            yield self.all[low.bit_length() - 1]
+            mask ^= low
+
+    def type_of(self, mask: int) -> Type:
+        return join(*(self.types[definition.number] for definition in self.of_mask(mask)))
+
+
+def fields_of(step: Step) -> dict[str, tuple[Span, Type]]:
+    """The fields that a step writes when it succeeds, with what is known before anything is inferred."""
+    if isinstance(step, UnknownStep):
+        return dict(_guessed(step.node))
+    found = step.writes()
+    if isinstance(step, SetState | Condition):
+        return {field: (span, NOTHING) for field, (span, _) in found.items()}
+    output = step.node.get("output_to") if "output_to" not in step.values else None
+    if isinstance(output, Scalar):
+        # What is wrong with it is said elsewhere; that it would be written is not in doubt.
+        return {output.text: (output.span, ANY), **found}
+    return found
+
+
+def _guessed(node: Node) -> Iterator[tuple[str, tuple[Span, Type]]]:
+    """Of a step whose type nobody knows, and of those inside it, what their keys suggest."""
+    match node:
+        case Sequence():
+            for item in node.items:
+                yield from _guessed(item)
+        case Mapping():
+            output, updates = node.get("output_to"), node.get("updates")
+            if isinstance(output, Scalar):
+                yield output.text, (output.span, ANY)
+            if isinstance(updates, Mapping):
+                yield from ((entry.key.text, (entry.key.span, ANY)) for entry in updates.entries)
+            for entry in node.entries:
+                yield from _guessed(entry.value)
+
+
+# Transfer functions: the definitions and clauses that an edge ends, and those that it begins.
+
+_FAILURES = frozenset({"recover", "retry"})
+
+
+@struct(slots=True)
+class Move:
+    kill: int = 0
+    gen: int = 0
+    forget: int = 0
+    learn: int = 0
+
+
+class Clauses:
+    """The conditions of a scope, each a bit, and for each field a bit that says that it is not null."""
+
+    def __init__(self) -> None:
+        self.all: list[Clause | None] = []
+        self._conditions = 0
+        """The bits that stand for conditions."""
+        self._bits: dict[object, int] = {}
+        self.of_name: dict[str, int] = {}
+        """The clauses that look at a name: `x` for a state field, `inputs.x` for an input."""
+
+    def bit(self, clause: Clause) -> int:
+        return self._bit((clause.key, clause.positive), clause, clause.names)
+
+    def present(self, field: str) -> int:
+        return self._bit(field, None, (field,))
+
+    def _bit(self, key: object, clause: Clause | None, names: Iterable[str]) -> int:
+        if key not in self._bits:
+            self._bits[key] = 1 << len(self.all)
+            self._conditions |= self._bits[key] if clause is not None else 0
+            self.all.append(clause)
+            for name in names:
+                self.of_name[name] = self.of_name.get(name, 0) | self._bits[key]
+        return self._bits[key]
+
+    def known(self, held: Held) -> int:
+        """The bit of a condition; 0 where no edge has it."""
+        return self._bits.get(form_of(held), 0)
+
+    def opposite(self, clause: Clause) -> int:
+        """The bit of the same condition with the other outcome; 0 where nobody learns that."""
+        return self._bits.get((clause.key, not clause.positive), 0)
+
+    def of_mask(self, mask: int) -> Iterator[Clause]:
+        mask &= self._conditions
+        while mask:
+            low = mask & -mask
+            clause = self.all[low.bit_length() - 1]
+            if clause is not None:
+                yield clause
+            mask ^= low
+
+
+class Transfer:
+    """The move of every edge of a flow."""
+
+    def __init__(self, flow: Flow, definitions: Definitions, texts: dict[str, list[Place]]) -> None:
+        self._flow = flow
+        self._definitions = definitions
+        self._texts = texts
+        self.clauses = Clauses()
+        self.learned: dict[int, tuple[Clause, ...]] = {}
+        """By the identity of the edge, whose hash would take in all of its guard's text."""
+        for edge in flow.edges:
+            found = clauses_of_edge(edge, flow.out[edge.source])
+            if found:
+                self.learned[id(edge)] = found
+                for clause in found:
+                    self.clauses.bit(clause)
+        self._starts: dict[str, Branch] = {}
+        self._asserted = {node: self._assertions(found) for node, found in texts.items()}
+        self.regions: dict[str, Branch] = {}
+        """The branches of parallel steps, by their ends."""
+        for state in flow.states.values():
+            if state.regions:
+                self.regions |= _branches(state.regions, definitions, self.clauses)
+        self._of = {id(edge): self._move(edge) for edge in flow.edges}
+
+    def of(self, edge: FlowEdge) -> Move:
+        return self._of[id(edge)]
+
+    def _assertions(self, texts: list[Place]) -> tuple[set[str], set[str]]:
+        """Fields surely read without a guard: where the flow goes on, they were there. And those read into."""
+        there: set[str] = set()
+        deep: set[str] = set()
+        for place in texts:
+            for field, reads in state_use(place.text.template).fields.items():
+                if field not in self._definitions.masks:
+                    continue
+                for read in reads:
+                    if read.guarded or read.perhaps:
+                        continue
+                    there.add(field)
+                    if len(read.path) > 1:
+                        deep.add(field)
+                        self.clauses.present(field)
+        return there, deep
+
+    def _move(self, edge: FlowEdge) -> Move:
+        state = self._flow.states.get(edge.source)
+        move = Move()
+        if state is not None and state.step is not None and edge.join is None:
+            if state.regions:
+                self._fork(move, state.regions, edge.target)
+            if edge.event not in _FAILURES:
+                self._assert(move, edge.source)
+            if state.kind == state.step.kind:
+                self._write(move, state.step, edge.event)
+        for clause in self.learned.get(id(edge), ()):
+            move.learn |= self.clauses.bit(clause)
+        return move
+
+    def _fork(self, move: Move, regions: tuple[Region, ...], target: str) -> None:
+        """Branches run side by side: what one writes, another may find written."""
+        branch = self._starting_at(regions, target)
+        move.gen |= branch.written_beside
+        move.forget |= branch.forgotten_beside
+
+    def _starting_at(self, regions: tuple[Region, ...], target: str) -> Branch:
+        if target not in self._starts:
+            self._starts |= {region.initial: self.regions[region.end] for region in regions}
+        return self._starts[target]
+
+    def _assert(self, move: Move, node: str) -> None:
+        if node in self._asserted:
+            there, deep = self._asserted[node]
+            for field in there:
+                move.kill |= self._definitions.unset(field)
+            for field in deep:
+                move.learn |= self.clauses.present(field)
+
+    def _write(self, move: Move, step: Step, event: str | None) -> None:
+        for definition in self._definitions.by_step.get(step, ()):
+            if definition.after_failure != (event == "recover") or event == "retry":
+                continue
+            # A call that fails may have done so before it had a child to leave anything behind.
+            if not definition.after_failure or isinstance(step, Foreach):
+                move.kill |= self._definitions.masks[definition.field]
+            move.gen |= definition.bit
+            names = self.clauses.of_name.get(definition.field, 0)
+            move.forget |= names
+            move.learn &= ~names
+
+
+@struct(slots=True)
+class Branch:
+    """One branch of a parallel step, and what may happen beside it meanwhile."""
+
+    fields: frozenset[str]
+    masks: int
+    """All definitions of the fields that it writes."""
+    written_beside: int = 0
+    """Definitions by the steps of the other branches."""
+    forgotten_beside: int = 0
+    """Clauses about fields that the other branches write."""
+
+
+def _branches(regions: tuple[Region, ...], definitions: Definitions, clauses: Clauses) -> dict[str, Branch]:
+    found = [_branch(region, definitions) for region in regions]
+    written = [branch.masks & ~definitions.start for branch in found]
+    forgotten = [_clauses_of(branch.fields, clauses) for branch in found]
+    # Everything but one's own, without looking at every pair: what stands before it and what stands behind it.
+    before_written = before_forgotten = 0
+    for number, branch in enumerate(found):
+        branch.written_beside, branch.forgotten_beside = before_written, before_forgotten
+        before_written |= written[number]
+        before_forgotten |= forgotten[number]
+    behind_written = behind_forgotten = 0
+    for number in range(len(found) - 1, -1, -1):
+        found[number].written_beside |= behind_written
+        found[number].forgotten_beside |= behind_forgotten
+        behind_written |= written[number]
+        behind_forgotten |= forgotten[number]
+    return {region.end: branch for region, branch in zip(regions, found, strict=True)}
+
+
+def _branch(region: Region, definitions: Definitions) -> Branch:
+    steps = {state.step for state in region.walk() if state.step is not None}
+    fields = frozenset(found.field for step in steps for found in definitions.by_step.get(step, ()))
+    masks = 0
+    for field in fields:
+        masks |= definitions.masks[field]
+    return Branch(fields, masks)
+
+
+def _clauses_of(fields: frozenset[str], clauses: Clauses) -> int:
+    found = 0
+    for field in fields:
+        found |= clauses.of_name.get(field, 0)
+    return found
+
+
+# The solution at each node.
+
+_MOST_CLAUSES = 32
+
+
+class StateFlow:
+    def __init__(self, flow: Flow, definitions: Definitions, texts: dict[Step, StepTexts]) -> None:
+        self.flow = flow
+        self.definitions = definitions
+        self.moves = Transfer(flow, definitions, _at_nodes(texts))
+        self.reach: dict[str, int] = {}
+        """The definitions that may hold at a node; a node that is not here is never come to."""
+        self.held: dict[str, int] = {}
+        """The clauses that hold at a node, whatever the way to it."""
+        self.rank: dict[str, int] = {}
+        """The nodes that can be come to, in the order of the flow."""
+        self._types: dict[str, dict[int, Type]] = {}
+        self._latest: dict[str, tuple[int, Type]] = {}
+        self._known_at = 0
+        self._solve()
+
+    # -- solving ---------------------------------------------------------------
+
+    def _solve(self) -> None:
+        order = _order(self.flow)
+        rank = self.rank = {node: number for number, node in enumerate(order)}
+        todo = [0] if order else []
+        waiting = set(todo)
+        while todo:
+            number = heappop(todo)
+            waiting.discard(number)
+            node = order[number]
+            found = self._before(node)
+            if found is None or found == (self.reach.get(node), self.held.get(node)):
+                continue
+            self.reach[node], self.held[node] = found
+            for edge in self.flow.out.get(node, ()):
+                following = rank[edge.target]
+                if following not in waiting:
+                    waiting.add(following)
+                    heappush(todo, following)
+
+    def _before(self, node: str) -> tuple[int, int] | None:
+        """What holds when a node is come to: what may on any way, and what must on every way."""
+        ways = [(self.definitions.start, 0)] if node == self.flow.initial else []
+        joined: dict[str, list[FlowEdge]] = {}
+        for edge in self.flow.into.get(node, ()):
+            if edge.join is not None:
+                joined.setdefault(edge.join, []).append(edge)
+            elif edge.source in self.reach:
+                ways.append(self.after(edge))
+        for edges in joined.values():
+            if all(edge.source in self.reach for edge in edges):
+                ways.append(self._joined(edges))
+        if not ways:
+            return None
+        reach, held = 0, -1
+        for definitions, clauses in ways:
+            reach |= definitions
+            held &= clauses
+        return reach, held
+
+    def after(self, edge: FlowEdge) -> tuple[int, int]:
+        """What holds when an edge has been taken."""
+        move = self.moves.of(edge)
+        reach = self.reach[edge.source] & ~move.kill | move.gen
+        return reach, self.held[edge.source] & ~move.forget | move.learn
+
+    def _joined(self, edges: list[FlowEdge]) -> tuple[int, int]:
+        """Every branch has come to its end: each has the last word on the fields that it writes."""
+        regions = [self.moves.regions[edge.source] for edge in edges]
+        everything = 0
+        for region in regions:
+            everything |= region.masks
+        reach = held = 0
+        for edge, region in zip(edges, regions, strict=True):
+            reach |= self.reach[edge.source] & (region.masks | ~everything)
+            held |= self.held[edge.source] & ~region.forgotten_beside
+        return reach, held
+
+    # -- answers ---------------------------------------------------------------
+
+    def mask_at(self, node: str, field: str) -> int:
+        return self.reach.get(node, 0) & self.definitions.masks.get(field, 0)
+
+    def type_at(self, node: str, field: str) -> Type:
+        """What a field can be when a node is come to."""
+        mask = self.mask_at(node, field)
+        kind = self._type(field, mask) if mask else ANY
+        return present(kind) if self.held[node] & self.moves.clauses.present(field) else kind
+
+    def _type(self, field: str, mask: int) -> Type:
+        self._forget_changed()
+        known = self._types.setdefault(field, {})
+        if mask not in known:
+            # From step to step definitions mostly add up: what was known of the others need not be joined anew.
+            before, kind = self._latest.get(field, (0, NOTHING))
+            if before & mask != before:
+                before, kind = 0, NOTHING
+            known[mask] = join(kind, self.definitions.type_of(mask ^ before))
+            self._latest[field] = (mask, known[mask])
+        return known[mask]
+
+    def _forget_changed(self) -> None:
+        """Drop what was joined from a definition that is known better by now."""
+        for definition in self.definitions.changes[self._known_at :]:
+            self._types.pop(definition.field, None)
+            if self._latest.get(definition.field, (0, NOTHING))[0] & definition.bit:
+                del self._latest[definition.field]
+        self._known_at = self.definitions.moment
+
+    def overall(self, field: str) -> Type:
+        """What a field can be, anywhere."""
+        mask = self.definitions.masks.get(field)
+        return self._type(field, mask) if mask else ANY
+
+    def clauses_at(self, node: str, names: frozenset[str]) -> list[Clause]:
+        """The conditions that hold at a node and look at one of these names."""
+        clauses = self.moves.clauses
+        wanted = 0
+        for name in names:
+            wanted |= clauses.of_name.get(name, 0)
+        found = list(clauses.of_mask(self.held.get(node, 0) & wanted)) if wanted else []
+        return found[:_MOST_CLAUSES]
+
+
+def _at_nodes(texts: dict[Step, StepTexts]) -> dict[str, list[Place]]:
+    found: dict[str, list[Place]] = {}
+    for places in texts.values():
+        for place in places.all:
+            found.setdefault(place.node, []).append(place)
+    return found
+
+
+def _order(flow: Flow) -> list[str]:
+    """The nodes that can be come to, each after those that lead to it, loops left out."""
+    found: list[str] = []
+    seen = {flow.initial}
+    path = [(flow.initial, iter(flow.out.get(flow.initial, ())))]
+    while path:
+        node, edges = path[-1]
+        edge = next(edges, None)
+        if edge is None:
+            path.pop()
+            found.append(node)
+        elif edge.target not in seen:
+            seen.add(edge.target)
+            path.append((edge.target, iter(flow.out.get(edge.target, ()))))
+    return found[::-1]

@@ -1,0 +1,386 @@
+"""The types of one scope, which is the main steps of a workflow or a task, and its values where a type is required.."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import field
+
+from wfc.analysis.control_flow import Flow
+from wfc.analysis.types.builtins import item_of
+from wfc.analysis.types.conditions import Place, StepTexts, texts_of
+from wfc.analysis.types.constants import values_of
+from wfc.analysis.types.environment import Environment, Kind, Path, Problem, Surroundings
+from wfc.analysis.types.expressions import Inference
+from wfc.analysis.types.lattice import (
+    UNDEFINED,
+    describe,
+    exact,
+    is_known,
+    kinds_of,
+    options,
+    stored,
+    tree_type,
+    without,
+)
+from wfc.analysis.types.reaching import Children, Definitions, StateFlow, child_names
+from wfc.core.ast import Scope
+from wfc.core.fields import TEXT as TEXT_FIELD
+from wfc.core.inputs import NUMERIC, InputDecl
+from wfc.core.types import ANY, LIST, NULL, Record, Type
+from wfc.core.values import Text, Tree
+from wfc.steps.action import Answered
+from wfc.steps.base import Step
+from wfc.steps.call import Call
+from wfc.steps.foreach import Foreach
+from wfc.structs import struct
+from wfc.template import parse_template
+from wfc.yaml import Node, Scalar, Span
+from wfc.yaml.nodes import resolve_plain
+
+# What input declarations say beyond the type.
+
+
+def input_types(scope: Scope) -> dict[str, Type]:
+    return {name: decl.read_type for name, decl in scope.declared_inputs.items()}
+
+
+def nonzero_numbers(scope: Scope, definitions: Definitions) -> frozenset[Path]:
+    """Inputs that may not be zero, and state fields that are only ever what they start as."""
+    inputs = (("inputs", name) for name, decl in scope.declared_inputs.items() if _is_nonzero(decl))
+    settings = (
+        ("state", name)
+        for name, value in scope.initial.items()
+        if _is_number(value) and value and len(definitions.by_field.get(name, ())) == 1
+    )
+    return frozenset([*inputs, *settings])
+
+
+def _is_nonzero(decl: InputDecl) -> bool:
+    least, most, enum = (decl.rule_value(name) for name in ("min", "max", "enum"))
+    if isinstance(enum, list) and enum and 0 not in enum:
+        return True
+    return (_is_number(least) and least > 0) or (_is_number(most) and most < 0)
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def least_of_input(scope: Scope, name: str) -> float | None:
+    """The smallest number that an input may be, where its declaration says so."""
+    decl = scope.declared_inputs.get(name)
+    least = decl.rule_value("min") if decl is not None and decl.kind in NUMERIC else None
+    if not isinstance(least, int | float) or abs(least) >= 1 << 50:
+        return None
+    return float(least)
+
+
+def nonempty_inputs(scope: Scope) -> frozenset[Path]:
+    found = (name for name, decl in scope.declared_inputs.items() if _is_nonempty(decl))
+    return frozenset(("inputs", name) for name in found)
+
+
+def _is_nonempty(decl: InputDecl) -> bool:
+    least, pattern = decl.rule_value("min_length"), decl.rule_value("pattern")
+    if _is_number(least) and least > 0:
+        return True
+    if not isinstance(pattern, str):
+        return False
+    try:
+        with warnings.catch_warnings():
+            # What is odd about a pattern is another rule's business.
+            warnings.simplefilter("ignore")
+            return re.search(pattern, "") is None
+    except (re.error, RecursionError, OverflowError):
+        return False
+
+
+def nonempty_answers(definitions: Definitions) -> frozenset[Path]:
+    """Properties of answers that validation requires to be non-empty."""
+    found: set[Path] = set()
+    for name, writes in definitions.by_field.items():
+        asked = [write.step for write in writes if isinstance(write.step, Answered)]
+        # One definition is the start of the scope, which no step writes.
+        if asked and len(asked) >= len(writes) - 1:
+            demands = [_long_enough(step) for step in asked]
+            common = set(demands[0]).intersection(*demands[1:])
+            found |= {("state", name, key) for key in common}
+    return frozenset(found)
+
+
+def _long_enough(step: Answered) -> list[str]:
+    rules = step.narrowing().items()
+    return [name for name, demand in rules if _is_number(demand.get("minLength")) and demand["minLength"] > 0]
+
+
+TextTypes = dict[Scalar, Type]
+_NO_TEXTS = StepTexts()
+
+
+@struct(slots=True)
+class Visit:
+    """What looking at a step's texts brought."""
+
+    types: TextTypes = field(default_factory=dict)
+    problems: list[tuple[Place, Problem]] = field(default_factory=list)
+    moment: int = 0
+    """When that was, in the count of changes to definitions."""
+    final: bool = True
+    """Whether it looked at nothing that may still change without the definitions that reach it doing so."""
+
+
+class ScopeInference:
+    """Infers the texts of a scope's steps, each where it is evaluated, and again where need be."""
+
+    def __init__(self, scope: Scope, flow: Flow, names: Mapping[str, Type], children: Children) -> None:
+        self.scope = scope
+        self.names = names
+        """`item` and its kin, in a task."""
+        self._children = children
+        self._texts = texts_of(flow)
+        self.definitions = Definitions(scope)
+        self.states = StateFlow(flow, self.definitions, self._texts)
+        self.settled = False
+        self._visits: dict[Step, Visit] = {}
+        self._visit = Visit()
+        nonempty = nonempty_inputs(scope) | nonempty_answers(self.definitions)
+        nonzero = nonzero_numbers(scope, self.definitions)
+        self._around = Surroundings(self._overall, input_types(scope), nonzero, nonempty)
+
+    def texts(self, step: Step) -> StepTexts:
+        return self._texts.get(step, _NO_TEXTS)
+
+    def _overall(self, name: str) -> Type:
+        self._visit.final &= self.settled
+        return self.states.overall(name)
+
+    def visit(self, step: Step) -> Visit:
+        """The types of a step's texts, and what is wrong with them, as far as is known by now."""
+        known = self._visits.get(step)
+        if known is not None and (known.final or not self.settled) and not self._is_stale(step, known):
+            return known
+        self._visit = self._visits[step] = Visit(moment=self.definitions.moment)
+        texts = self.texts(step)
+        for place in texts.plain:
+            self._infer(place, self.names)
+        names = dict(self.names)
+        if isinstance(step, Foreach) and texts.inner:
+            # The `with` of a foreach has what the child that it starts will have.
+            items = type_of_tree(step.items.node, self._visit.types) if step.items else LIST
+            names |= child_names(step, item_of(items), self._children)
+        for key, (tree, places) in texts.inner.items():
+            for place in places:
+                self._infer(place, names)
+            if not isinstance(step, Foreach):
+                # Inside one `updates` a bare name is an earlier key.
+                names = {**names, key: stored(type_of_tree(tree.node, self._visit.types))}
+        return self._visit
+
+    def _is_stale(self, step: Step, visit: Visit) -> bool:
+        """Whether a definition that comes to the step is known better now."""
+        if self.definitions.moment == visit.moment:
+            return False
+        changed = self.definitions.changed_since(visit.moment)
+        return any(
+            self.states.mask_at(place.node, name) & changed
+            for place in self.texts(step).all
+            for name in place.names
+        )
+
+    def _infer(self, place: Place, names: Mapping[str, Type]) -> None:
+        template = place.text.template
+        walk = Inference(template, self._environment(place, names))
+        expression = template.expression if place.asked else None
+        kind = walk.asked(expression) if expression is not None else walk.infer()
+        self._visit.types[place.text.node] = kind
+        self._visit.problems += [(place, problem) for problem in walk.problems]
+
+    def _environment(self, place: Place, names: Mapping[str, Type]) -> Environment:
+        states, node = self.states, place.node
+        if node not in states.reach:
+            # Nobody comes here. What is wrong in itself is still wrong, but nothing is said of the way.
+            return Environment(self._around, lambda name: without(states.overall(name), UNDEFINED), names)
+        given = states.clauses_at(node, place.names)
+        return Environment(self._around, lambda name: states.type_at(node, name), names, given)
+
+
+def type_of_tree(node: Node, texts: TextTypes) -> Type:
+    return tree_type(node, lambda scalar: texts[scalar] if scalar in texts else exact(scalar.text))
+
+
+# Values where a type is required: inputs of a child, the list of a loop, plain text.
+
+
+@struct(frozen=True)
+class Misfit:
+    """A value of the file that does not fit the place where it stands."""
+
+    kind: Kind
+    span: Span
+    message: str
+    help: str = ""
+    node: Scalar | None = None
+    field: str | None = None
+
+
+def misfits(step: Step, texts: TextTypes, children: Children) -> Iterator[Misfit]:
+    if isinstance(step, Foreach) and step.items is not None:
+        yield from _items(step, step.items, texts, children)
+    if isinstance(step, Foreach | Call):
+        yield from _inputs(step, texts, children)
+    for name, value in step.values.items():
+        if isinstance(value, Text) and step.FIELDS[name].type is TEXT_FIELD and value.template.lone:
+            yield from _text(step, name, value, texts)
+
+
+def _items(step: Foreach, items: Tree, texts: TextTypes, children: Children) -> Iterator[Misfit]:
+    kind = type_of_tree(items.node, texts)
+    if is_known(kind) and "list" not in kinds_of(kind) and kind != NULL:
+        yield Misfit(Kind.NOT_A_LIST, _place(items.node), *_not_a_list(items.node, kind))
+    elif NULL in options(kind):
+        shown = _quoted(items.node)
+        words = f"{shown} {'is' if kind == NULL else 'may be'} null here, and `items` takes a list"
+        yield Misfit(
+            Kind.NULLABLE,
+            _place(items.node),
+            words,
+            "say what then with `| default([], true)`",
+            field=_field(items.node),
+        )
+    elif step.with_ is None:
+        yield from _item_fills_input(step, items.node, item_of(without(kind, NULL)), children)
+
+
+def _not_a_list(node: Node, kind: Type) -> tuple[str, str]:
+    message = f"{_quoted(node)} is {describe(kind)}: `items` takes a list"
+    if not isinstance(node, Scalar):
+        return message, ""
+    template = parse_template(node.text)
+    inner = node.text.strip().removeprefix("{{").removesuffix("}}").strip()
+    if template.is_literal:
+        return (
+            message,
+            f'an expression stands in braces: `"{{{{ state.{inner} }}}}"`' if inner.isidentifier() else "",
+        )
+    if not template.lone:
+        return message, "text around or between `{{ }}` makes it text; use one expression"
+    if kinds_of(kind) == {"text"}:
+        return message, f"split it first: `{inner}.splitlines()`"
+    return message, f"go over its pairs: `{inner} | items`" if kinds_of(kind) == {"object"} else ""
+
+
+def _item_fills_input(step: Foreach, node: Node, item: Type, children: Children) -> Iterator[Misfit]:
+    """A task with one input gets the item there, or what an object has under its name."""
+    child = children.child(step)
+    inputs = child.declared_inputs if child else {}
+    if len(inputs) != 1:
+        return
+    (name, decl), *_ = inputs.items()
+    subject, given = "each item", item
+    if fills_by_name(item, decl):
+        found = item.get(name) if isinstance(item, Record) else None
+        subject, given = f"`{name}` of each item", found.type if found else ANY
+    if _is_misfit(given, decl):
+        message = f"{subject} is {describe(given)}, but the input `{name}` takes {_wanted(decl)}"
+        yield Misfit(Kind.MISMATCH, _place(node), message)
+
+
+def fills_by_name(item: Type, decl: InputDecl) -> bool:
+    """Whether it is a property of the item, if anything, that fits a task's only input."""
+    wanted = decl.value_type
+    return "object" in kinds_of(item) and is_known(wanted) and "object" not in kinds_of(wanted)
+
+
+def _inputs(step: Foreach | Call, texts: TextTypes, children: Children) -> Iterator[Misfit]:
+    child = children.child(step) if step.with_ else None
+    for name, tree in (step.with_ or {}).items():
+        decl = child.declared_inputs.get(name) if child else None
+        kind = type_of_tree(tree.node, texts)
+        if decl is not None and (_is_misfit(kind, decl) or _is_fraction(tree.node, decl)):
+            given = "is no value for it:" if _is_alike(kind, decl) else f"is {describe(kind)}, but"
+            message = f"{_quoted(tree.node)} {given} `{name}` takes {_wanted(decl)}"
+            yield Misfit(Kind.MISMATCH, _place(tree.node), message, _conversion(tree.node, kind, decl))
+
+
+def _is_fraction(node: Node, decl: InputDecl) -> bool:
+    """Whether a number stands there, in letters or not, that is not whole and has to be."""
+    value = node.value if isinstance(node, Scalar) and decl.kind == "integer" else None
+    said = resolve_plain(value.strip()) if isinstance(value, str) and decl.setting("convert") else value
+    return isinstance(said, float) and not said.is_integer()
+
+
+def _is_misfit(kind: Type, decl: InputDecl) -> bool:
+    wanted = decl.value_type
+    value = without(kind, NULL)
+    if not is_known(value) or not is_known(wanted):
+        return False
+    if not _is_alike(value, decl):
+        return True
+    given, allowed = values_of(value), values_of(wanted)
+    return bool(given and allowed and not set(given) & set(allowed))
+
+
+def _is_alike(kind: Type, decl: InputDecl) -> bool:
+    given, wanted = kinds_of(kind), kinds_of(decl.value_type)
+    if decl.setting("convert") and ("text" in given or (wanted == {"text"} and given & {"number", "bool"})):
+        return True
+    return bool(given & wanted)
+
+
+def _wanted(decl: InputDecl) -> str:
+    if decl.kind == "integer":
+        return "a whole number"
+    allowed = values_of(decl.value_type)
+    return " or ".join(f"`{value}`" for value in allowed[:6]) if allowed else describe(decl.value_type)
+
+
+def _conversion(node: Node, kind: Type, decl: InputDecl) -> str:
+    if not isinstance(node, Scalar) or kinds_of(kind) != {"text"}:
+        return ""
+    filters = {"number": "int", "integer": "int", "boolean": "bool"}
+    if decl.kind in filters:
+        inner = node.text.strip()
+        if parse_template(node.text).is_literal:
+            return f"write `{inner}` without quotes" if inner.isalnum() else ""
+        return f"make it one with `| {filters[decl.kind]}`"
+    return ""
+
+
+def _text(step: Step, name: str, text: Text, texts: TextTypes) -> Iterator[Misfit]:
+    kind = texts.get(text.node)
+    if kind is not None and is_known(kind) and kinds_of(kind) <= {"list", "object"}:
+        shown = f"{_quoted(text.node)} is {describe(kind)}"
+        yield Misfit(
+            Kind.MISMATCH,
+            _place(text.node),
+            f"{shown}: `{name}` takes text",
+            "make it text with `| tojson`, or use one of its parts",
+        )
+
+
+def _place(node: Node) -> Span:
+    """The expression itself, where the value is just one."""
+    expression = (
+        parse_template(node.text).expression if isinstance(node, Scalar) and "{" in node.text else None
+    )
+    if expression is None or not isinstance(node, Scalar):
+        return node.span
+    return node.at(*parse_template(node.text).span(expression))
+
+
+def _quoted(node: Node) -> str:
+    if not isinstance(node, Scalar):
+        return "this"
+    text = " ".join(node.text.split())
+    if parse_template(node.text).lone:
+        text = text.removeprefix("{{").removesuffix("}}").strip()
+    return f"`{text}`" if len(text) <= 60 else "this"
+
+
+def _field(node: Node) -> str | None:
+    template = parse_template(node.text) if isinstance(node, Scalar) else None
+    reads = template.reads if template is not None else []
+    name = reads[0].names if len(reads) == 1 and reads[0].root == "state" else ()
+    return str(name[0]) if len(name) == 1 else None

@@ -1,0 +1,373 @@
+"""The types of a whole file and of the files it calls: a fixpoint of every scope, then all problems."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import field
+from functools import cached_property
+
+from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
+from wfc.analysis.types.builtins import item_of
+from wfc.analysis.types.environment import Problem
+from wfc.analysis.types.lattice import EMPTY_OBJECT, UNDEFINED, join, options, plain, stored, without
+from wfc.analysis.types.paths import Paths
+from wfc.analysis.types.reaching import Children, Definition, StateFlow, child_names, with_failures
+from wfc.analysis.types.scope import Misfit, ScopeInference, TextTypes, least_of_input, misfits, type_of_tree
+from wfc.core.ast import Scope, Task, Workflow
+from wfc.core.names_in_scope import runners
+from wfc.core.types import ANY, NULL, Choice, ListType, Property, Record, Type, of_value
+from wfc.core.values import Text, Tree
+from wfc.ir import Chart, Module
+from wfc.lazy import remembered_of_files
+from wfc.lower.charts import merged
+from wfc.steps.action import Answered
+from wfc.steps.base import Step
+from wfc.steps.call import Call
+from wfc.steps.condition import Condition
+from wfc.steps.foreach import Foreach
+from wfc.steps.return_ import Return
+from wfc.steps.set_state import SetState
+from wfc.structs import replace, struct
+from wfc.unit import Unit
+from wfc.yaml import Span
+
+# The fixpoint: types are propagated around the loops of a scope until they no longer change.
+
+_ROUNDS = 4
+"""How often types are taken round. What has not come to rest by then is any."""
+
+
+def solve(inference: ScopeInference, children: Children) -> None:
+    """Give every definition its type."""
+    definitions = inference.definitions
+    for step, written in definitions.by_step.items():
+        for definition in written:
+            kind = _fixed_type(step, definition, definitions.types[definition.number], children)
+            if kind is not None:
+                definitions.types[definition.number] = kind
+    computing = [step for step in definitions.by_step if isinstance(step, SetState | Condition)]
+    for number in range(2 * _ROUNDS):
+        before = definitions.moment
+        for step in computing:
+            _compute(inference, step, give_up=number >= _ROUNDS)
+        if definitions.moment == before:
+            break
+    inference.settled = True
+
+
+def _fixed_type(step: Step, definition: Definition, kind: Type, children: Children) -> Type | None:
+    """The type of what does not depend on the state: answers, and what children return."""
+    if isinstance(step, Foreach):
+        child = children.returned(step)
+        return ListType(stored(with_failures(child) if definition.after_failure else child))
+    if isinstance(step, Call) and not definition.after_failure:
+        return stored(children.returned(step))
+    return _narrowed(step, kind) if isinstance(step, Answered) and isinstance(kind, Record) else None
+
+
+def _narrowed(step: Answered, kind: Record) -> Type | None:
+    """The result of an action, with the choices that it offers."""
+    demands = step.narrowing()
+    if not demands:
+        return None
+    choices = {name: _choice(rules.get("enum")) for name, rules in demands.items()}
+    properties = (
+        Property(prop.name, choices.get(prop.name) or prop.type, prop.required) for prop in kind.properties
+    )
+    return Record(kind.name, tuple(properties), kind.open, kind.loose)
+
+
+def _choice(enum: object) -> Type | None:
+    values = enum.data if isinstance(enum, Tree) else enum
+    if not isinstance(values, list) or not values:
+        return None
+    texts = [value.data if isinstance(value, Text) else value for value in values]
+    literal = not any(isinstance(value, Text) and not value.template.is_literal for value in values)
+    return Choice(tuple(texts)) if literal and all(isinstance(text, str) for text in texts) else None
+
+
+def _compute(inference: ScopeInference, step: Step, give_up: bool) -> None:
+    """Infer what a step writes, and remember it where that is more than was known before."""
+    definitions = inference.definitions
+    written = _Written(step, inference.visit(step).types)
+    for definition in definitions.by_step[step]:
+        before = definitions.types[definition.number]
+        after = join(before, written.into(definition.field))
+        if after != before:
+            definitions.learn(definition, ANY if give_up else after)
+
+
+class _Written:
+    """What a step writes into its fields, worked out once for all of them."""
+
+    def __init__(self, step: Step, texts: TextTypes) -> None:
+        self._step = step
+        self._updates: dict[str, Type] = {}
+        self._other: Type = ANY
+        if isinstance(step, SetState):
+            for name, tree in (step.updates or {}).items():
+                self._updates[name] = stored(type_of_tree(tree.node, texts))
+            kinds = tuple(Property(name, kind) for name, kind in self._updates.items())
+            self._other = Record("", kinds, open=False)
+        elif isinstance(step, Condition) and step.if_ is not None:
+            self._other = stored(type_of_tree(step.if_.node, texts))
+
+    def into(self, field: str) -> Type:
+        if isinstance(self._step, SetState) and self._step.output_to and self._step.output_to.text == field:
+            return self._other
+        return self._updates.get(field, self._other)
+
+
+# What a scope returns: the values of its returns, or its state where it simply ends.
+
+
+def returned_type(inference: ScopeInference) -> Type:
+    flow, reach = inference.states.flow, inference.states.reach
+    found: list[Type] = []
+    ends: list[FlowEdge] = []
+    for edge in flow.into.get(flow.end, ()):
+        step = flow.step(edge.source)
+        if edge.source not in reach:
+            continue
+        if not isinstance(step, Return) or not flow.returns(edge):
+            ends.append(edge)
+        elif step.value is not None:
+            found.append(stored(type_of_tree(step.value.node, inference.visit(step).types)))
+        else:
+            found.append(NULL)
+    return join(*found, *([_final_state(inference, ends)] if ends else []))
+
+
+def _final_state(inference: ScopeInference, ends: list[FlowEdge]) -> Type:
+    states, definitions = inference.states, inference.definitions
+    mask = 0
+    for edge in ends:
+        move = states.moves.of(edge)
+        mask |= states.reach[edge.source] & ~move.kill | move.gen
+    properties = []
+    for name, own in definitions.masks.items():
+        kind = definitions.type_of(mask & own)
+        if kind != UNDEFINED:
+            there = UNDEFINED not in options(kind)
+            properties.append(Property(name, stored(without(kind, UNDEFINED)), there))
+    return Record("", tuple(properties), open=False) if properties else EMPTY_OBJECT
+
+
+_TASK_AGENTS = (None, "@task")
+"""Who follows the steps of a task. A named agent gets it as one brief and returns what it likes."""
+_FROM_PARENT = frozenset({"item", "previous"})
+
+
+@struct(frozen=True)
+class Located:
+    """A problem in its place."""
+
+    step: Step
+    text: Text
+    node: str
+    problem: Problem
+
+    @property
+    def span(self) -> Span:
+        return self.text.at(self.problem.start, self.problem.end)
+
+
+@struct(eq=False)
+class ScopeTypes:
+    """What is known of one scope."""
+
+    scope: Scope
+    inference: ScopeInference
+    file: FileTypes
+    returns: Type
+    problems: list[Located] = field(default_factory=list)
+    misfits: list[tuple[Step, Misfit]] = field(default_factory=list)
+
+    @property
+    def states(self) -> StateFlow:
+        return self.inference.states
+
+    @cached_property
+    def ways(self) -> Paths:
+        return Paths(self.states, lambda name: least_of_input(self.scope, name))
+
+    def field_types(self) -> dict[str, Type]:
+        """Each field with one plain type for all that is ever written to it."""
+        definitions = self.inference.definitions
+        found: dict[str, Type] = {}
+        for field_name, ways in definitions.by_field.items():
+            first, *later = [definitions.types[way.number] for way in ways]
+            start = [] if first == UNDEFINED else [plain(first)]
+            found[field_name] = merged([*start, *([plain(join(*later))] if later else [])])
+        return found
+
+    def item_of(self, step: Foreach) -> Type:
+        """What the child of a foreach gets as its item."""
+        texts = self.inference.visit(step).types
+        return item_of(type_of_tree(step.items.node, texts) if step.items else ANY)
+
+    def collect(self) -> None:
+        """Look at every text once more, now that the types are known, and keep what is wrong with it."""
+
+        for step in self.scope.walk():
+            visit = self.inference.visit(step)
+            for place, problem in visit.problems:
+                self.problems.append(Located(step, place.text, place.node, problem))
+            self.misfits += [(step, found) for found in misfits(step, visit.types, self.file)]
+
+
+class FileTypes:
+    """The scopes of a file. Tasks come first where something runs them: their results have types then."""
+
+    def __init__(
+        self,
+        workflow: Workflow,
+        flows: list[tuple[Scope, Flow]],
+        called: Callable[[Call], tuple[Scope | None, Type]],
+    ) -> None:
+        self._workflow = workflow
+        self._flows = dict(flows)
+        self._called = called
+        self._found: dict[Scope, ScopeTypes] = {}
+        self._underway: set[Scope] = set()
+        for scope in self._flows:
+            self.of(scope)
+        self._give_items()
+        for types in self._found.values():
+            types.collect()
+
+    @property
+    def scopes(self) -> list[ScopeTypes]:
+        return [self._found[scope] for scope in self._flows]
+
+    @property
+    def main(self) -> ScopeTypes:
+        return self._found[self._workflow]
+
+    def of(self, scope: Scope) -> ScopeTypes:
+        if scope not in self._found:
+            self._underway.add(scope)
+            self._found[scope] = self._infer(scope, {"index": ANY})
+            self._underway.discard(scope)
+        return self._found[scope]
+
+    def _infer(self, scope: Scope, names: Mapping[str, Type]) -> ScopeTypes:
+        inference = ScopeInference(scope, self._flows[scope], names, self)
+        solve(inference, self)
+        return ScopeTypes(scope, inference, self, returned_type(inference))
+
+    # -- children --------------------------------------------------------------
+
+    def child(self, step: Foreach | Call) -> Scope | None:
+        if isinstance(step, Call):
+            return self._called(step)[0]
+        return self._workflow.declared_tasks.get(step.task.text) if step.task else None
+
+    def returned(self, step: Foreach | Call) -> Type:
+        if isinstance(step, Call):
+            return self._called(step)[1]
+        task = self.child(step)
+        if task is None or task in self._underway or step.agent_name not in _TASK_AGENTS:
+            return ANY
+        return self.of(task).returns
+
+    def _give_items(self) -> None:
+        """Tasks that look at their item are inferred again, with what the steps that run them go over.
+
+        Whoever runs a task that is now known to return more is inferred again too, but nobody a third time.
+        """
+        run_by = runners(self._workflow)
+        scopes = {step: types for types in self.scopes for step in types.scope.walk()}
+        again: dict[Scope, None] = {}
+        for task in list(self._found):
+            steps = run_by.get(task.task_name, []) if isinstance(task, Task) else []
+            if not steps or not _reads_item(task):
+                continue
+            given = [self._names_given(step, scopes[step]) for step in steps]
+            common = set(given[0]).intersection(*given[1:])
+            names = {name: join(*(one[name] for one in given)) for name in common}
+            before = self._found[task].returns
+            self._found[task] = self._infer(task, names)
+            if self._found[task].returns != before:
+                again |= {scopes[step].scope: None for step in steps if scopes[step].scope is not task}
+        for scope in again:
+            self._found[scope] = self._infer(scope, self._found[scope].inference.names)
+
+    def _names_given(self, step: Foreach, types: ScopeTypes) -> dict[str, Type]:
+        return child_names(step, types.item_of(step), self)
+
+
+def _reads_item(scope: Scope) -> bool:
+    return any(
+        read.root in _FROM_PARENT
+        for step in scope.walk()
+        for text in step.texts()
+        for read in text.template.reads
+    )
+
+
+# The types of a file within its project: a call returns what the called workflow returns.
+
+_DEEPEST_CALL = 5
+_underway: list[Unit] = []
+"""The files at work, one calling the other."""
+
+
+@remembered_of_files(128)
+def types_of(unit: Unit) -> FileTypes | None:
+    """What is known of a file, for its checks. One that is far too large has other worries."""
+    if unit.workflow is None or unit.is_hopeless:
+        return None
+    _underway.append(unit)
+    try:
+        return FileTypes(unit.workflow, flows_of(unit), lambda step: _called(unit, step))
+    finally:
+        _underway.remove(unit)
+
+
+def _called(unit: Unit, step: Call) -> tuple[Scope | None, Type]:
+    found = unit.project.named(step.workflow.text) if step.workflow else []
+    if len(found) != 1 or found[0].workflow is None:
+        return None, ANY
+    callee, workflow = found[0], found[0].workflow
+    if callee in _underway or len(_underway) > _DEEPEST_CALL:
+        return workflow, ANY
+    types = types_of(callee)
+    return workflow, _with_facts(types.main.returns, step, workflow) if types else ANY
+
+
+def _with_facts(returns: Type, step: Call, callee: Workflow) -> Type:
+    """What a call has: what the workflow gives back, and what it says of itself where the call asks for that."""
+    if not isinstance(returns, Record) or not step.facts:
+        return returns
+    said = callee.facts or {}
+    asked = [word.text for word in step.facts if returns.get(word.text) is None]
+    more = [
+        Property(name, of_value(said[name].data) if name in said else ANY, name in said) for name in asked
+    ]
+    return replace(returns, properties=(*returns.properties, *more))
+
+
+def typed_module(unit: Unit) -> Module | None:
+    """The IR with inferred types of its fields. They come from the file itself and no other: a module changes
+    only when its source does, so what a call returns is any here."""
+    module = unit.module
+    if module is None or unit.workflow is None:
+        return None
+    calls = any(isinstance(step, Call) for step in unit.steps)
+    types = FileTypes(unit.workflow, flows_of(unit), _not_known) if calls else types_of(unit)
+    if types is None:
+        return module
+    charts = [_typed(chart, found) for chart, found in zip(module.charts, types.scopes, strict=True)]
+    tasks = dict(zip(module.tasks, charts[1:], strict=True))
+    return replace(module, main=charts[0], tasks=tasks)
+
+
+def _typed(chart: Chart, found: ScopeTypes) -> Chart:
+    kinds = found.field_types()
+    fields = [info._replace(type=kinds.get(info.name, info.type)) for info in chart.fields]
+    return replace(chart, fields=fields)
+
+
+def _not_known(step: Call) -> tuple[Scope | None, Type]:
+    return None, ANY

@@ -1,1 +1,0 @@
-"""What values are, before anything runs: types through expressions, and of the state at every step."""
