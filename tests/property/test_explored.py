@@ -9,11 +9,11 @@ from hypothesis import assume, given, settings
 from tests.property.grammar import HELPER, Tree, to_yaml, workflows
 from tests.support import load
 from tests.unit.explore.support import search_of
+from wfc.author.diff import compare
+from wfc.author.diff.verdict import reasons
+from wfc.author.explore.search import NoInputsError
+from wfc.author.explore.trial import Trace
 from wfc.check import check_unit, has_errors
-from wfc.diff import compare
-from wfc.diff.verdict import reasons
-from wfc.explore.search import NoInputsError
-from wfc.explore.trial import Trace
 from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.effects import Effect
 from wfc_runtime.plan import explain_plan

@@ -23,7 +23,7 @@ from tests.support import ROOT
 from tests.torture.agent import Agent, Direct
 from tests.torture.clock import clock_of
 from tests.unit.explore.support import search_of
-from wfc.explore.trial import Trace
+from wfc.author.explore.trial import Trace
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.registry import Registry

@@ -16,7 +16,7 @@ from tests.torture.agent import Agent, Direct, story
 from tests.torture.clock import clock_of
 from tests.torture.scenarios import Scenario, scripted
 from tests.torture.servers import Nursery, Server
-from wfc.answers.checking import given_whole
+from wfc.author.answers import given_whole
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store

@@ -12,11 +12,10 @@ from typing import Any
 
 from tests.support import ROOT
 from tests.torture.agent import Agent
-from wfc.answers import Answers
-from wfc.answers.nodes import Reader
+from wfc.author.answers import Answers
+from wfc.author.files import Reader
+from wfc.author.testing import Case, read_tests
 from wfc.config import CompileLimits
-from wfc.testing.model import Case
-from wfc.testing.reading import read_tests
 
 
 @dataclass(frozen=True)

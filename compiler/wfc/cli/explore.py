@@ -15,7 +15,7 @@ from wfc.cli.shared.progress import no_progress_option, progress
 from wfc.cli.shared.workflow import compile_in_memory, find_workflow, missing_calls, print_errors, with_called
 
 if TYPE_CHECKING:
-    from wfc.explore import Report
+    from wfc.author.explore import Report
 
 
 @click.command("explore")
@@ -69,8 +69,8 @@ def command(
         return 1
     if out is not None and out.is_dir() and any(out.iterdir()):
         raise click.UsageError(f"`{out}` is not empty; name a new folder")
+    from wfc.author.explore import Budget, NoInputsError, explore
     from wfc.cli.running.inputs import given_inputs
-    from wfc.explore import Budget, NoInputsError, explore
     from wfc_runtime.machine.limits import Limits
 
     limits = Limits.of(unit.config.run_limits)
@@ -106,7 +106,7 @@ def _print(report: Report, out: Path | None, as_json: bool) -> None:
 
 def _write(report: Report, folder: Path, source: Path) -> None:
     """A file of answers for each problem, and all of them as tests, which fail until the workflow is mended."""
-    from wfc.answers import write_tests
+    from wfc.author.answers import write_tests
 
     cases = [(problem, problem.case) for problem in report.problems if problem.case is not None]
     # A run that never ends would be a test that never does.

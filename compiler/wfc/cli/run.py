@@ -7,7 +7,7 @@ from pathlib import Path
 
 import click
 
-from wfc.answers import Answers
+from wfc.author.answers import Answers
 from wfc.cli.running.console import Console
 from wfc.cli.running.inputs import given_inputs
 from wfc.cli.running.options import Manner, manner_options

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from wfc.author.testing import Coverage, Trace, measure, total
 from wfc.cli.shared.files import load_project
 from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import say, to_json, write_out
@@ -21,7 +22,6 @@ from wfc.cli.testing import report
 from wfc.cli.testing.files import find_test_files
 from wfc.cli.testing.running import FileReport, run_file
 from wfc.render.style import style_for
-from wfc.testing.coverage import Coverage, Trace, measure, total
 
 
 @click.command("test")

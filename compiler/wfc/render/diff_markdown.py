@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
-from wfc.diff import Change, Detail, WorkflowDiff
+from wfc.author.diff import Change, Detail, WorkflowDiff
 from wfc.render.diff_text import (
     SIGNS,
     as_text,

@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from wfc.diff import Change, Detail, WorkflowDiff
+from wfc.author.diff import Change, Detail, WorkflowDiff
 from wfc.render.style import Style, printable
 
 SIGNS = {"added": "+", "removed": "-", "changed": "~", "moved": ">", "renamed": "="}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.explore.report import Problem, Report
+from wfc.author.explore.explorer import Problem, Report
 from wfc.render.style import Style
 
 _WORDS = {

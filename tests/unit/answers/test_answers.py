@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wfc.answers import Answers, NoAnswerError, fill, read_answers, write_answers
+from wfc.author.answers import Answers, NoAnswerError, fill, read_answers, write_answers
 from wfc_runtime.contract import ChoiceAnswer, ConfirmAnswer, DelegateResult, TextAnswer
 from wfc_runtime.machine import schema
 

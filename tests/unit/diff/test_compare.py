@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support import unit_of
-from wfc.diff import Change, compare
+from wfc.author.diff import Change, compare
 
 BASE = """\
 name: release

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from tests.support import load, loaded
-from wfc.diff.model import Reason
-from wfc.diff.verdict import reasons
+from wfc.author.diff.compare import Reason
+from wfc.author.diff.verdict import reasons
 
 BASE = """\
 name: w

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from tests.support import load
+from wfc.author.explore import Budget, Report, explore
+from wfc.author.explore.explorer import make_search
+from wfc.author.explore.search import Search
 from wfc.cli.shared.workflow import compile_in_memory, with_called
-from wfc.explore import Budget, Report, explore
-from wfc.explore.explorer import make_search
-from wfc.explore.search import Search
 from wfc.unit import Unit
 
 HEAD = 'name: w\nversion: "1.0.0"\n'

@@ -15,7 +15,7 @@ from click.testing import CliRunner
 from tests.support import ROOT, load
 from tests.unit.explore.support import HEAD, search_in
 from tests.unit.explore.test_problems import COUNT, HIDDEN
-from wfc.answers import read_answers
+from wfc.author.answers import read_answers
 from wfc.cli.main import cli
 from wfc.unit import Unit
 from wfc_runtime.plan import explain_plan

@@ -10,9 +10,9 @@ import pytest
 from tests.support import load
 from tests.unit.explore.support import HEAD, explored
 from tests.unit.explore.test_problems import COUNT, HIDDEN, TASKS
-from wfc.answers import Answers, read_answers
+from wfc.author.answers import Answers, read_answers
+from wfc.author.driver import Asked, drive
 from wfc.cli.shared.workflow import compile_in_memory
-from wfc.driver import Asked, drive
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService

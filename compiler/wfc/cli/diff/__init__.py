@@ -7,6 +7,7 @@ from dataclasses import replace
 
 import click
 
+from wfc.author.diff import Reason, WorkflowDiff, compare
 from wfc.check import check_unit
 from wfc.cli.diff.versions import Versions, find_versions
 from wfc.cli.shared.names import REVISIONS
@@ -14,7 +15,6 @@ from wfc.cli.shared.output import say, to_json, write_out
 from wfc.cli.shared.selection import stored_runs
 from wfc.cli.shared.workflow import compile_in_memory
 from wfc.diagnostics import Severity
-from wfc.diff import Reason, WorkflowDiff, compare
 from wfc.unit import Unit
 
 
@@ -94,7 +94,7 @@ def _difference(old: Unit | None, new: Unit | None) -> WorkflowDiff:
     if diff.errors or not diff.changes or _errors(old):
         # With a version that did not compile no run can have been started.
         return diff
-    from wfc.diff.verdict import reasons
+    from wfc.author.diff.verdict import reasons
 
     [was], [now] = compile_in_memory([old]).values(), compile_in_memory([new]).values()
     return replace(diff, reasons=reasons(old, new, was.workflow, now.workflow))

@@ -8,7 +8,7 @@ from pathlib import Path
 from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
-from wfc.driver import Asked
+from wfc.author.driver import Asked
 
 if TYPE_CHECKING:
     from wfc.config import Config

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.answers.nodes import Reader
+from wfc.author.files import Reader
 from wfc.cli.running.findings import refuse_findings
 from wfc.config import CompileLimits
 from wfc.core.values import plain

@@ -9,13 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.answers import Answers, NoAnswerError
-from wfc.answers.checking import misfit
+from wfc.author.answers import Answers, NoAnswerError, misfit
+from wfc.author.driver import Asked, Worker
 from wfc.cli.running.console import Console
 from wfc.cli.running.executing import Executor
 from wfc.cli.running.person import Person
 from wfc.cli.running.trail import Trail
-from wfc.driver import Asked, Worker
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.service import actions_of
 

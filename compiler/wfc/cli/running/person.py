@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from wfc.answers import fill
-from wfc.answers.checking import misfit
+from wfc.author.answers import fill, misfit
+from wfc.author.driver import Asked
 from wfc.cli.running.console import Console, LeftError
 from wfc.cli.running.inputs import parse_value
-from wfc.driver import Asked
 
 _HELP = (
     "end with an empty line  ·  `:e` opens your editor  ·  `:error why` if it can't be done  ·  "

@@ -21,7 +21,7 @@ from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.store import Store
 
 if TYPE_CHECKING:
-    from wfc.answers import Answers
+    from wfc.author.answers import Answers
 
 _REPLY_SECONDS = 1.0
 

@@ -11,8 +11,8 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wfc.answers import Answers, read_answers
-from wfc.answers.checking import Questions, check_scripts
+from wfc.author.answers import Answers, Questions, check_scripts, read_answers
+from wfc.author.driver import drive
 from wfc.cli.running.console import Console, LeftError
 from wfc.cli.running.executing import Executor
 from wfc.cli.running.findings import refuse_findings
@@ -21,14 +21,13 @@ from wfc.cli.running.operator import Operator, StuckError
 from wfc.cli.running.options import Manner
 from wfc.cli.shared.output import data, say, to_json
 from wfc.cli.shared.service import NO_DEADLINE, store_path
-from wfc.driver import drive
 from wfc_runtime.interrupt import INTERRUPTED
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 
 if TYPE_CHECKING:
-    from wfc.answers import AnswersFile
+    from wfc.author.answers import AnswersFile
     from wfc.cli.running.sources import SourceRegistry
     from wfc.config import Config
     from wfc_runtime.machine.workflow import Workflow

@@ -15,7 +15,7 @@ from wfc.cli.shared.trust import modules_at_start
 from wfc.config import load_config
 
 if TYPE_CHECKING:
-    from wfc.answers import Answers
+    from wfc.author.answers import Answers
     from wfc_runtime.service.sqlite import SqliteService
 
 
@@ -43,7 +43,7 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
 
 def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:
     """The answers file, with what the run has taken of it already."""
-    from wfc.answers import Answers
+    from wfc.author.answers import Answers
     from wfc.cli.running.session import read_answers_file
     from wfc.cli.running.sources import called_by
     from wfc.cli.shared.events import family_of

@@ -6,14 +6,13 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 from xml.etree import ElementTree
 
+from wfc.author.testing import Coverage, Mismatch, total
 from wfc.cli.shared.output import counted
 from wfc.cli.testing.running import CaseReport, FileReport
 from wfc.diagnostics import one_line
 from wfc.render.json import to_json
 from wfc.render.style import Style
 from wfc.render.text import render_text
-from wfc.testing.comparing import Mismatch
-from wfc.testing.coverage import Coverage, total
 
 _DIFF = 40
 """Lines of one difference that are shown."""

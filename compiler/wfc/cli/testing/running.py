@@ -10,9 +10,10 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from wfc.answers import Answers, NoAnswerError
-from wfc.answers.checking import Questions, check_scripts, misfit
-from wfc.answers.nodes import Reader
+from wfc.author.answers import Answers, NoAnswerError, Questions, check_scripts, misfit
+from wfc.author.driver import Asked, Worker, drive
+from wfc.author.files import Reader
+from wfc.author.testing import Case, Mismatch, TestFile, Trace, compare, read_tests
 from wfc.check import check_unit, has_errors
 from wfc.cli.running.sources import SourceRegistry, called_by
 from wfc.cli.shared.files import load_project
@@ -22,12 +23,7 @@ from wfc.cli.shared.workflow import with_called
 from wfc.cli.testing.files import tested_file
 from wfc.config import load_config
 from wfc.diagnostics import Diagnostic
-from wfc.driver import Asked, Worker, drive
 from wfc.suggest import did_you_mean
-from wfc.testing.comparing import Mismatch, compare
-from wfc.testing.coverage import Trace
-from wfc.testing.model import Case, TestFile
-from wfc.testing.reading import read_tests
 from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.service.sqlite import SqliteService

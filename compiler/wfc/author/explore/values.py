@@ -1,4 +1,4 @@
-"""Values that fit a JSON Schema: the plainest one, those at its edges, and random ones."""
+"""Values that fit a JSON Schema: the simplest one, boundary values, and random ones."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from math import ceil, floor
 from random import Random
 from typing import Any
 
-from wfc.explore.patterns import sample
+from wfc.author.explore.solve import sample
 from wfc_runtime.machine.validation import UnusableSchemaError, problems
 
 _DEEPEST = 6

@@ -1,4 +1,4 @@
-"""Reading small YAML files of ours: what is there and should not be, and what should be there, is said at its place."""
+"""Read small YAML files (answers, tests, inputs), with every mistake reported at its position."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from wfc.config import CompileLimits
 from wfc.core.values import plain
 from wfc.diagnostics import Diagnostic, Severity, tidy
 from wfc.suggest import did_you_mean
-from wfc.yaml import Mapping, Node, Scalar, Sequence, Source, Span, YamlLimits, parse_document, read_source
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Span, YamlLimits, parse_document, read_source
 
 _CODES = {"syntax": ("WF001", "yaml-syntax"), "limit": ("WF010", "limit-exceeded")}
 
@@ -95,6 +95,3 @@ class Reader:
     @property
     def start(self) -> Span:
         return self.source.start
-
-
-__all__ = ["Reader", "Source"]

@@ -1,11 +1,12 @@
-"""One run from its start to its end on the pure machine: made-up answers, simulated time, nothing stored.
+"""One run from start to end on the pure machine: generated answers, simulated time, nothing stored.
 
-Work is taken in the order in which `wfc run --answers` takes it, so that answers written down lead there again:
-the first pending action first, children of a foreach one after the other, and time passes only when all else waits.
+Work is done in the order of `wfc run --answers`, so that recorded answers reproduce the run: the first pending action
+first, the children of a foreach one after the other; time passes only when everything else waits.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -256,3 +257,75 @@ class Trial:
 
     def _stamp(self) -> dict[str, Any]:
         return {"at": self._now, "id": f"explored-{self.trace.events}"}
+
+
+# Findings: the failures that are problems of the workflow, with one trial that shows each of them.
+
+Signature = tuple[str, str, str, str]
+"""Kind, scope, state, and which expression of it."""
+
+_WHERE = re.compile(r"\(in `(.*)`, at character \d+\)$", re.S)
+_KINDS = {
+    "expression": "expression",
+    "state_access": "expression",
+    "items": "items",
+    "item": "items",
+    "child_item": "items",
+    "child_invalid_inputs": "items",
+    "result_schema": "schema",
+    "moves": "endless",
+    "max_iterations": "endless",
+}
+"""Failures that an agent cannot be blamed for. The others are how a run says no."""
+
+
+def signature(failure: Failure) -> Signature | None:
+    kind = _KINDS.get(failure.code)
+    if kind is None:
+        return None
+    where = _WHERE.search(failure.message)
+    return (kind, failure.scope, failure.state, where[1] if where else failure.code)
+
+
+def signatures(trace: Trace) -> dict[Signature, str]:
+    """The problems that a trial shows, each with its message."""
+    found: dict[Signature, str] = {}
+    for failure in trace.failures:
+        which = signature(failure)
+        if which is not None:
+            found.setdefault(which, failure.message)
+    if trace.status == "running":
+        scope, state = _busiest(trace)
+        message = f"still going on after {trace.events:,} events"
+        found.setdefault(("endless", scope, state, "running"), message)
+    return found
+
+
+def _busiest(trace: Trace) -> tuple[str, str]:
+    return max(trace.entered, key=lambda place: trace.entered[place])
+
+
+@dataclass
+class Findings:
+    """The smallest trial for each problem so far, and what runs that came to a good end went through."""
+
+    traces: dict[Signature, Trace] = field(default_factory=dict)
+    messages: dict[Signature, str] = field(default_factory=dict)
+    completed: set[tuple[str, str]] = field(default_factory=set)
+
+    def add(self, trace: Trace) -> None:
+        if trace.status == "completed":
+            self.completed.update(trace.entered)
+        for which, message in signatures(trace).items():
+            known = self.traces.get(which)
+            if known is None or len(trace.asked) < len(known.asked):
+                self.traces[which] = trace
+                self.messages[which] = message
+
+    def problems(self) -> dict[Signature, Trace]:
+        """A loop that other runs have left is not endless, only long."""
+        return {
+            which: trace
+            for which, trace in self.traces.items()
+            if which[0] != "endless" or which[3] != "max_iterations" or which[1:3] not in self.completed
+        }

@@ -1,4 +1,4 @@
-"""Works a run to its end: asks a worker for each result, one action at a time, children included."""
+"""Drive a run to its end: ask a worker for each result, one action at a time, child runs included."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from wfc_runtime.service import actions_of
 
 if TYPE_CHECKING:
     from wfc_runtime.service import Reply, Service
+
 
 _LOOK_AGAIN = 1.0
 """Seconds, where somebody else has the only thing in hand that can be done."""

@@ -1,0 +1,545 @@
+"""The branches of every machine, and where the values that decide them come from."""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from typing import Any
+
+from wfc.author.explore.solve import (
+    Goal,
+    Known,
+    Path,
+    Term,
+    expressions,
+    lone,
+    nest,
+    sample,
+    solve,
+    term_of,
+    terms_in,
+    undo,
+)
+from wfc_runtime.expr import ExpressionError, evaluate_condition, nodes
+from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.chart import AnyMachine
+from wfc_runtime.machine.effects import Assign, Return
+from wfc_runtime.machine.guards import Condition
+from wfc_runtime.machine.spawn import Spawn
+from wfc_runtime.machine.structure import Edge, Node, structure_of
+from wfc_runtime.plan.ways import condition_of, counted, edges_of
+from wfc_runtime.registry import Module
+from wfc_runtime.service.children import is_briefed
+
+# Shapes: what later steps read of a value, and so what it must look like.
+
+_JSON = "\0json"
+"""Stands in a path for what a text holds, once parsed."""
+_LISTS = frozenset(
+    {
+        "first",
+        "last",
+        "join",
+        "map",
+        "select",
+        "reject",
+        "selectattr",
+        "rejectattr",
+        "sum",
+        "sort",
+        "unique",
+        "list",
+    }
+)
+_SAME = frozenset(
+    {"trim", "strip", "default", "list", "sort", "unique", "selectattr", "rejectattr", "reverse"}
+)
+_DEEPEST = 8
+
+
+class Shapes:
+    """The places that the expressions of one scope read."""
+
+    def __init__(self) -> None:
+        self._inside: dict[Path, dict[str | int, None]] = {}
+        self._leaves: dict[Path, Any] = {}
+        self._same: dict[Path, list[Path]] = {}
+
+    def read(self, term: Term) -> None:
+        for place in _places(term):
+            for number in range(1, len(place)):
+                self._inside.setdefault(place[:number], {})[place[number]] = None
+
+    def compared(self, path: Path, value: Any) -> None:
+        """A value that something there is compared with: of its kind, it should be."""
+        self._leaves.setdefault(path, value)
+
+    def same(self, term: Term, path: Path) -> None:
+        """What an expression gives is kept at a path, and read from there."""
+        *_, place = _places(term)
+        self._same.setdefault(place, []).append(path)
+
+    def of(self, path: Path, depth: int = 0) -> Any:
+        """A value that has all that is read of it; None where nothing is."""
+        inside = dict(self._inside.get(path, {}))
+        if depth > _DEEPEST:
+            return None
+        for other in self._same.get(path, ()):
+            value = self.of(other, depth + 1)
+            if value is not None:
+                return value
+        if _JSON in inside:
+            return json.dumps(self.of((*path, _JSON), depth + 1) or {})
+        if 0 in inside:
+            return [self._leaf((*path, 0), depth)]
+        names = [name for name in inside if isinstance(name, str)]
+        if names:
+            return {name: self._leaf((*path, name), depth) for name in names}
+        return self._leaves.get(path)
+
+    def _leaf(self, path: Path, depth: int) -> Any:
+        value = self.of(path, depth + 1)
+        return "x" if value is None else value
+
+
+def _places(term: Term) -> Iterator[Path]:
+    """The places that a term reads, the last being what it gives."""
+    place = term.path
+    yield place
+    for operation in term.operations:
+        name = operation.name
+        if name in _LISTS:
+            yield (*place, 0)
+        attribute = operation.argument(0) if name in ("selectattr", "rejectattr") else None
+        if name == "map":
+            attribute = operation.argument(9, "attribute")
+        if isinstance(attribute, str):
+            yield (*place, 0, *attribute.split("."))
+        if name in ("first", "last"):
+            place = (*place, 0)
+        elif name == "at":
+            place = (*place, operation.argument(0))
+        elif name == "parse_json":
+            place = (*place, _JSON)
+        elif name not in _SAME:
+            return
+        yield place
+
+
+def all_shapes(terms: Iterable[Term]) -> Shapes:
+    found = Shapes()
+    for term in terms:
+        found.read(term)
+    return found
+
+
+# Sources of values: results of steps, inputs, items of a foreach.
+
+_DEEPEST_SOURCE = 6
+BRIEF = "do-task"
+"""The one step of a task that a named agent gets as a whole; here also the field that its value goes to."""
+
+
+@dataclass(frozen=True)
+class Aim:
+    """Values to be put at a place: in the result of the steps that write a field, or in the inputs (no field)."""
+
+    scope: str
+    field: str | None
+    place: Path
+    values: tuple[Any, ...]
+
+
+@dataclass(eq=False)
+class Scope:
+    """A workflow or a task."""
+
+    name: str
+    machine: AnyMachine
+    parents: list[tuple[Scope, Spawn]] = field(default_factory=list)
+
+    @cached_property
+    def texts(self) -> list[Any]:
+        """Everything that may hold templates."""
+        found: list[Any] = []
+        for effect in self.machine.steps.values():
+            match effect:
+                case Ask():
+                    found += [dict(effect.parameters), dict(effect.where)]
+                case Assign():
+                    found.append(dict(effect.updates))
+                case Return():
+                    found.append(effect.value)
+                case Spawn():
+                    found += [effect.items, dict(effect.inputs or {})]
+        return [*found, *(condition.text for condition in self.conditions)]
+
+    @cached_property
+    def conditions(self) -> list[Condition]:
+        return [
+            guard
+            for node in structure_of(self.machine).nodes.values()
+            for edge in node.eventless
+            for guard in edge.guards
+            if isinstance(guard, Condition)
+        ]
+
+    @cached_property
+    def trees(self) -> list[nodes.Node]:
+        return [tree for text in self.texts for tree in expressions(text)]
+
+    @cached_property
+    def shapes(self) -> Shapes:
+        found = all_shapes(term for tree in self.trees for term in terms_in(tree))
+        for effect in self.machine.steps.values():
+            if isinstance(effect, Assign):
+                for name, text in effect.updates.items():
+                    term = self.term(text, effect)
+                    if term is not None:
+                        found.same(term, ("state", name))
+            elif isinstance(effect, Spawn) and (term := self.term(effect.items)) is not None:
+                found.read(term.then_first())
+                found.same(term.then_first(), ("item",))
+        return found
+
+    def term(self, text: Any, assign: Assign | None = None) -> Term | None:
+        expression = lone(text)
+        term = term_of(expression) if expression is not None else None
+        if term is not None and assign is not None and term.path[0] in assign.updates:
+            return Term(("state", *term.path), term.operations)
+        return term
+
+
+class World:
+    """The workflow that is explored, its tasks, and all that it calls."""
+
+    def __init__(self, modules: Mapping[str, Module], name: str, defaults: Mapping[str, Any]) -> None:
+        self.name = name
+        self.modules = modules
+        self._defaults = defaults
+        self.scopes: dict[str, Scope] = {}
+        """What runs step by step: not a task that a named agent gets as a whole."""
+        self.briefs: dict[str, list[tuple[Scope, Spawn]]] = {}
+        """Tasks that one does, and the steps that give them to it."""
+        self._add(name, modules[name].workflow.machine, modules[name])
+
+    def _add(self, name: str, machine: AnyMachine, module: Module) -> Scope:
+        if name in self.scopes:
+            return self.scopes[name]
+        scope = self.scopes[name] = Scope(name, machine)
+        for effect in machine.steps.values():
+            if not isinstance(effect, Spawn):
+                continue
+            if effect.task is not None and is_briefed(effect.agent):
+                self.briefs.setdefault(effect.task, []).append((scope, effect))
+            elif effect.task is not None:
+                child = self._add(effect.task, module.workflow.tasks[effect.task], module)
+                child.parents.append((scope, effect))
+            elif effect.workflow is not None and effect.workflow in self.modules:
+                other = self.modules[effect.workflow]
+                child = self._add(effect.workflow, other.workflow.machine, other)
+                child.parents.append((scope, effect))
+        return scope
+
+    def brief_shape(self, task: str) -> Any:
+        """What is read of the value that a named agent returns."""
+        for scope, spawn in self.briefs.get(task, ()):
+            shape = scope.shapes.of(("state", spawn.writes, 0)) if spawn.writes else None
+            if shape is not None:
+                return shape
+        return None
+
+    def known(self, scope: Scope) -> Known:
+        def look(path: Path) -> Any:
+            if scope.name == self.name and path[0] == "inputs" and len(path) == 2:
+                return self._defaults.get(str(path[1]))
+            return None
+
+        return look
+
+    def aims(self, scope: Scope, goal: Goal) -> list[Aim]:
+        return [aim for path, values in goal.items() for aim in self._sources(scope, path, tuple(values), 0)]
+
+    def wanted(self, scope: Scope, condition: Condition, want: bool) -> list[list[Aim]]:
+        """Ways to bring a condition about."""
+        expression = lone(condition.text)
+        if expression is None:
+            return [[]]
+        goals = solve(expression, want, self.known(scope))
+        return [self.aims(scope, goal) for goal in goals] or [[]]
+
+    # -- sources -----------------------------------------------------------------
+
+    def _sources(self, scope: Scope, path: Path, values: tuple[Any, ...], depth: int) -> Iterator[Aim]:
+        if depth > _DEEPEST_SOURCE:
+            return
+        match path:
+            case ("state", str() as name, *rest):
+                yield from self._of_field(scope, name, tuple(rest), values, depth)
+            case ("inputs", str() as name, *rest):
+                if scope.name == self.name:
+                    yield Aim(scope.name, None, (name, *rest), values)
+                for parent, spawn in scope.parents:
+                    yield from self._of_input(parent, spawn, name, tuple(rest), values, depth)
+            case ("item", *rest):
+                for parent, spawn in scope.parents:
+                    yield from self._of_item(parent, spawn, tuple(rest), values, depth)
+
+    def _of_field(
+        self, scope: Scope, name: str, rest: Path, values: tuple[Any, ...], depth: int
+    ) -> Iterator[Aim]:
+        for effect in scope.machine.steps.values():
+            if isinstance(effect, Assign) and name in effect.updates:
+                yield from self._of_expression(scope, effect.updates[name], rest, values, depth, effect)
+            elif effect.writes == name and isinstance(effect, Ask):
+                yield Aim(scope.name, name, rest, values)
+            elif effect.writes == name and isinstance(effect, Spawn):
+                yield from self._of_child(effect, rest, values, depth)
+
+    def _of_expression(
+        self,
+        scope: Scope,
+        text: Any,
+        rest: Path,
+        values: tuple[Any, ...],
+        depth: int,
+        assign: Assign | None = None,
+    ) -> Iterator[Aim]:
+        if isinstance(text, dict) and rest and rest[0] in text:
+            yield from self._of_expression(scope, text[rest[0]], rest[1:], values, depth, assign)
+            return
+        expression = lone(text)
+        if expression is None:
+            return
+        term = scope.term(text, assign)
+        if term is not None:
+            undone = tuple(undo((nest(value, rest) for value in values), term.operations))
+            yield from self._sources(scope, term.path, undone, depth + 1)
+        elif not rest and values and isinstance(values[0], bool):
+            for goal in solve(expression, values[0], self.known(scope)):
+                for path, wanted in goal.items():
+                    full = ("state", *path) if assign is not None and path[0] in assign.updates else path
+                    yield from self._sources(scope, full, tuple(wanted), depth + 1)
+
+    def _of_child(self, spawn: Spawn, rest: Path, values: tuple[Any, ...], depth: int) -> Iterator[Aim]:
+        """The result of a child is what it returns."""
+        if not spawn.is_call and not (rest and rest[0] == 0):
+            return
+        inner = rest if spawn.is_call else rest[1:]
+        if spawn.task is not None and is_briefed(spawn.agent):
+            yield Aim(spawn.task, BRIEF, inner, values)
+            return
+        child = self.scopes.get(spawn.task or spawn.workflow or "")
+        if child is None:
+            return
+        for effect in child.machine.steps.values():
+            if isinstance(effect, Return):
+                yield from self._of_expression(child, effect.value, inner, values, depth + 1)
+
+    def _of_input(
+        self, parent: Scope, spawn: Spawn, name: str, rest: Path, values: tuple[Any, ...], depth: int
+    ) -> Iterator[Aim]:
+        if spawn.inputs is None:
+            for inner in (rest, (name, *rest)):
+                yield from self._of_item(parent, spawn, inner, values, depth)
+            return
+        expression = lone(spawn.inputs.get(name))
+        term = term_of(expression) if expression is not None else None
+        if term is None:
+            return
+        undone = tuple(undo((nest(value, rest) for value in values), term.operations))
+        if term.path[0] == "item":
+            yield from self._of_item(parent, spawn, term.path[1:], undone, depth)
+        else:
+            yield from self._sources(parent, term.path, undone, depth + 1)
+
+    def _of_item(
+        self, parent: Scope, spawn: Spawn, rest: Path, values: tuple[Any, ...], depth: int
+    ) -> Iterator[Aim]:
+        expression = lone(spawn.items)
+        term = term_of(expression) if expression is not None else None
+        if term is not None:
+            undone = tuple(undo(([nest(value, rest)] for value in values), term.operations))
+            yield from self._sources(parent, term.path, undone, depth + 1)
+
+
+# Values worth trying, taken from all expressions: constants and their neighbours, texts that match
+# patterns.
+
+Place = tuple[str, str | None]
+"""A scope, and the field that a step's result goes to; None: the inputs."""
+_MOST = 40
+_BROKEN_JSON = ("[]", "{}", "null", "7", "not json")
+
+
+class Pool:
+    """By field and by place inside the result: what to try there."""
+
+    def __init__(self, world: World) -> None:
+        self._found: dict[Place, dict[Path, dict[str, Any]]] = {}
+        for scope in world.scopes.values():
+            for path, value in _mined(world, scope):
+                for aim in world.aims(scope, {path: [value]}):
+                    for one in aim.values:
+                        self._add((aim.scope, aim.field), aim.place, one)
+
+    def of(self, scope: str, field: str | None) -> dict[Path, list[Any]]:
+        places = self._found.get((scope, field), {})
+        return {path: list(values.values()) for path, values in places.items()}
+
+    def _add(self, place: Place, path: Path, value: Any) -> None:
+        values = self._found.setdefault(place, {}).setdefault(path, {})
+        if len(values) < _MOST:
+            values.setdefault(json.dumps(value, sort_keys=True, default=str), value)
+
+
+def _mined(world: World, scope: Scope) -> Iterator[tuple[Path, Any]]:
+    known = world.known(scope)
+    conditions = [lone(condition.text) for condition in scope.conditions]
+    atoms: list[nodes.Node] = [one for one in conditions if one is not None]
+    for tree in scope.trees:
+        atoms += tree.find_all((nodes.Compare, nodes.Test))
+    for atom in atoms:
+        for want in (True, False):
+            for goal in solve(atom, want, known):
+                for path, values in goal.items():
+                    yield from ((path, value) for value in values)
+    for tree in scope.trees:
+        for term in terms_in(tree):
+            yield from ((term.path, value) for value in _samples(term, scope))
+
+
+def _samples(term: Term, scope: Scope) -> Iterator[Any]:
+    """Texts that what is done to a value can make something of, and some that it can't."""
+    for number, operation in enumerate(term.operations):
+        before = term.operations[:number]
+        match operation.name:
+            case "parse_json":
+                yield from undo(_BROKEN_JSON, before)
+                shape = scope.shapes.of(term.path)
+                if isinstance(shape, str):
+                    yield shape
+                    read = json.loads(shape) if shape[:1] in "[{" else None
+                    if isinstance(read, list):
+                        yield json.dumps(read * 2)
+            case "regex_search" | "regex_match":
+                for group in (None, "0", "50", "100"):
+                    made = sample(str(operation.argument(0)), group=group)
+                    if made is not None:
+                        yield from undo([made], before)
+            case "split":
+                separator = str(operation.argument(0) or " ")
+                yield from undo([f"a{separator}b"], before)
+            case "int" | "float":
+                yield from undo(["7"], before)
+
+
+# Branches, and a path that leads to each.
+
+_NOW = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True, eq=False)
+class Branch:
+    scope: Scope
+    edge: Edge
+    kind: str
+    """then, else, jump, used up, or on error."""
+    is_possible: bool
+    """Whether anything leads there, by the chart alone."""
+
+    @property
+    def step(self) -> str:
+        return self.edge.source.name
+
+
+class Chart:
+    """The branches of one scope."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.structure = structure_of(scope.machine)
+        self._out: dict[str, list[Edge]] = {}
+        for _, edge in edges_of(self.structure):
+            if edge.domain is not None:
+                self._out.setdefault(edge.source.id, []).append(edge)
+        self._before = self._search()
+
+    def branches(self) -> Iterator[Branch]:
+        for node in self.structure.nodes.values():
+            for edge in node.eventless:
+                choice = condition_of(edge)
+                if choice is not None and choice.text is True:
+                    yield self._branch(edge, "jump", True)
+                elif choice is not None:
+                    yield self._branch(edge, "then", _constant(choice.text) is not False)
+                elif edge is not node.eventless[0]:
+                    yield self._branch(edge, "else", _constant(_first_text(node)) is not True)
+            for edge in node.on.get("recover", ()):
+                kind = "used up" if any(counted(one) for one in node.eventless) else "on error"
+                yield self._branch(edge, kind, True)
+
+    def _branch(self, edge: Edge, kind: str, possible: bool) -> Branch:
+        return Branch(self.scope, edge, kind, possible and edge.source.id in self._before)
+
+    def way_to(self, state: str) -> list[Edge]:
+        """The fewest edges from the beginning to a state; empty where none are needed, or none lead there."""
+        found: list[Edge] = []
+        at = self._before.get(state)
+        while at is not None:
+            edge, state = at
+            found.append(edge)
+            at = self._before.get(edge.source.id)
+        return found[::-1]
+
+    def _search(self) -> dict[str, tuple[Edge, str] | None]:
+        before: dict[str, tuple[Edge, str] | None] = {}
+        todo = deque(_leaves(self.structure.root))
+        for node in todo:
+            before[node.id] = None
+        while todo:
+            node = todo.popleft()
+            for edge in [*self._out.get(node.id, ()), *self._joins(node)]:
+                for target in _leaves(edge.target):
+                    if target.id not in before:
+                        before[target.id] = (
+                            (edge, node.id) if edge.source is node else (_from(edge, node), node.id)
+                        )
+                        todo.append(target)
+        return before
+
+    def _joins(self, node: Node) -> list[Edge]:
+        """Where a branch has come to its end, the step around it goes on."""
+        around = node.parent.parent if node.is_final and node.parent else None
+        return self._out.get(around.id, []) if around is not None and around.is_parallel else []
+
+
+def _from(edge: Edge, node: Node) -> Edge:
+    return replace(edge, source=node)
+
+
+def _leaves(node: Node) -> list[Node]:
+    if not node.children:
+        return [node]
+    return [leaf for child in node.initial for leaf in _leaves(child)]
+
+
+def _first_text(node: Node) -> object:
+    condition = condition_of(node.eventless[0])
+    return condition.text if condition is not None and condition.most is None else None
+
+
+def _constant(text: object) -> bool | None:
+    """How a condition comes out that looks at nothing; None for all others."""
+    if text is None:
+        return None
+    if any(True for tree in expressions(text) for _ in terms_in(tree)):
+        return None
+    try:
+        return evaluate_condition(text, {}, now=_NOW, uuid_seed="")
+    except ExpressionError:
+        return None

@@ -1,0 +1,385 @@
+"""Explore one workflow: set up, search, shrink the failing trials, report."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from math import inf
+from typing import Any
+
+from wfc.author.answers import write_answers
+from wfc.author.diff.compare import to_plain
+from wfc.author.explore.branches import Branch, Pool, World
+from wfc.author.explore.search import Attempt, Inputs, Key, Makers, Search
+from wfc.author.explore.trial import Signature, Trace, signatures
+from wfc.core.inputs import InputDecl
+from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.plan.counting import Counter
+from wfc_runtime.registry import Module
+
+# The report.
+
+
+@dataclass(frozen=True)
+class Case:
+    """Inputs and answers that lead somewhere."""
+
+    inputs: dict[str, Any]
+    answers: dict[tuple[str, str], list[Any]]
+
+    @property
+    def size(self) -> tuple[int, int]:
+        return (sum(map(len, self.answers.values())), len(self.text()))
+
+    def by_key(self) -> dict[str, list[Any]]:
+        """The keys as an answers file has them: a step's id alone where that says which."""
+        scopes: dict[str, set[str]] = {}
+        for scope, step in self.answers:
+            scopes.setdefault(step, set()).add(scope)
+        return {
+            step if len(scopes[step]) == 1 and step != "do-task" else f"{scope}/{step}": results
+            for (scope, step), results in self.answers.items()
+        }
+
+    def text(self) -> str:
+        return write_answers(self.inputs, self.by_key())
+
+
+@dataclass(frozen=True)
+class Problem:
+    kind: str
+    """expression, endless, items, schema or unreachable."""
+    scope: str
+    step: str
+    place: str
+    """Where in the YAML."""
+    message: str
+    case: Case | None = None
+    name: str = ""
+    """What its file is called, without the ending."""
+    goes_on: bool = False
+    """Whether its run never ends at all."""
+
+    def to_data(self) -> dict[str, Any]:
+        found: dict[str, Any] = {"kind": self.kind, "in": self.scope, "step": self.step}
+        found |= {"place": self.place, "message": self.message}
+        if self.case is not None:
+            found |= {"inputs": self.case.inputs, "answers": self.case.by_key()}
+        return found
+
+
+@dataclass(frozen=True)
+class Unreached:
+    scope: str
+    step: str
+    kind: str
+    place: str
+
+    def to_data(self) -> dict[str, Any]:
+        return {"in": self.scope, "step": self.step, "branch": self.kind, "place": self.place}
+
+
+@dataclass
+class Report:
+    workflow: str
+    seed: int
+    runs: int = 0
+    wanted: int = 0
+    """How many runs were asked for; fewer were made where the time was up."""
+    seconds: float = 0.0
+    branches: int = 0
+    reached: int = 0
+    unreached: list[Unreached] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    @property
+    def is_cut(self) -> bool:
+        return self.runs < self.wanted
+
+    def to_data(self) -> dict[str, Any]:
+        return {
+            "workflow": self.workflow,
+            "seed": self.seed,
+            "runs": self.runs,
+            "cut_by_time": self.is_cut,
+            "branches": {
+                "all": self.branches,
+                "reached": self.reached,
+                "not_reached": [one.to_data() for one in self.unreached],
+            },
+            "problems": [problem.to_data() for problem in self.problems],
+        }
+
+
+# Shrinking: a trial is reduced as long as it still shows its problem.
+
+_MOST_TRIALS = 400
+_MOST_TRIED_EVENTS = 15_000
+"""In all trials together: those of a run that does not end are long."""
+
+
+def smallest_case(search: Search, which: Signature, trace: Trace) -> Case:
+    """Answers that are few, short and plain, and lead to the same problem."""
+    case = _case(trace)
+    trials = events = 0
+    attempt = Attempt(trace.inputs, trace.answers)
+    improved = True
+    while improved:
+        improved = False
+        for smaller in _smaller(attempt, which):
+            if trials >= _MOST_TRIALS or events >= _MOST_TRIED_EVENTS:
+                return case
+            found = search.trace_of(smaller)
+            trials += 1
+            events += found.events if found is not None else 0
+            if found is None or which not in signatures(found) or _case(found).size >= case.size:
+                continue
+            # What was asked is what counts; what is always said stays so, or the run would end.
+            attempt = smaller if smaller.always else Attempt(found.inputs, found.answers)
+            case = _case(found)
+            improved = True
+            break
+    return case
+
+
+def _case(trace: Trace) -> Case:
+    """One answer for every time, where they are all the same: the file then says it once."""
+    answers = {
+        key: results[:1] if len(results) > 1 and _is_one(results) else results
+        for key, results in trace.answers.items()
+    }
+    return Case(trace.inputs, answers)
+
+
+def _is_one(results: list[Any]) -> bool:
+    return not isinstance(results[0], list) and all(one == results[0] for one in results)
+
+
+def _smaller(attempt: Attempt, which: Signature) -> Iterator[Attempt]:
+    if which[3] == "running" and not attempt.always:
+        for key, results in attempt.answers.items():
+            yield Attempt(attempt.inputs, {}, {key: results[-1]})
+        yield Attempt(attempt.inputs, {}, {key: one[-1] for key, one in attempt.answers.items()})
+    for name in attempt.inputs:
+        yield replace(attempt, inputs={key: one for key, one in attempt.inputs.items() if key != name})
+    for key in attempt.answers:
+        yield replace(attempt, answers={other: one for other, one in attempt.answers.items() if other != key})
+    for key, results in attempt.answers.items():
+        for number in range(min(len(results), 20)):
+            yield replace(
+                attempt, answers=_with(attempt.answers, key, [*results[:number], *results[number + 1 :]])
+            )
+    for key, results in attempt.answers.items():
+        for number, result in enumerate(results[:20]):
+            for value in _plainer(result):
+                changed = [*results[:number], value, *results[number + 1 :]]
+                yield replace(attempt, answers=_with(attempt.answers, key, changed))
+    for name, given in attempt.inputs.items():
+        for value in _plainer(given):
+            yield replace(attempt, inputs={**attempt.inputs, name: value})
+
+
+def _with(answers: Mapping[Key, Sequence[Any]], key: Key, results: list[Any]) -> dict[Key, Sequence[Any]]:
+    return {**answers, key: results}
+
+
+def _plainer(value: Any) -> Iterator[Any]:
+    match value:
+        case dict():
+            for name in value:
+                yield {key: one for key, one in value.items() if key != name}
+            for name, inner in value.items():
+                yield from ({**value, name: one} for one in _plainer(inner))
+        case list():
+            if value:
+                yield []
+            if len(value) > 1:
+                yield value[:1]
+                yield value[: len(value) // 2]
+            for number, inner in enumerate(value[:3]):
+                yield from ([*value[:number], one, *value[number + 1 :]] for one in _plainer(inner))
+        case str() if value:
+            yield ""
+            if len(value) > 1:
+                yield "x"
+                yield value[: len(value) // 2]
+        case bool():
+            return
+        case int() | float() if value:
+            yield 0
+            if abs(value) > 1:
+                yield 1
+
+
+_ITEMS = 20
+"""More than lists that are made up ever have."""
+_FEWEST_EVENTS, _MOST_EVENTS = 300, 60_000
+
+
+def _silent(done: int, reached: int, problems: int) -> None:
+    """Nobody wants to know."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    runs: int = 1000
+    seconds: float = 60.0
+    seed: int = 0
+    limits: Limits = field(default_factory=Limits)
+    progress: Callable[[int, int, int], None] = _silent
+    """Told the runs so far, the branches reached and the problems found."""
+
+
+def explore(
+    modules: Mapping[str, Module],
+    name: str,
+    inputs: Mapping[str, InputDecl],
+    budget: Budget,
+    given: Mapping[str, Any] | None = None,
+) -> Report:
+    """Explore one of some workflows; the others are those that it calls. `given`: inputs that stay as they are."""
+    began = time.monotonic()
+    search = make_search(modules, name, inputs, budget, given)
+    search.go()
+    report = Report(name, budget.seed, search.done, budget.runs)
+    _count_branches(search, report)
+    report.problems += [*_failures(search), *_misfits(search)]
+    report.problems.sort(key=lambda problem: _order(problem.place))
+    report.seconds = time.monotonic() - began
+    return report
+
+
+def make_search(
+    modules: Mapping[str, Module],
+    name: str,
+    inputs: Mapping[str, InputDecl],
+    budget: Budget,
+    given: Mapping[str, Any] | None = None,
+) -> Search:
+    schema = input_schema(inputs)
+    defaults = {name: one["default"] for name, one in schema["properties"].items() if "default" in one}
+    world = World(modules, name, {**defaults, **(given or {})})
+    pool = Pool(world)
+    return Search(
+        world,
+        Makers(world, pool),
+        Inputs(schema, given or {}, pool, name),
+        budget.limits,
+        budget.runs,
+        time.monotonic() + budget.seconds,
+        budget.seed,
+        _most_events(modules, name),
+        budget.progress,
+    )
+
+
+def _order(place: str) -> tuple[str, int]:
+    path, _, line = place.rpartition(":")
+    return (path, int(line)) if line.isdecimal() else (place, 0)
+
+
+def _most_events(modules: Mapping[str, Module], name: str) -> int:
+    """Past this a run counts as endless: well above what any run can ask for, where that has a limit."""
+    workflows = {key: module.workflow for key, module in modules.items()}
+    count = Counter(workflows[name], workflows.get).main()
+    if count.most == inf:
+        return _FEWEST_EVENTS
+    most = count.most + sum(one.most for one in count.per_item if one.most < inf) * _ITEMS
+    return int(min(max(4 * most, _FEWEST_EVENTS), _MOST_EVENTS))
+
+
+def input_schema(inputs: Mapping[str, InputDecl]) -> dict[str, Any]:
+    """Declared inputs as JSON Schema."""
+    return {
+        "type": "object",
+        "properties": {name: _declared(decl) for name, decl in inputs.items()},
+        "required": [name for name, decl in inputs.items() if decl.is_required],
+    }
+
+
+_RULES = {
+    "pattern": "pattern",
+    "min_length": "minLength",
+    "max_length": "maxLength",
+    "enum": "enum",
+    "min": "minimum",
+    "max": "maximum",
+    "min_items": "minItems",
+    "max_items": "maxItems",
+    "required_keys": "required",
+}
+
+
+def _declared(decl: InputDecl) -> dict[str, Any]:
+    found: dict[str, Any] = {"type": decl.kind} if decl.kind != "any" else {}
+    for rule, keyword in _RULES.items():
+        value = to_plain(decl.rule(rule))
+        if value is not None:
+            found[keyword] = value
+    if decl.rule("item_type"):
+        found["items"] = {"type": decl.rule_value("item_type")}
+    properties = decl.rule("properties")
+    if properties:
+        found["properties"] = {name: _declared(inner) for name, inner in properties.items()}
+    if "default" in decl.values:
+        found["default"] = to_plain(decl.values["default"])
+    return found
+
+
+# -- what came of it -----------------------------------------------------------
+
+
+def _count_branches(search: Search, report: Report) -> None:
+    for branch in search.branches:
+        report.branches += 1
+        if search.is_reached(branch):
+            report.reached += 1
+        elif branch.is_possible:
+            report.unreached.append(
+                Unreached(branch.scope.name, branch.step, branch.kind, _place_of_branch(search, branch))
+            )
+        else:
+            message = f"nothing can lead to this branch ({branch.kind})"
+            place = _place_of_branch(search, branch)
+            report.problems.append(
+                Problem("unreachable", branch.scope.name, branch.step, place, message, name=branch.step)
+            )
+
+
+def _failures(search: Search) -> Iterator[Problem]:
+    for number, (which, trace) in enumerate(search.findings.problems().items(), 1):
+        kind, scope, state, _ = which
+        known = search.world.scopes.get(scope)
+        node = structure_of(known.machine).nodes.get(state) if known is not None else None
+        step = node.name if node is not None else state
+        yield Problem(
+            kind,
+            scope,
+            step,
+            _place(search, scope, state),
+            search.findings.messages[which],
+            smallest_case(search, which, trace),
+            f"{number:02}-{kind}-{step}",
+            goes_on=trace.status == "running",
+        )
+
+
+def _misfits(search: Search) -> Iterator[Problem]:
+    for (scope, step), question in search.unfit.items():
+        message = "no result was found that fits its result_schema"
+        yield Problem(
+            "schema", scope, step, _place(search, scope, question.state), message, name=f"schema-{step}"
+        )
+
+
+def _place_of_branch(search: Search, branch: Branch) -> str:
+    return _place(search, branch.scope.name, branch.edge.source.id)
+
+
+def _place(search: Search, scope: str, state: str) -> str:
+    for module in search.world.modules.values():
+        if scope == module.workflow.name or scope in module.workflow.tasks:
+            return module.place_of(scope, state)
+    return ""
