@@ -7,7 +7,7 @@ from posixpath import normpath
 from wfc.core.values import Text
 from wfc.steps.base import Step
 from wfc.steps.merge_json_state import MergeJsonState
-from wfc.template.exclusion import exclude_each_other
+from wfc.template.parse import exclude_each_other
 
 Written = tuple[str, Step, Text]
 """A file under its plain name, the step that writes it, and where that is said."""

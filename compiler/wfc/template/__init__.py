@@ -1,8 +1,10 @@
-"""What a template says, with exact places. Compile time only: nothing is evaluated, not even constants."""
+"""Templates at compile time: what they read and use, with exact positions.
 
+Nothing is evaluated, not even constants.
+"""
+
+from wfc.template.parse import Template, parse_template
+from wfc.template.reads import Part, Read, Use
 from wfc_runtime.expr.errors import TemplateError
-
-from .model import Part, Read, Use
-from .parse import Template, parse_template
 
 __all__ = ["Part", "Read", "Template", "TemplateError", "Use", "parse_template"]

@@ -45,7 +45,7 @@ from wfc.analysis.types.operators import (
 )
 from wfc.core.types import ANY, INT, NULL, Record, Type
 from wfc.suggest import did_you_mean, nearest
-from wfc.template.facts import DEFAULTS
+from wfc.template.reads import DEFAULTS
 from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:

@@ -23,7 +23,7 @@ from wfc.analysis.types.lattice import (
 )
 from wfc.core.types import BOOL, NULL, Exact, Type
 from wfc.structs import struct
-from wfc.template.facts import DEFAULTS, PRESENCE_TESTS
+from wfc.template.reads import DEFAULTS, PRESENCE_TESTS
 from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
