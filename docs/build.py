@@ -14,9 +14,6 @@ from page_parts import MADE, table
 
 from wfc.block_reference import STATE_DOCS, block_page
 from wfc.cli.main import cli
-from wfc.core.ast import Task, Workflow
-from wfc.core.inputs import InputDecl, Validation
-from wfc.core.shape import Shape
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.model import (
     Block,
@@ -26,9 +23,11 @@ from wfc.dialects.blocks.model import (
     OutputDeclaration,
     WorkflowOutput,
 )
+from wfc.language.ast import Task, Workflow
+from wfc.language.shape import InputDecl, Shape, Validation
+from wfc.language.steps import STEP_TYPES
+from wfc.language.steps.base import Recovery, Retry
 from wfc.reference import StepPage, fields_of, step_page
-from wfc.steps import STEP_TYPES
-from wfc.steps.base import Recovery, Retry
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS
 from wfc_runtime.server.toolsets import load_tools
 

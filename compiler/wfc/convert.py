@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from wfc.check import check_unit
-from wfc.core.values import plain
 from wfc.diagnostics import Severity
+from wfc.language.values import plain
 from wfc.rules.shared.nodes import nodes_of
 from wfc.suppress import can_be_hidden
 from wfc.unit import Project, Unit, load_unit

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from wfc.core.inputs import InputDecl
-from wfc.core.types import Type
+from wfc.language.shape import InputDecl
+from wfc.language.types import Type
 from wfc.lazy import lazy
 from wfc.structs import struct
 
 if TYPE_CHECKING:
-    from wfc.steps.base import Step
+    from wfc.language.steps.base import Step
 
 FINISHED = "finished"
 """The final state of the flow; reaching it completes the machine."""

@@ -7,15 +7,15 @@ from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from wfc.core import types
-from wfc.core.fields import OneOf
-from wfc.core.shape import Shape
-from wfc.core.types import Record, Type
-from wfc.core.values import Word
+from wfc.language import types
+from wfc.language.fields import OneOf
+from wfc.language.shape import Shape
+from wfc.language.steps import STEP_TYPES
+from wfc.language.steps.base import Keeping, Step
+from wfc.language.types import Record, Type
+from wfc.language.values import Word
 from wfc.rules import BY_CODE, RULES
 from wfc.rules.base import Rule
-from wfc.steps import STEP_TYPES
-from wfc.steps.base import Keeping, Step
 from wfc.yaml import Mapping, Scalar, Source
 
 _NOWHERE = Source("", "").start

@@ -8,13 +8,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wfc.config import CompileLimits, Config
-from wfc.core.ast import Scope, Workflow
-from wfc.core.shape import Shape
 from wfc.dialects import dialect_of
 from wfc.generated import Drift
 from wfc.ir import Module
+from wfc.language.ast import Scope, Workflow
+from wfc.language.shape import Shape
+from wfc.language.steps.base import Step
 from wfc.lower import lower_workflow
-from wfc.steps.base import Step
 from wfc.structs import struct
 from wfc.suppress import Suppressions
 from wfc.yaml import Document, Mapping, Problem, Source, YamlLimits, parse_document, read_source

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support import check, unit_of
-from wfc.core.names_in_scope import template_sites
+from wfc.language.scopes import template_sites
 
 TEXT = """
 name: places

@@ -24,8 +24,8 @@ from wfc.block_reference import block_page
 from wfc.config import load_config
 from wfc.diagnostics import Severity
 from wfc.dialects.blocks.kinds import KINDS
+from wfc.language.steps import STEP_TYPES
 from wfc.rules import BY_CODE, RULES
-from wfc.steps import STEP_TYPES
 from wfc_runtime.service.temporal.keys import read_keyring
 from wfc_runtime.service.temporal.settings import TemporalSettings
 

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import Result, wfc
+from wfc.language.steps import STEP_TYPES
 from wfc.rules import RULES
-from wfc.steps import STEP_TYPES
 
 
 @cache

@@ -12,10 +12,10 @@ from tests.mutation.seeding import MISTAKES, Mutant, Where, mutants
 from tests.support import ROOT
 from wfc.check import check_unit, each_finding
 from wfc.config import Config, load_config
-from wfc.core.values import plain
 from wfc.diagnostics import Diagnostic, Severity
+from wfc.language.steps.call import Call
+from wfc.language.values import plain
 from wfc.rules import RULES
-from wfc.steps.call import Call
 from wfc.unit import Project, Unit, load_unit
 from wfc.yaml import Source, YamlLimits, parse_document
 

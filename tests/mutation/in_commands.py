@@ -6,10 +6,10 @@ import re
 from collections.abc import Iterator
 
 from tests.mutation.seeding import Change, Seed, Where, drop, mistake, put, replace
-from wfc.core.ast import Scope
-from wfc.core.values import Text
-from wfc.steps.mcp_call import McpCall
-from wfc.steps.shell import Shell
+from wfc.language.ast import Scope
+from wfc.language.steps.mcp_call import McpCall
+from wfc.language.steps.shell import Shell
+from wfc.language.values import Text
 from wfc.unit import Unit
 
 _QUOTED = re.compile(r"\{\{([^{}]*?) *\| *shquote *\}\}")

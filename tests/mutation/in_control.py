@@ -8,16 +8,16 @@ from collections.abc import Iterator
 
 from tests.mutation.in_state import reads
 from tests.mutation.seeding import Change, Seed, Where, cut, drop, misspell, mistake, put, replace, step_lines
-from wfc.core.ast import Scope
-from wfc.steps.base import Step
-from wfc.steps.condition import Condition
-from wfc.steps.foreach import Foreach
-from wfc.steps.parallel import Parallel
-from wfc.steps.prompt import Prompt
-from wfc.steps.return_ import Return
-from wfc.steps.set_state import SetState
-from wfc.steps.shell import Shell
-from wfc.steps.while_ import While
+from wfc.language.ast import Scope
+from wfc.language.steps.base import Step
+from wfc.language.steps.condition import Condition
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.parallel import Parallel
+from wfc.language.steps.prompt import Prompt
+from wfc.language.steps.return_ import Return
+from wfc.language.steps.set_state import SetState
+from wfc.language.steps.shell import Shell
+from wfc.language.steps.while_ import While
 from wfc.unit import Unit
 from wfc.yaml import Mapping, Sequence
 

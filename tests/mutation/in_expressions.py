@@ -6,10 +6,10 @@ import re
 from collections.abc import Callable, Iterator
 
 from tests.mutation.seeding import Change, Seed, Where, misspell, mistake, put, replace
-from wfc.core.values import Text
-from wfc.steps.base import Step
-from wfc.steps.foreach import Foreach
-from wfc.steps.while_ import While
+from wfc.language.steps.base import Step
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.while_ import While
+from wfc.language.values import Text
 from wfc.unit import Unit
 from wfc.yaml import Scalar, Span
 from wfc_runtime.expr import TESTS, nodes

@@ -9,9 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tests.mutation.seeding import Seed, Where, add_line, cut, misspell, mistake, put, replace, title
-from wfc.core.inputs import InputDecl
-from wfc.core.shape import Shape
-from wfc.core.values import Literal
+from wfc.language.shape import InputDecl, Shape
+from wfc.language.values import Literal
 from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping, Scalar, Sequence
 

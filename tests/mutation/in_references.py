@@ -6,10 +6,10 @@ import itertools
 from collections.abc import Iterator
 
 from tests.mutation.seeding import Seed, Where, drop, misspell, mistake, put, replace
-from wfc.steps.base import Recovery, Step
-from wfc.steps.call import Call
-from wfc.steps.foreach import Foreach
-from wfc.steps.goto import Goto
+from wfc.language.steps.base import Recovery, Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.goto import Goto
 from wfc.unit import Unit
 from wfc.yaml import Mapping, Scalar, Span
 

@@ -18,10 +18,10 @@ from tests.mutation.seeding import (
     replace,
     step_lines,
 )
-from wfc.core.ast import Scope
-from wfc.core.state_use import state_use
-from wfc.steps.base import Step
-from wfc.steps.set_state import SetState
+from wfc.language.ast import Scope
+from wfc.language.steps.base import Step
+from wfc.language.steps.set_state import SetState
+from wfc.language.values import state_use
 from wfc.unit import Unit
 from wfc.yaml import Mapping, Sequence
 

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from itertools import groupby
 
-from wfc.core.shape import Shape
-from wfc.steps.base import Step
+from wfc.language.shape import Shape
+from wfc.language.steps.base import Step
 from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping, Span
 

@@ -11,7 +11,7 @@ import yaml
 from hypothesis import strategies as st
 
 from tests.support import ROOT
-from wfc.steps import STEP_TYPES
+from wfc.language.steps import STEP_TYPES
 
 _CHARACTERS = "\t\n :-#'\"[]{}&*!|>%@`,?~\\\0\x85\u2028\ufeff\ud7ff日🚀é09aZ_."
 _PIECES = (

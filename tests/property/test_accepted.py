@@ -17,8 +17,8 @@ from tests.property.modules import accepted, imported, samples
 from tests.property.survival import compiled, survived
 from tests.type_checker import mypy
 from wfc.check import has_errors
-from wfc.core.inputs import InputDecl
-from wfc.steps import STEP_TYPES
+from wfc.language.shape import InputDecl
+from wfc.language.steps import STEP_TYPES
 
 EXPECTED = {
     "agent_error",

@@ -10,8 +10,8 @@ import pytest
 
 from tests.support import ROOT, check, unit_of
 from wfc.diagnostics import Severity
-from wfc.steps import STEP_TYPES
-from wfc.steps.base import Step
+from wfc.language.steps import STEP_TYPES
+from wfc.language.steps.base import Step
 
 EXAMPLE = re.compile(r"```yaml\n(.*?)```", re.S)
 COLORS = {"control", "state", "agent", "person", "time", "child", "end"}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support import unit_of
-from wfc.core.names_in_scope import NamesInScope, runners, template_sites
+from wfc.language.scopes import NamesInScope, runners, template_sites
 
 WORKFLOW = """
 name: names

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support import unit_of
-from wfc.core.nesting import Targets, blocks_of, jumps
+from wfc.language.scopes import Targets, blocks_of, jumps
 
 WORKFLOW = """
 name: places

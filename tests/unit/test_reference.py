@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from wfc.language.steps import STEP_TYPES
 from wfc.reference import find_rule, find_step, rule_data, step_page, topics
 from wfc.rules import RULES
-from wfc.steps import STEP_TYPES
 
 
 @pytest.mark.parametrize("kind", STEP_TYPES)

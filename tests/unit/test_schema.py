@@ -10,12 +10,12 @@ import pytest
 
 from tests.support import ROOT, check, unit_of
 from wfc.block_reference import block_page
-from wfc.core.values import plain
 from wfc.diagnostics import Severity
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.schema import blocks_schema
-from wfc.schema import steps_schema
-from wfc.steps import STEP_TYPES
+from wfc.language.schema import steps_schema
+from wfc.language.steps import STEP_TYPES
+from wfc.language.values import plain
 
 SCHEMA = steps_schema()
 VALIDATOR = jsonschema.Draft7Validator(SCHEMA)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
-from wfc.core.ast import Scope
+from wfc.language.ast import Scope
+from wfc.language.steps.base import Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.foreach import Foreach
 from wfc.lazy import remembered_of_files
-from wfc.steps.base import Step
-from wfc.steps.call import Call
-from wfc.steps.foreach import Foreach
 from wfc.structs import struct
 from wfc.unit import Project, Unit
 from wfc.yaml import Span

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
-from wfc.core.ast import Scope
 from wfc.ir import Chart, Edge, Guard, Region, State
+from wfc.language.ast import Scope
+from wfc.language.steps.base import Step
 from wfc.lazy import remembered_of_files
-from wfc.steps.base import Step
 from wfc.structs import struct
 from wfc.unit import Unit
 from wfc_runtime.digraph import components

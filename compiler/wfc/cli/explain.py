@@ -11,11 +11,11 @@ from typing import Any
 import click
 
 from wfc.cli.shared.names import TOPICS
+from wfc.language.steps import STEP_TYPES
 from wfc.reference import FieldPage, ResultPage, StepPage, find_rule, find_step, rule_data, step_page, topics
 from wfc.render.style import Style, style_for
 from wfc.rules import RULES
 from wfc.rules.base import Rule
-from wfc.steps import STEP_TYPES
 from wfc.suggest import nearest
 
 _WIDTH = 100

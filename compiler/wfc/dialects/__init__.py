@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any, Protocol
 
-from wfc.core.ast import Workflow
 from wfc.dialects.blocks import BlocksDialect
 from wfc.dialects.steps import StepsDialect
+from wfc.language.ast import Workflow
 from wfc.yaml import Mapping
 
 

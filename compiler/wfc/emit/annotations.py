@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import keyword
 
-from wfc.core import types
-from wfc.core.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
 from wfc.emit.printer import quoted
+from wfc.language import types
+from wfc.language.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
 from wfc.lower.names import class_name
 
 _SIMPLE = {"text": "str", "int": "int", "number": "int | float", "bool": "bool", "null": "None", "any": "Any"}

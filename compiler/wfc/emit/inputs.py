@@ -6,11 +6,11 @@ from collections.abc import Callable
 from math import ceil, floor
 from typing import Any
 
-from wfc.core.inputs import InputDecl
 from wfc.emit.annotations import Annotations
 from wfc.emit.names import field_names
 from wfc.emit.printer import Call, print_assignment, print_class, print_value, width
 from wfc.ir import Ref
+from wfc.language.shape import InputDecl
 from wfc.lower.names import class_name
 
 _NOTHING = object()

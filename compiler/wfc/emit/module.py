@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from typing import Any
 
-from wfc.core import types
 from wfc.emit.annotations import Annotations
 from wfc.emit.chart import ChartWriter
 from wfc.emit.docstrings import docstring
@@ -13,6 +12,7 @@ from wfc.emit.inputs import InputModels
 from wfc.emit.names import field_name
 from wfc.emit.printer import UNSURE, WIDTH, Call, Tuple, print_assignment, print_class, width
 from wfc.ir import Chart, FieldInfo, Module, Ref
+from wfc.language import types
 from wfc.lower.reserved import CLASS_NAMES
 
 _TYPING = ("Annotated", "Any", "Literal")

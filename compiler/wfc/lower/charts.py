@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from wfc.core import types
-from wfc.core.ast import Scope, Task, Workflow
-from wfc.core.types import Type
 from wfc.ir import FINISHED, Chart, FieldInfo, Module
+from wfc.language import types
+from wfc.language.ast import Scope, Task, Workflow
+from wfc.language.types import Type
 from wfc.lower.lowering import Lowering
 from wfc.lower.names import machine_name
 from wfc.lower.secrets import secret_fields

@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from wfc.core.state_use import state_use
-from wfc.core.values import Text, Tree, Word
 from wfc.ir import FINISHED, OK, OTHERWISE, Edge, Effect, Guard, Region, State
+from wfc.language.steps.base import Fallible, Recovery, Retried, Step
+from wfc.language.values import Text, Tree, Word, state_use
 from wfc.lower.names import Names
-from wfc.steps.base import Fallible, Recovery, Retried, Step
 
 
 class Lowering:

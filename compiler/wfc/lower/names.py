@@ -6,9 +6,9 @@ import keyword
 import re
 from collections.abc import Iterable
 
+from wfc.language.steps.base import Step
 from wfc.lazy import remembered
 from wfc.lower.reserved import CLASS_NAMES, RESERVED
-from wfc.steps.base import Step
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 _DONE = "done_state_"

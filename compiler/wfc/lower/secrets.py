@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import Scope
-from wfc.core.inputs import InputDecl
-from wfc.core.values import Text
-from wfc.steps.base import Keeping
-from wfc.steps.set_state import SetState
+from wfc.language.ast import Scope
+from wfc.language.shape import InputDecl
+from wfc.language.steps.base import Keeping
+from wfc.language.steps.set_state import SetState
+from wfc.language.values import Text
 from wfc.template import Read
 
 

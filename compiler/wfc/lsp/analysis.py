@@ -12,12 +12,12 @@ from wfc.check import check_project
 from wfc.cli.shared.files import load_project
 from wfc.cli.shared.selection import Selection, is_left_out
 from wfc.config import Config, ConfigError, load_config
-from wfc.core.ast import Scope
-from wfc.core.names_in_scope import Site, template_sites
 from wfc.diagnostics import Diagnostic
 from wfc.dialects import DIALECTS
+from wfc.language.ast import Scope
+from wfc.language.scopes import Site, template_sites
+from wfc.language.steps.base import Step
 from wfc.lsp.index import Index
-from wfc.steps.base import Step
 from wfc.unit import Unit
 from wfc.yaml import Mapping
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from wfc.block_reference import STATE_DOCS, block_page
-from wfc.core.shape import Shape
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.model import (
     INPUT_TYPES,
@@ -18,8 +17,9 @@ from wfc.dialects.blocks.model import (
     WorkflowOutput,
 )
 from wfc.dialects.blocks.resolving import OF_WORKFLOW
+from wfc.language.shape import Shape
+from wfc.language.steps.base import Retry
 from wfc.lsp.suggestion import Suggestion, column_of, fields_of, flow_keys, parents, siblings
-from wfc.steps.base import Retry
 
 _REFERENCE = re.compile(r"\$\{\s*((?:[\w-]+\.)*)[\w-]*$")
 _WAITED_FOR = re.compile(r"\bdepends_on:\s*\[(?:[^\]]*,)?\s*[\w-]*$|\bblock:\s*[\w-]*$")

@@ -6,19 +6,19 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from wfc.core.ast import Scope
-from wfc.core.fields import OneOf
-from wfc.core.type_text import shown
 from wfc.dialects.blocks.model import BlocksFile
+from wfc.language.ast import Scope
+from wfc.language.fields import OneOf
+from wfc.language.steps import STEP_TYPES
+from wfc.language.steps.base import Step
+from wfc.language.steps.foreach import Foreach
+from wfc.language.types import shown
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.blocks import suggestions_in_blocks
 from wfc.lsp.mappings import given_at, mapping_at
 from wfc.lsp.members import names_given, properties, type_of_path
 from wfc.lsp.suggestion import ROOTS, Suggestion, column_of, fields_of, flow_keys, siblings
 from wfc.reference import step_page
-from wfc.steps import STEP_TYPES
-from wfc.steps.base import Step
-from wfc.steps.foreach import Foreach
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
 
 _OPEN = re.compile(r"\{\{|\{%")

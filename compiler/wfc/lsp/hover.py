@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.block_reference import STATE_DOCS, block_page
-from wfc.core.names_in_scope import Site
-from wfc.core.shape import Shape
-from wfc.core.type_text import shown
-from wfc.core.types import Type
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.model import Block
+from wfc.language.scopes import Site
+from wfc.language.shape import Shape
+from wfc.language.steps.base import Step
+from wfc.language.steps.foreach import Foreach
+from wfc.language.types import Type, shown
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.block_references import block_named, state_at
 from wfc.lsp.index import Symbol
 from wfc.lsp.members import names_given, properties, type_of_path
 from wfc.lsp.suggestion import ROOTS
 from wfc.reference import find_step
-from wfc.steps.base import Step
-from wfc.steps.foreach import Foreach
 from wfc.yaml import Span
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
 

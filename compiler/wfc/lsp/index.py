@@ -6,14 +6,13 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from wfc.core.ast import Scope
-from wfc.core.names_in_scope import Site, template_sites
-from wfc.core.nesting import jumps
 from wfc.dialects.blocks.model import BlocksFile
+from wfc.language.ast import Scope
+from wfc.language.scopes import Site, jumps, template_sites
+from wfc.language.steps.base import Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.foreach import Foreach
 from wfc.lsp.block_references import read_blocks, waited_for
-from wfc.steps.base import Step
-from wfc.steps.call import Call
-from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping, Span
 

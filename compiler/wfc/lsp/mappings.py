@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import Task, Workflow
-from wfc.core.inputs import InputDecl, Validation
-from wfc.core.shape import Shape
+from wfc.language.ast import Task, Workflow
+from wfc.language.shape import InputDecl, Shape, Validation
+from wfc.language.steps import STEP_TYPES
+from wfc.language.steps.base import Recovery, Retry, Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.shell import FileOutput
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.suggestion import Suggestion, column_of, parents, siblings
-from wfc.steps import STEP_TYPES
-from wfc.steps.base import Recovery, Retry, Step
-from wfc.steps.call import Call
-from wfc.steps.foreach import Foreach
-from wfc.steps.shell import FileOutput
 
 
 def mapping_at(above: list[str]) -> type[Shape] | None:

@@ -6,11 +6,11 @@ from collections.abc import Sequence
 
 from wfc.analysis.types.lattice import join
 from wfc.analysis.types.reaching import child_names
-from wfc.core.ast import Scope, Task
-from wfc.core.names_in_scope import runners
-from wfc.core.types import ANY, NULL, Fixed, ListType, MapType, Record, Type, Union, union
+from wfc.language.ast import Scope, Task
+from wfc.language.scopes import runners
+from wfc.language.steps.foreach import Foreach
+from wfc.language.types import ANY, NULL, Fixed, ListType, MapType, Record, Type, Union, union
 from wfc.lsp.analysis import Analysis
-from wfc.steps.foreach import Foreach
 
 
 def names_given(analysis: Analysis, scope: Scope | None, starting: Foreach | None = None) -> dict[str, Type]:

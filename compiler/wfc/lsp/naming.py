@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from wfc.core.fields import ID, NAME
+from wfc.language.fields import ID, NAME
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.block_references import block_named, state_at
 from wfc.lsp.index import Symbol

@@ -6,7 +6,7 @@ import re
 from collections.abc import Container, Iterator
 from dataclasses import dataclass
 
-from wfc.core.shape import Shape
+from wfc.language.shape import Shape
 
 _TYPE = re.compile(r"^\s*(?:- )?type:\s*['\"]?(\w+)")
 _FLOW = re.compile(r"^\s*- \{([^{}]*,)?\s*[a-z_]*$")

@@ -34,9 +34,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wfc.core.nesting import jumps
-from wfc.core.values import Word
 from wfc.diagnostics import Edit, Fix, Severity
+from wfc.language.scopes import jumps
+from wfc.language.values import Word
 from wfc.lazy import remembered
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nodes import nodes_of

@@ -27,10 +27,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wfc.core.values import Word
+from wfc.language.steps.base import Step
+from wfc.language.values import Word
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import rename
-from wfc.steps.base import Step
 from wfc.unit import Unit
 from wfc_runtime.expr.syntax import is_template
 

@@ -6,8 +6,8 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from wfc.core.ast import Workflow
 from wfc.diagnostics import Diagnostic, Fix, Note, Severity, tidy
+from wfc.language.ast import Workflow
 from wfc.lazy import pattern
 from wfc.structs import struct
 from wfc.unit import Unit

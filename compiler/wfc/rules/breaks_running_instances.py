@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.control_flow import is_waiting
-from wfc.core.ast import Scope
 from wfc.diagnostics import Severity
+from wfc.language.ast import Scope
 from wfc.rules.base import Finding, rule
 from wfc.suggest import nearest
 from wfc.unit import Unit

@@ -32,11 +32,13 @@ from collections.abc import Iterator
 
 from wfc.analysis.types.constants import Values, decide
 from wfc.analysis.types.environment import Kind
-from wfc.core import types
-from wfc.core.ast import walk
-from wfc.core.nesting import blocks_of, jumps
-from wfc.core.values import Text
 from wfc.diagnostics import Fix, Severity
+from wfc.language import types
+from wfc.language.ast import walk
+from wfc.language.scopes import blocks_of, jumps
+from wfc.language.steps.condition import Condition
+from wfc.language.steps.while_ import While
+from wfc.language.values import Text
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.choices import never_goes_on
 from wfc.rules.shared.condition_fields import ConditionField, condition_fields
@@ -44,8 +46,6 @@ from wfc.rules.shared.edits import remove_entry, remove_run
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.rules.shared.typed import finding, problems
 from wfc.rules.shared.unwrapping import unwrap
-from wfc.steps.condition import Condition
-from wfc.steps.while_ import While
 from wfc.unit import Unit
 
 _NOTHING_KNOWN = Values(state=lambda name: types.ANY, least=lambda name: None)

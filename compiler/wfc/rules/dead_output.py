@@ -26,14 +26,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.values import Tree
 from wfc.diagnostics import Fix, Severity
+from wfc.language.steps.base import Step
+from wfc.language.steps.set_state import SetState
+from wfc.language.values import Tree
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_entry, rename
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
-from wfc.steps.base import Step
-from wfc.steps.set_state import SetState
 from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping, Scalar
 

@@ -37,9 +37,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from wfc.diagnostics import Note
+from wfc.language.steps.foreach import Foreach
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
 from wfc_runtime.digraph import components, has_circle, shortest_way
 

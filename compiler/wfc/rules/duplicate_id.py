@@ -24,10 +24,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import Scope
 from wfc.diagnostics import Note
+from wfc.language.ast import Scope
+from wfc.language.steps.base import Step
 from wfc.rules.base import Finding, rule
-from wfc.steps.base import Step
 from wfc.unit import Unit
 
 

@@ -29,9 +29,9 @@ from collections.abc import Iterator
 
 from wfc.diagnostics import Edit, Fix, Note, Severity
 from wfc.dialects.steps.prompt_pair import prompt_pair
+from wfc.language.steps.base import Step
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nodes import nodes_of
-from wfc.steps.base import Step
 from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping, Scalar
 from wfc.yaml.explain import excerpt

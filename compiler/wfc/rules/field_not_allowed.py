@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.shape import Shape
+from wfc.language.shape import Shape
+from wfc.language.steps import STEP_TYPES
+from wfc.language.steps.base import Step, UnknownStep
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_entry
-from wfc.steps import STEP_TYPES
-from wfc.steps.base import Step, UnknownStep
 from wfc.unit import Unit
 from wfc.yaml import Entry
 

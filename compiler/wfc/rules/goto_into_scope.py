@@ -40,15 +40,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from wfc.core.ast import Scope
-from wfc.core.nesting import Block, Targets, jumps
-from wfc.core.values import Word
 from wfc.diagnostics import Note
+from wfc.language.ast import Scope
+from wfc.language.scopes import Block, Targets, jumps
+from wfc.language.steps.base import Step
+from wfc.language.steps.break_ import Break
+from wfc.language.steps.continue_ import Continue
+from wfc.language.steps.while_ import While
+from wfc.language.values import Word
 from wfc.rules.base import Finding, rule
-from wfc.steps.base import Step
-from wfc.steps.break_ import Break
-from wfc.steps.continue_ import Continue
-from wfc.steps.while_ import While
 from wfc.unit import Unit
 
 _SHOWN = 6

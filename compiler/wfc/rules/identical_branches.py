@@ -32,15 +32,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import walk
-from wfc.core.nesting import jumps
 from wfc.diagnostics import Fix, Note, Severity
+from wfc.language.ast import walk
+from wfc.language.scopes import jumps
+from wfc.language.steps.base import Step
+from wfc.language.steps.condition import Condition
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_use import scope_uses
 from wfc.rules.shared.unwrapping import unwrap
 from wfc.rules.shared.wording import call
-from wfc.steps.base import Step
-from wfc.steps.condition import Condition
 from wfc.unit import Unit
 from wfc.yaml import Mapping, Node, Scalar, Sequence
 

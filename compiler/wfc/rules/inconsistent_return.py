@@ -40,13 +40,13 @@ from collections.abc import Iterator
 
 from wfc.analysis.control_flow import Flow, FlowEdge
 from wfc.diagnostics import Note, Severity
+from wfc.language.steps.base import Step
+from wfc.language.steps.condition import Condition
+from wfc.language.steps.return_ import Return
+from wfc.language.steps.while_ import While
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.rules.shared.wording import call
-from wfc.steps.base import Step
-from wfc.steps.condition import Condition
-from wfc.steps.return_ import Return
-from wfc.steps.while_ import While
 from wfc.unit import Unit
 
 

@@ -31,13 +31,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.inputs import RULES_FOR, InputDecl, Validation
 from wfc.diagnostics import Note
+from wfc.language.shape import RULES_FOR, InputDecl, Validation
+from wfc.language.steps.prompt import Prompt
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.input_rules import Misfit, misfits, with_article
 from wfc.rules.shared.patterns import pattern_error
 from wfc.rules.shared.rule_set import RuleSet
-from wfc.steps.prompt import Prompt
 from wfc.unit import Unit
 from wfc.yaml import Node, Scalar, Sequence
 from wfc.yaml.nodes import resolve_plain

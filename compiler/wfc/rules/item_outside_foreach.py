@@ -35,12 +35,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import Task, Workflow
-from wfc.core.names_in_scope import CHILD_IN_TURN, PREVIOUS, Site, is_in_turn, runners, template_sites
 from wfc.diagnostics import Note
+from wfc.language.ast import Task, Workflow
+from wfc.language.scopes import CHILD_IN_TURN, PREVIOUS, Site, is_in_turn, runners, template_sites
+from wfc.language.steps.foreach import Foreach
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_names import names_of
-from wfc.steps.foreach import Foreach
 from wfc.template import Read
 from wfc.unit import Unit
 from wfc.yaml import Span

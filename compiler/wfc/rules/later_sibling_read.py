@@ -30,8 +30,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.names_in_scope import Site, template_sites
 from wfc.diagnostics import Note
+from wfc.language.scopes import Site, template_sites
 from wfc.rules.base import Finding, rule
 from wfc.template import Read
 from wfc.unit import Unit

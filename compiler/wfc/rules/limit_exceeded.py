@@ -39,14 +39,14 @@ from collections.abc import Iterator
 from wfc.analysis.call_graph import Descent, nesting_of
 from wfc.analysis.control_flow import is_waiting
 from wfc.config import AT_ONCE
-from wfc.core.ast import Scope
 from wfc.diagnostics import Note
 from wfc.ir import State
+from wfc.language.ast import Scope
+from wfc.language.steps.base import Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.parallel import Parallel
 from wfc.rules.base import Finding, rule
-from wfc.steps.base import Step
-from wfc.steps.call import Call
-from wfc.steps.foreach import Foreach
-from wfc.steps.parallel import Parallel
 from wfc.unit import Unit
 from wfc.yaml import Problem
 

@@ -27,13 +27,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from wfc.core.ast import Task, Workflow
-from wfc.core.shape import Field, Shape
+from wfc.language.ast import Task, Workflow
+from wfc.language.shape import Field, Shape
+from wfc.language.steps import STEP_TYPES
+from wfc.language.steps.base import Step
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import flow, label_of
 from wfc.rules.unknown_field import meant_fields
-from wfc.steps import STEP_TYPES
-from wfc.steps.base import Step
 from wfc.unit import Unit
 from wfc.yaml import Mapping, Node, Scalar, Sequence
 

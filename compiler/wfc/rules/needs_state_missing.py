@@ -26,11 +26,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.language.steps.base import Step
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.needs_state_list import list_fields
 from wfc.rules.shared.state_access import state_access
 from wfc.rules.shared.wording import call
-from wfc.steps.base import Step
 from wfc.unit import Unit
 
 

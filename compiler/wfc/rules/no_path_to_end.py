@@ -31,12 +31,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.control_flow import Flow, endless_circles, flows_of
-from wfc.core.nesting import jumps
-from wfc.core.values import Word
 from wfc.diagnostics import Note
+from wfc.language.scopes import jumps
+from wfc.language.steps.base import Step
+from wfc.language.values import Word
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.steps.base import Step
 from wfc.unit import Unit
 from wfc_runtime.digraph import components
 

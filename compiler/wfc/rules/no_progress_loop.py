@@ -36,15 +36,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.names_in_scope import CHILD_IN_TURN, EVERYWHERE
-from wfc.core.values import Text
 from wfc.diagnostics import Note, Severity
+from wfc.language.scopes import CHILD_IN_TURN, EVERYWHERE
+from wfc.language.steps.base import Step
+from wfc.language.steps.goto import Goto
+from wfc.language.values import Text
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.loops import Loop, Loops
 from wfc.rules.shared.scope_use import scope_uses
 from wfc.rules.shared.wording import call
-from wfc.steps.base import Step
-from wfc.steps.goto import Goto
 from wfc.template import Read
 from wfc.unit import Unit
 from wfc.yaml import Span

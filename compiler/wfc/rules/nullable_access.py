@@ -43,8 +43,8 @@ from collections.abc import Iterator
 from wfc.analysis.types.environment import Kind
 from wfc.analysis.types.lattice import options
 from wfc.analysis.types.workflow import Located, ScopeTypes
-from wfc.core.types import NULL
 from wfc.diagnostics import Note, Severity
+from wfc.language.types import NULL
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, misfit_finding, misfits, problems
 from wfc.unit import Unit

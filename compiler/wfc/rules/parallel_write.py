@@ -33,13 +33,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import walk
 from wfc.diagnostics import Note
+from wfc.language.ast import walk
+from wfc.language.steps.base import Step
+from wfc.language.steps.files import Written, may_clash, written_by
+from wfc.language.steps.parallel import Parallel
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.steps.base import Step
-from wfc.steps.files import Written, may_clash, written_by
-from wfc.steps.parallel import Parallel
 from wfc.unit import Unit
 from wfc.yaml import Span
 

@@ -44,14 +44,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import Scope, Task
-from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Note
+from wfc.language.ast import Scope, Task
+from wfc.language.scopes import runners
+from wfc.language.steps.foreach import Foreach
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_fields import ScopeFields
 from wfc.rules.shared.state_access import StepAccess, Stranger, state_access
 from wfc.rules.shared.wording import call
-from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
 
 

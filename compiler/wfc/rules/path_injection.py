@@ -34,14 +34,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.values import Text
 from wfc.diagnostics import Severity
+from wfc.language.steps.base import Step
+from wfc.language.steps.create_worktree import CreateWorktree
+from wfc.language.steps.served import Served
+from wfc.language.steps.shell import Shell
+from wfc.language.values import Text
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.holes import shown_in
-from wfc.steps.base import Step
-from wfc.steps.create_worktree import CreateWorktree
-from wfc.steps.served import Served
-from wfc.steps.shell import Shell
 from wfc.taint.analysis import taint_of
 from wfc.taint.expressions import holes_in
 from wfc.taint.policy import PATH

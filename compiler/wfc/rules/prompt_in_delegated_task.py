@@ -33,12 +33,12 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from wfc.core.ast import Scope, Workflow
 from wfc.diagnostics import Note, Severity
+from wfc.language.ast import Scope, Workflow
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.prompt import Prompt
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.steps.foreach import Foreach
-from wfc.steps.prompt import Prompt
 from wfc.unit import Unit
 
 _SHOWN = 5

@@ -34,14 +34,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Change
-from wfc.core.values import Text
 from wfc.diagnostics import Fix, Severity
+from wfc.language.steps.base import Step
+from wfc.language.steps.delegate import Delegate
+from wfc.language.values import Text
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.delimiters import Delimiters
 from wfc.rules.shared.holes import shown_in
 from wfc.rules.shared.typed import edit_in
-from wfc.steps.base import Step
-from wfc.steps.delegate import Delegate
 from wfc.taint.analysis import FileTaint, taint_of
 from wfc.taint.expressions import Hole, holes_in
 from wfc.taint.values import Level

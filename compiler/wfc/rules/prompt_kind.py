@@ -28,9 +28,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.diagnostics import Note
+from wfc.language.steps.prompt import Prompt
 from wfc.rules.base import Finding, rule
 from wfc.rules.missing_field import is_missing
-from wfc.steps.prompt import Prompt
 from wfc.unit import Unit
 from wfc.yaml import Span
 from wfc.yaml.explain import excerpt

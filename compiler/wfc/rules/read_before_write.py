@@ -33,9 +33,9 @@ from collections.abc import Iterator
 from wfc.analysis.types.environment import Kind
 from wfc.analysis.types.workflow import Located, ScopeTypes
 from wfc.diagnostics import Note
+from wfc.language.steps.base import Step
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, problems
-from wfc.steps.base import Step
 from wfc.unit import Unit
 
 

@@ -28,8 +28,8 @@ from collections.abc import Iterator
 
 from wfc.analysis.call_graph import CallGraph, CallSite, call_graph
 from wfc.diagnostics import Note
+from wfc.language.steps.call import Call
 from wfc.rules.base import Finding, rule
-from wfc.steps.call import Call
 from wfc.unit import Unit
 
 _SHOWN = 8

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.names_in_scope import template_sites
+from wfc.language.scopes import template_sites
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.escapes import escapes_in
 from wfc.unit import Unit

@@ -37,8 +37,8 @@ from collections.abc import Iterator
 from wfc.analysis.types.lattice import describe, join, kind_of, options
 from wfc.analysis.types.reaching import Definition
 from wfc.analysis.types.workflow import ScopeTypes, types_of
-from wfc.core.types import Type
 from wfc.diagnostics import Note, Severity
+from wfc.language.types import Type
 from wfc.rules.base import Finding, rule
 from wfc.unit import Unit
 

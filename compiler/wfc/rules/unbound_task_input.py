@@ -50,14 +50,14 @@ from collections.abc import Iterator
 from wfc.analysis.types.lattice import kinds_of, plain
 from wfc.analysis.types.scope import fills_by_name
 from wfc.analysis.types.workflow import types_of
-from wfc.core import types
-from wfc.core.ast import Scope
 from wfc.diagnostics import Edit, Fix, Note, Severity
+from wfc.language import types
+from wfc.language.ast import Scope
+from wfc.language.steps.foreach import Foreach
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.bindings import Binding, bindings
 from wfc.rules.shared.edits import add_entry, line_break, rename
 from wfc.rules.shared.nearest import Nearest
-from wfc.steps.foreach import Foreach
 from wfc.suggest import did_you_mean
 from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping, Span

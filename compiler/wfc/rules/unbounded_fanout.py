@@ -32,11 +32,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.values import Text
 from wfc.diagnostics import Severity
+from wfc.language.steps.foreach import Foreach
+from wfc.language.values import Text
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.steps.foreach import Foreach
 from wfc.taint.analysis import taint_of
 from wfc.taint.values import Level
 from wfc.unit import Unit

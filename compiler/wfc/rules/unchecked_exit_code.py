@@ -33,13 +33,13 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wfc.core.ast import Scope
 from wfc.diagnostics import Note, Severity
+from wfc.language.ast import Scope
+from wfc.language.steps.base import Step
+from wfc.language.steps.shell import Shell
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_use import ScopeUse, StateRead, scope_uses
 from wfc.rules.shared.wording import call
-from wfc.steps.base import Step
-from wfc.steps.shell import Shell
 from wfc.unit import Unit
 from wfc_runtime.expr import nodes
 

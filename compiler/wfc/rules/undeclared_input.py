@@ -26,9 +26,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import Scope, Task, Workflow
-from wfc.core.names_in_scope import Site, template_sites
 from wfc.diagnostics import Note
+from wfc.language.ast import Scope, Task, Workflow
+from wfc.language.scopes import Site, template_sites
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.scope_names import keys_of

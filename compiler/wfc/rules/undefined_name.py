@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.names_in_scope import CHILD_IN_TURN, Site, template_sites
+from wfc.language.scopes import CHILD_IN_TURN, Site, template_sites
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_names import ScopeNames, names_of
 from wfc.rules.shared.template_edits import replace_in_text

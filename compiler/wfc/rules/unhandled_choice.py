@@ -27,14 +27,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.values import Text
 from wfc.diagnostics import Note, Severity
+from wfc.language.steps.prompt import Prompt
+from wfc.language.values import Text
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.choices import Comparison, Comparisons
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.rules.shared.wording import call
-from wfc.steps.prompt import Prompt
 from wfc.unit import Unit
 
 _SHOWN = 6

@@ -24,12 +24,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.shape import Shape
+from wfc.language.shape import Shape
+from wfc.language.steps.base import Step, UnknownStep
 from wfc.rules.base import Finding, rule
 from wfc.rules.field_not_allowed import belongs_elsewhere
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.wording import label_of
-from wfc.steps.base import Step, UnknownStep
 from wfc.suggest import did_you_mean, nearest
 from wfc.unit import Unit
 from wfc.yaml import Entry

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.names_in_scope import Site, template_sites
+from wfc.language.scopes import Site, template_sites
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.builtins import BuiltinNames, builtin_names
 from wfc.rules.shared.escapes import escapes_in

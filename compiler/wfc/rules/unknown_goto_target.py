@@ -26,14 +26,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import Scope
-from wfc.core.nesting import Targets, jumps
-from wfc.core.values import Word
+from wfc.language.ast import Scope
+from wfc.language.scopes import Targets, jumps
+from wfc.language.steps.base import Step
+from wfc.language.values import Word
 from wfc.rules.base import Finding, rule
 from wfc.rules.goto_into_scope import reach_hint
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.nearest import Nearest
-from wfc.steps.base import Step
 from wfc.unit import Unit
 
 

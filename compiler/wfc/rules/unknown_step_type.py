@@ -22,12 +22,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.diagnostics import Edit, Fix
+from wfc.language.steps import STEP_TYPES
+from wfc.language.steps.base import Step
+from wfc.language.steps.prompt import PROMPT_KINDS
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import add_entry, rename
 from wfc.rules.shared.nearest import Nearest
-from wfc.steps import STEP_TYPES
-from wfc.steps.base import Step
-from wfc.steps.prompt import PROMPT_KINDS
 from wfc.unit import Unit
 from wfc.yaml import Scalar
 from wfc.yaml.explain import excerpt

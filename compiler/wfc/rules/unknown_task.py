@@ -35,13 +35,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.names_in_scope import runners
-from wfc.core.values import Word
+from wfc.language.scopes import runners
+from wfc.language.steps.foreach import Foreach
+from wfc.language.values import Word
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.scope_names import keys_of
-from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
 from wfc_runtime.expr.syntax import is_template
 

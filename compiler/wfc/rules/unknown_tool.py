@@ -25,8 +25,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from wfc.core.values import Text
 from wfc.diagnostics import Severity
+from wfc.language.values import Text
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nearest import Nearest
 from wfc.unit import Unit

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.language.steps.call import Call
 from wfc.lazy import remembered_of_files
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.nearest import Nearest
-from wfc.steps.call import Call
 from wfc.unit import Project, Unit
 from wfc_runtime.expr.syntax import is_template
 

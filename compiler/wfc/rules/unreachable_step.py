@@ -26,14 +26,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from wfc.core.ast import Scope
-from wfc.core.nesting import jumps
 from wfc.diagnostics import Fix, Note, Severity
+from wfc.language.ast import Scope
+from wfc.language.scopes import jumps
+from wfc.language.steps.base import Step
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_run
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.rules.shared.wording import call
-from wfc.steps.base import Step
 from wfc.unit import Unit
 
 

@@ -31,17 +31,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import Scope, Task, Workflow
-from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Severity
+from wfc.language.ast import Scope, Task, Workflow
+from wfc.language.scopes import runners
+from wfc.language.steps.base import Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.foreach import Foreach
 from wfc.lazy import remembered_of_files
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.removal import remove_entries
 from wfc.rules.shared.scope_use import scope_uses
-from wfc.steps.base import Step
-from wfc.steps.call import Call
-from wfc.steps.foreach import Foreach
 from wfc.template import Read
 from wfc.unit import Project, Unit
 from wfc.yaml import Entry, Mapping

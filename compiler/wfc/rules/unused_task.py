@@ -33,14 +33,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import Scope, Workflow
-from wfc.core.names_in_scope import runners
 from wfc.diagnostics import Fix, Note, Severity
+from wfc.language.ast import Scope, Workflow
+from wfc.language.scopes import runners
+from wfc.language.steps.foreach import Foreach
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_entry
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.removal import with_comment
-from wfc.steps.foreach import Foreach
 from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping
 from wfc_runtime.expr.syntax import is_template

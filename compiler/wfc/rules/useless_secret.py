@@ -28,9 +28,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.inputs import InputDecl
+from wfc.language.shape import InputDecl
+from wfc.language.steps.base import Keeping
 from wfc.rules.base import Finding, rule
-from wfc.steps.base import Keeping
 from wfc.unit import Unit
 
 

@@ -26,12 +26,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.fields import Mismatch
-from wfc.core.shape import Shape
-from wfc.core.values import Literal, Text, Word
+from wfc.language.fields import Mismatch
+from wfc.language.shape import Shape
+from wfc.language.steps.base import Step
+from wfc.language.values import Literal, Text, Word
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.type_hints import Hints
-from wfc.steps.base import Step
 from wfc.unit import Unit
 from wfc.yaml import Entry
 

@@ -40,7 +40,7 @@ def _editor() -> str:
 
 
 def _schema() -> str:
-    from wfc.schema import steps_schema
+    from wfc.language.schema import steps_schema
 
     return json.dumps(steps_schema(), indent=2, ensure_ascii=False) + "\n"
 

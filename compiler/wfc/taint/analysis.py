@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 
 from wfc.analysis.types.conditions import Place
 from wfc.analysis.types.workflow import FileTypes, ScopeTypes, types_of
-from wfc.core.ast import Scope, Task
-from wfc.core.names_in_scope import runners
-from wfc.core.values import Text, Tree
+from wfc.language.ast import Scope, Task
+from wfc.language.scopes import runners
+from wfc.language.steps.base import Step
+from wfc.language.values import Text, Tree
 from wfc.lazy import remembered_of_files
-from wfc.steps.base import Step
 from wfc.taint.effects import outcome_of
 from wfc.taint.expressions import Piece, Walk
 from wfc.taint.names import Names, Variable

@@ -8,16 +8,15 @@ from typing import Any, Protocol
 
 from wfc.analysis.types.reaching import goes_on
 from wfc.analysis.types.workflow import ScopeTypes
-from wfc.core.ast import Scope, Task
-from wfc.core.values import Text
-from wfc.steps.action import Answered
-from wfc.steps.base import Step
-from wfc.steps.call import Call
-from wfc.steps.condition import Condition
-from wfc.steps.foreach import Foreach
-from wfc.steps.prompt import Prompt
-from wfc.steps.return_ import Return
-from wfc.steps.set_state import SetState
+from wfc.language.ast import Scope, Task
+from wfc.language.steps.base import Answered, Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.condition import Condition
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.prompt import Prompt
+from wfc.language.steps.return_ import Return
+from wfc.language.steps.set_state import SetState
+from wfc.language.values import Text
 from wfc.taint.policy import Policy
 from wfc.taint.sources import of_schema, of_type
 from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record

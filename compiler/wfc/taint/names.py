@@ -7,8 +7,8 @@ from typing import Any, Protocol
 
 from wfc.analysis.types.conditions import Place
 from wfc.analysis.types.workflow import ScopeTypes
-from wfc.core.ast import Scope, Task
-from wfc.core.inputs import InputDecl
+from wfc.language.ast import Scope, Task
+from wfc.language.shape import InputDecl
 from wfc.lazy import remembered_of_files
 from wfc.taint.guards import settled_by
 from wfc.taint.policy import Policy

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfc.core import types
-from wfc.core.inputs import InputDecl
-from wfc.core.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
+from wfc.language import types
+from wfc.language.shape import InputDecl
+from wfc.language.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
 from wfc.taint.policy import Policy
 from wfc.taint.values import CLEAN, Flow, Taint, joined, listed, only, record
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wfc.core import types
-from wfc.core.types import Choice, ListType, MapType, Property, Record, Type
 from wfc.emit.annotations import Annotations
+from wfc.language import types
+from wfc.language.types import Choice, ListType, MapType, Property, Record, Type
 
 
 @pytest.mark.parametrize(

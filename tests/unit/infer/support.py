@@ -7,8 +7,8 @@ from wfc.analysis.types.environment import Environment, Kind, Problem, Surroundi
 from wfc.analysis.types.expressions import Inference
 from wfc.analysis.types.lattice import UNDEFINED, exact, join
 from wfc.analysis.types.workflow import FileTypes, types_of
-from wfc.core import types
-from wfc.core.types import ListType, Property, Record, Type
+from wfc.language import types
+from wfc.language.types import ListType, Property, Record, Type
 from wfc.template import parse_template
 from wfc_runtime.contract import ConfirmAnswer, DelegateResult, ShellResult
 

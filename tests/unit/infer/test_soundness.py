@@ -17,7 +17,7 @@ from tests.unit.infer.support import FIELDS, INPUTS, environment
 from wfc.analysis.types.environment import Kind
 from wfc.analysis.types.expressions import Inference
 from wfc.analysis.types.lattice import UNDEFINED
-from wfc.core.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
+from wfc.language.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
 from wfc.template import parse_template
 from wfc_runtime.expr import ExpressionError, evaluate
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wfc.core.values import plain
+from wfc.language.values import plain
 from wfc.yaml import YamlLimits, parse_document, read_source
 from wfc.yaml.write import write_yaml
 

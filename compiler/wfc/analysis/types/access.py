@@ -21,7 +21,7 @@ from wfc.analysis.types.lattice import (
     options,
     without,
 )
-from wfc.core.types import ANY, INT, NULL, OBJECT, TEXT, Fixed, ListType, MapType, Property, Record, Type
+from wfc.language.types import ANY, INT, NULL, OBJECT, TEXT, Fixed, ListType, MapType, Property, Record, Type
 from wfc.structs import struct
 from wfc.suggest import did_you_mean, nearest
 from wfc_runtime.expr import nodes

@@ -24,7 +24,7 @@ from wfc.analysis.types.lattice import (
     truthy,
     without,
 )
-from wfc.core.types import (
+from wfc.language.types import (
     ANY,
     BOOL,
     INT,

@@ -43,7 +43,7 @@ from wfc.analysis.types.operators import (
     check_order,
     report_null,
 )
-from wfc.core.types import ANY, INT, NULL, Record, Type
+from wfc.language.types import ANY, INT, NULL, Record, Type
 from wfc.suggest import did_you_mean, nearest
 from wfc.template.reads import DEFAULTS
 from wfc_runtime.expr import nodes

@@ -12,13 +12,13 @@ from dataclasses import field
 
 from wfc.analysis.control_flow import Flow, FlowEdge
 from wfc.analysis.types.environment import Held
-from wfc.core.fields import CONDITION
-from wfc.core.values import Text, Tree
 from wfc.ir import State
+from wfc.language.fields import CONDITION
+from wfc.language.steps.base import Step
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.set_state import SetState
+from wfc.language.values import Text, Tree
 from wfc.lazy import remembered
-from wfc.steps.base import Step
-from wfc.steps.foreach import Foreach
-from wfc.steps.set_state import SetState
 from wfc.structs import struct
 from wfc.template import Template, parse_template
 from wfc.yaml import Scalar

@@ -7,7 +7,7 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Protocol
 
-from wfc.core.types import ANY, Type
+from wfc.language.types import ANY, Type
 from wfc.structs import struct
 from wfc.template import Template
 from wfc_runtime.expr import nodes

@@ -27,7 +27,7 @@ from wfc.analysis.types.lattice import (
 )
 from wfc.analysis.types.narrowing import Facts, Outcome
 from wfc.analysis.types.operators import report_null
-from wfc.core.types import ANY, BOOL, NULL, OBJECT, TEXT, Exact, Fixed, ListType, Property, Record, Type
+from wfc.language.types import ANY, BOOL, NULL, OBJECT, TEXT, Exact, Fixed, ListType, Property, Record, Type
 from wfc.template import Template
 from wfc_runtime.expr import nodes
 

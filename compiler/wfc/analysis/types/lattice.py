@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable
 
-from wfc.core import types
-from wfc.core.types import (
+from wfc.language import types
+from wfc.language.types import (
     ANY,
     BOOL,
     INT,

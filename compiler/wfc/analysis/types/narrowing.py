@@ -21,7 +21,7 @@ from wfc.analysis.types.lattice import (
     truthy,
     without,
 )
-from wfc.core.types import BOOL, NULL, Exact, Type
+from wfc.language.types import BOOL, NULL, Exact, Type
 from wfc.structs import struct
 from wfc.template.reads import DEFAULTS, PRESENCE_TESTS
 from wfc_runtime.expr import nodes

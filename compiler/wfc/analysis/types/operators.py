@@ -9,7 +9,7 @@ from wfc.analysis.types.builtins import is_int, item_of
 from wfc.analysis.types.constants import field_of, is_switch, report_stringified, values_of
 from wfc.analysis.types.environment import Change, Held, Kind
 from wfc.analysis.types.lattice import NOTHING, describe, is_known, join, kind_of, kinds_of, options, without
-from wfc.core.types import ANY, BOOL, INT, LIST, NULL, NUMBER, TEXT, Exact, ListType, Type
+from wfc.language.types import ANY, BOOL, INT, LIST, NULL, NUMBER, TEXT, Exact, ListType, Type
 from wfc.suggest import nearest
 from wfc_runtime.expr import nodes
 

@@ -10,9 +10,9 @@ from wfc.analysis.control_flow import Flow, FlowEdge
 from wfc.analysis.types.constants import Values, decide
 from wfc.analysis.types.environment import Held
 from wfc.analysis.types.reaching import StateFlow
-from wfc.core.types import ANY
-from wfc.steps.base import Step
-from wfc.steps.goto import Goto
+from wfc.language.steps.base import Step
+from wfc.language.steps.goto import Goto
+from wfc.language.types import ANY
 from wfc.structs import struct
 from wfc.yaml import Span
 

@@ -18,15 +18,15 @@ from wfc.analysis.types.access import FAILED_CHILD
 from wfc.analysis.types.conditions import Clause, Place, StepTexts, clauses_of_edge, form_of
 from wfc.analysis.types.environment import Held
 from wfc.analysis.types.lattice import NOTHING, UNDEFINED, join, literal_type, present
-from wfc.core.ast import Scope
-from wfc.core.state_use import state_use
-from wfc.core.types import ANY, INT, LIST, ListType, Type
 from wfc.ir import Region
-from wfc.steps.base import Recovery, Step, UnknownStep
-from wfc.steps.call import Call
-from wfc.steps.condition import Condition
-from wfc.steps.foreach import Foreach
-from wfc.steps.set_state import SetState
+from wfc.language.ast import Scope
+from wfc.language.steps.base import Recovery, Step, UnknownStep
+from wfc.language.steps.call import Call
+from wfc.language.steps.condition import Condition
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.set_state import SetState
+from wfc.language.types import ANY, INT, LIST, ListType, Type
+from wfc.language.values import state_use
 from wfc.structs import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 

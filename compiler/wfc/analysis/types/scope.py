@@ -25,15 +25,14 @@ from wfc.analysis.types.lattice import (
     without,
 )
 from wfc.analysis.types.reaching import Children, Definitions, StateFlow, child_names
-from wfc.core.ast import Scope
-from wfc.core.fields import TEXT as TEXT_FIELD
-from wfc.core.inputs import NUMERIC, InputDecl
-from wfc.core.types import ANY, LIST, NULL, Record, Type
-from wfc.core.values import Text, Tree
-from wfc.steps.action import Answered
-from wfc.steps.base import Step
-from wfc.steps.call import Call
-from wfc.steps.foreach import Foreach
+from wfc.language.ast import Scope
+from wfc.language.fields import TEXT as TEXT_FIELD
+from wfc.language.shape import NUMERIC, InputDecl
+from wfc.language.steps.base import Answered, Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.foreach import Foreach
+from wfc.language.types import ANY, LIST, NULL, Record, Type
+from wfc.language.values import Text, Tree
 from wfc.structs import struct
 from wfc.template import parse_template
 from wfc.yaml import Node, Scalar, Span

@@ -13,20 +13,19 @@ from wfc.analysis.types.lattice import EMPTY_OBJECT, UNDEFINED, join, options, p
 from wfc.analysis.types.paths import Paths
 from wfc.analysis.types.reaching import Children, Definition, StateFlow, child_names, with_failures
 from wfc.analysis.types.scope import Misfit, ScopeInference, TextTypes, least_of_input, misfits, type_of_tree
-from wfc.core.ast import Scope, Task, Workflow
-from wfc.core.names_in_scope import runners
-from wfc.core.types import ANY, NULL, Choice, ListType, Property, Record, Type, of_value
-from wfc.core.values import Text, Tree
 from wfc.ir import Chart, Module
+from wfc.language.ast import Scope, Task, Workflow
+from wfc.language.scopes import runners
+from wfc.language.steps.base import Answered, Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.condition import Condition
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.return_ import Return
+from wfc.language.steps.set_state import SetState
+from wfc.language.types import ANY, NULL, Choice, ListType, Property, Record, Type, of_value
+from wfc.language.values import Text, Tree
 from wfc.lazy import remembered_of_files
 from wfc.lower.charts import merged
-from wfc.steps.action import Answered
-from wfc.steps.base import Step
-from wfc.steps.call import Call
-from wfc.steps.condition import Condition
-from wfc.steps.foreach import Foreach
-from wfc.steps.return_ import Return
-from wfc.steps.set_state import SetState
 from wfc.structs import replace, struct
 from wfc.unit import Unit
 from wfc.yaml import Span

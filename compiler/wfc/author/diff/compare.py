@@ -10,14 +10,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wfc.analysis.types.workflow import typed_module
-from wfc.core.ast import Scope, Workflow, walk
-from wfc.core.inputs import InputDecl, Validation
-from wfc.core.nesting import Block, blocks_of
-from wfc.core.shape import Shape
-from wfc.core.type_text import shown
-from wfc.core.values import Literal, Text, Tree, Word
 from wfc.ir import Chart, Edge, FieldInfo
-from wfc.steps.base import Step
+from wfc.language.ast import Scope, Workflow, walk
+from wfc.language.scopes import Block, blocks_of
+from wfc.language.shape import InputDecl, Shape, Validation
+from wfc.language.steps.base import Step
+from wfc.language.types import shown
+from wfc.language.values import Literal, Text, Tree, Word
 from wfc.unit import Unit
 
 # Differences as data.

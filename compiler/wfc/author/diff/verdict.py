@@ -15,8 +15,8 @@ from typing import Any
 from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
 from wfc.analysis.types.workflow import ScopeTypes, types_of
 from wfc.author.diff.compare import Reason, match_steps
-from wfc.core.types import Type, union
 from wfc.ir import State
+from wfc.language.types import Type, union
 from wfc.unit import Unit
 from wfc_runtime.machine import Ask, Delay, Spawn
 from wfc_runtime.machine.chart import AnyMachine

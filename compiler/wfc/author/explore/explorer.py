@@ -13,7 +13,7 @@ from wfc.author.diff.compare import to_plain
 from wfc.author.explore.branches import Branch, Pool, World
 from wfc.author.explore.search import Attempt, Inputs, Key, Makers, Search
 from wfc.author.explore.trial import Signature, Trace, signatures
-from wfc.core.inputs import InputDecl
+from wfc.language.shape import InputDecl
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.plan.counting import Counter

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from wfc.analysis.types.lattice import UNDEFINED
 from wfc.analysis.types.workflow import ScopeTypes, types_of
-from wfc.core.state_use import state_use
-from wfc.core.type_text import shown
+from wfc.language.types import shown
+from wfc.language.values import state_use
 from wfc.unit import Unit
 from wfc.yaml import Span
 

@@ -11,7 +11,7 @@ import click
 from wfc.author.files import Reader
 from wfc.cli.running.findings import refuse_findings
 from wfc.config import CompileLimits
-from wfc.core.values import plain
+from wfc.language.values import plain
 from wfc.yaml import Source, YamlLimits, parse_document
 
 if TYPE_CHECKING:

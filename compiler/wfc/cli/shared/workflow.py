@@ -14,7 +14,7 @@ from wfc.analysis.call_graph import call_graph
 from wfc.check import check_unit, has_errors, in_order
 from wfc.cli.shared.files import load_project
 from wfc.cli.shared.selection import select, template_folders
-from wfc.steps.call import Call
+from wfc.language.steps.call import Call
 from wfc.suggest import did_you_mean
 from wfc.unit import Unit
 

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from wfc.yaml import Mapping
 
 if TYPE_CHECKING:
-    from wfc.core.ast import Workflow
+    from wfc.language.ast import Workflow
 
 
 class BlocksDialect:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from wfc.core.ast import Workflow
 from wfc.diagnostics import Note, Severity
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.translation import Translation
-from wfc.steps.files import Written, may_clash, written_by
+from wfc.language.ast import Workflow
+from wfc.language.steps.files import Written, may_clash, written_by
 
 
 def check_files(workflow: Workflow, found: Translation, reports: Reports) -> None:

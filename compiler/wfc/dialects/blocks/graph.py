@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field as having
 from functools import cached_property
 
-from wfc.core.values import Word
 from wfc.dialects.blocks.conditions import Node
 from wfc.dialects.blocks.kinds import Kind
 from wfc.dialects.blocks.model import Block, Dependency
+from wfc.language.values import Word
 from wfc.structs import struct
 from wfc.yaml import Span
 from wfc_runtime.digraph import components, has_circle, reachable, shortest_way

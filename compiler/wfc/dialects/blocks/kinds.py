@@ -6,10 +6,10 @@ from dataclasses import field
 from enum import Enum
 from typing import cast
 
-from wfc.core.fields import ANYTHING, BINDINGS, BOOLEAN, NUMBER, SECONDS, WORD, MapOf, ScalarType
-from wfc.core.shape import Field, Shape
-from wfc.core.values import Literal
 from wfc.dialects.blocks.model import OrReference
+from wfc.language.fields import ANYTHING, BINDINGS, BOOLEAN, NUMBER, SECONDS, WORD, MapOf, ScalarType
+from wfc.language.shape import Field, Shape
+from wfc.language.values import Literal
 from wfc.structs import struct
 
 FLAG = OrReference(BOOLEAN)

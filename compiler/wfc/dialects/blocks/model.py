@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfc.core.fields import (
+from wfc.language.fields import (
     ANYTHING,
     BINDINGS,
     BOOLEAN,
@@ -21,9 +21,9 @@ from wfc.core.fields import (
     ScalarType,
     kind_of,
 )
-from wfc.core.shape import Field, Shape
-from wfc.core.values import Tree, Word
-from wfc.steps.base import Retry
+from wfc.language.shape import Field, Shape
+from wfc.language.steps.base import Retry
+from wfc.language.values import Tree, Word
 from wfc.structs import struct
 from wfc.yaml import Mapping, Node, Scalar
 

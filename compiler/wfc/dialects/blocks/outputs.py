@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from wfc.core.values import Tree
 from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition, references, to_expression
 from wfc.dialects.blocks.expressions import Expr, as_bool, piped
 from wfc.dialects.blocks.kinds import Mode
@@ -12,6 +11,7 @@ from wfc.dialects.blocks.references import Resolve
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, World
 from wfc.dialects.blocks.texts import Texts, concatenation, hole
+from wfc.language.values import Tree
 from wfc.structs import replace
 from wfc.yaml import Entry, Mapping, Scalar, Sequence
 from wfc.yaml import Node as SourceNode

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from wfc.core.ast import Workflow
-from wfc.core.values import Word
 from wfc.dialects.blocks.clashes import check_files
 from wfc.dialects.blocks.meant import kind_of, type_of
 from wfc.dialects.blocks.model import Block, BlocksFile
@@ -11,6 +9,8 @@ from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.spelling import understood, with_plain_values
 from wfc.dialects.blocks.translation import translate
 from wfc.dialects.steps import StepsDialect, read_shape
+from wfc.language.ast import Workflow
+from wfc.language.values import Word
 from wfc.structs import replace
 from wfc.yaml import Entry, Mapping, Node, Sequence
 

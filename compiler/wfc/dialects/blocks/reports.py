@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from wfc.core.reported import Reported
 from wfc.diagnostics import Fix, Note, Severity
 from wfc.dialects.blocks.expressions import NO_CONDITIONS, Expr, literal
 from wfc.dialects.blocks.grammar import Node
 from wfc.dialects.blocks.references import Reference
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
+from wfc.language.ast import Reported
 from wfc.yaml import Scalar, Span
 
 

@@ -14,8 +14,8 @@ from wfc.dialects.blocks.model import (
     WorkflowOutput,
 )
 from wfc.dialects.blocks.spelling import NUMBER, TRUTH
-from wfc.schema import shape_schema
-from wfc.steps.base import Retry
+from wfc.language.schema import shape_schema
+from wfc.language.steps.base import Retry
 
 Schema = dict[str, Any]
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from wfc.core.ast import Workflow
-from wfc.core.shape import Shape
 from wfc.dialects.steps.meant_type import TYPE, meant_entry, meant_type
 from wfc.dialects.steps.prompt_pair import split_prompt_pair
-from wfc.steps import STEP_TYPES
-from wfc.steps.base import Step, UnknownStep
+from wfc.language.ast import Workflow
+from wfc.language.shape import Shape
+from wfc.language.steps import STEP_TYPES
+from wfc.language.steps.base import Step, UnknownStep
 from wfc.structs import replace
 from wfc.yaml import Entry, Mapping, Node, Scalar
 
@@ -27,7 +27,7 @@ class StepsDialect:
         return workflow
 
     def schema(self) -> dict[str, Any]:
-        from wfc.schema import steps_schema
+        from wfc.language.schema import steps_schema
 
         return steps_schema()
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wfc.steps.prompt import PROMPT_KINDS
+from wfc.language.steps.prompt import PROMPT_KINDS
 from wfc.structs import replace
 from wfc.yaml import Entry, Mapping, Scalar
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections import Counter
 from functools import cached_property
 
-from wfc.core.ast import Scope, walk
-from wfc.core.nesting import blocks_of
-from wfc.steps.base import Step
-from wfc.steps.parallel import Parallel
+from wfc.language.ast import Scope, walk
+from wfc.language.scopes import blocks_of
+from wfc.language.steps.base import Step
+from wfc.language.steps.parallel import Parallel
 
 
 class Beside:

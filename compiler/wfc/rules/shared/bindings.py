@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.ast import Scope
-from wfc.core.inputs import InputDecl
+from wfc.language.ast import Scope
+from wfc.language.shape import InputDecl
+from wfc.language.steps.base import Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.foreach import Foreach
 from wfc.rules.shared.scope_names import keys_of, names_of
-from wfc.steps.base import Step
-from wfc.steps.call import Call
-from wfc.steps.foreach import Foreach
 from wfc.structs import struct
 from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping

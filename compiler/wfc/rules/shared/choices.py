@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.core.values import Text
+from wfc.language.steps.base import Step
+from wfc.language.steps.break_ import Break
+from wfc.language.steps.condition import Condition
+from wfc.language.steps.continue_ import Continue
+from wfc.language.steps.goto import Goto
+from wfc.language.steps.prompt import Prompt
+from wfc.language.steps.return_ import Return
+from wfc.language.steps.while_ import While
+from wfc.language.values import Text
 from wfc.rules.shared.scope_use import ScopeUse, StateRead
-from wfc.steps.base import Step
-from wfc.steps.break_ import Break
-from wfc.steps.condition import Condition
-from wfc.steps.continue_ import Continue
-from wfc.steps.goto import Goto
-from wfc.steps.prompt import Prompt
-from wfc.steps.return_ import Return
-from wfc.steps.while_ import While
 from wfc.structs import struct
 from wfc.yaml import Span
 from wfc_runtime.expr import nodes

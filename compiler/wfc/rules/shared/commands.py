@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from wfc.analysis.types.environment import Change
-from wfc.core.values import Text
 from wfc.diagnostics import Edit, Fix, Severity
+from wfc.language.steps.base import Step
+from wfc.language.steps.shell import Shell
+from wfc.language.values import Text
 from wfc.lazy import remembered_of_files
 from wfc.rules.shared.arguments import may_be_option
 from wfc.rules.shared.holes import shown_in
 from wfc.rules.shared.typed import edit_in
-from wfc.steps.base import Step
-from wfc.steps.shell import Shell
 from wfc.structs import struct
 from wfc.taint.analysis import taint_of
 from wfc.taint.shell import Spot, spots_of

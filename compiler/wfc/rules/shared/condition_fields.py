@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from wfc.core.fields import CONDITION
-from wfc.core.values import Text
+from wfc.language.fields import CONDITION
+from wfc.language.steps.base import Step
+from wfc.language.values import Text
 from wfc.lazy import remembered_of_files
-from wfc.steps.base import Step
 from wfc.structs import struct
 from wfc.unit import Unit
 from wfc.yaml import Entry

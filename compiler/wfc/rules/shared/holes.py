@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wfc.core.values import Text
+from wfc.language.values import Text
 from wfc_runtime.expr import nodes
 
 _LONGEST = 60

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from wfc.core.fields import kind_of
-from wfc.core.inputs import NUMERIC, InputDecl
-from wfc.core.values import plain
+from wfc.language.fields import kind_of
+from wfc.language.shape import NUMERIC, InputDecl
+from wfc.language.values import plain
 from wfc.rules.shared.patterns import is_found, pattern_error
 from wfc.rules.shared.rule_set import RuleSet
 from wfc.rules.shared.wording import quote

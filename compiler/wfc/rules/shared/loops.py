@@ -6,13 +6,13 @@ from collections.abc import Iterator
 from functools import cached_property
 
 from wfc.analysis.control_flow import FlowEdge
-from wfc.core.ast import walk
-from wfc.core.values import Text
+from wfc.language.ast import walk
+from wfc.language.steps.base import Step
+from wfc.language.steps.goto import Goto
+from wfc.language.steps.while_ import While
+from wfc.language.values import Text
 from wfc.rules.shared.beside import Beside
 from wfc.rules.shared.scope_use import ScopeUse
-from wfc.steps.base import Step
-from wfc.steps.goto import Goto
-from wfc.steps.while_ import While
 from wfc.structs import struct
 from wfc_runtime.digraph import components, has_circle
 

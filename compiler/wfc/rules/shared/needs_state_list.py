@@ -3,11 +3,11 @@ collide."""
 
 from __future__ import annotations
 
-from wfc.core.values import Word
 from wfc.diagnostics import Edit, Fix
+from wfc.language.steps.base import Step
+from wfc.language.values import Word
 from wfc.rules.shared.edits import add_entry, line_break, remove_entry, remove_items
 from wfc.rules.shared.wording import flow, is_plain
-from wfc.steps.base import Step
 from wfc.yaml import Node, Scalar, Sequence, Span
 
 

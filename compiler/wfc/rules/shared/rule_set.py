@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfc.core.inputs import InputDecl
-from wfc.core.shape import Shape
-from wfc.core.values import plain
+from wfc.language.shape import InputDecl, Shape
+from wfc.language.values import plain
 from wfc.yaml import Span
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from unicodedata import combining, normalize
 
-from wfc.core.fields import (
+from wfc.language.fields import (
     BOOLEAN,
     CONDITION,
     COUNT,

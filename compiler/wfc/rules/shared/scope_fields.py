@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from functools import cached_property
 
-from wfc.core.ast import Scope
+from wfc.language.ast import Scope
+from wfc.language.steps.base import Step, UnknownStep
 from wfc.rules.shared.nearest import Nearest
-from wfc.steps.base import Step, UnknownStep
 from wfc.suggest import did_you_mean
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wfc.core.ast import Scope
-from wfc.core.names_in_scope import CHILD_IN_TURN, EVERYWHERE, NamesInScope
-from wfc.core.shape import Shape
+from wfc.language.ast import Scope
+from wfc.language.scopes import CHILD_IN_TURN, EVERYWHERE, NamesInScope
+from wfc.language.shape import Shape
 from wfc.lazy import remembered_of_files
 from wfc.rules.shared.nearest import Nearest
 from wfc.yaml import Mapping

@@ -6,14 +6,12 @@ from dataclasses import field
 from functools import cached_property
 
 from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
-from wfc.core.ast import Scope, walk
-from wfc.core.names_in_scope import CHILD_IN_TURN
-from wfc.core.nesting import Targets, jumps
-from wfc.core.state_use import state_use
-from wfc.core.values import Text, Tree
+from wfc.language.ast import Scope, walk
+from wfc.language.scopes import CHILD_IN_TURN, Targets, jumps
+from wfc.language.steps.base import Step, UnknownStep
+from wfc.language.values import Text, Tree, state_use
 from wfc.lazy import remembered_of_files
 from wfc.rules.shared.state_access import state_access
-from wfc.steps.base import Step, UnknownStep
 from wfc.structs import struct
 from wfc.template import Read
 from wfc.unit import Unit

@@ -10,11 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
-from wfc.core.state_use import state_use
-from wfc.core.values import Text, Word
+from wfc.language.steps.base import Step, UnknownStep
+from wfc.language.values import Text, Word, state_use
 from wfc.lazy import remembered_of_files
 from wfc.rules.shared.scope_fields import ScopeFields
-from wfc.steps.base import Step, UnknownStep
 from wfc.structs import struct
 from wfc.template import Read
 from wfc.unit import Unit

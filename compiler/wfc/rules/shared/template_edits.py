@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wfc.core.values import Text
 from wfc.diagnostics import Edit, Fix
+from wfc.language.values import Text
 
 
 def replace_in_text(text: Text, places: list[tuple[int, int]], old: str, new: str) -> Fix | None:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from wfc.core.fields import BLOCK, STEPS, FieldType, ListOf, MapOf, Mismatch, Nested, StepType
-from wfc.core.inputs import INPUT_TYPE, INPUT_TYPES
+from wfc.language.fields import BLOCK, STEPS, FieldType, ListOf, MapOf, Mismatch, Nested, StepType
+from wfc.language.shape import INPUT_TYPE, INPUT_TYPES
+from wfc.language.steps.base import HANDLERS, OnErrorType
 from wfc.rules.shared.scalar_hints import SCALAR_ADVICE, Advice
 from wfc.rules.shared.wording import flow
-from wfc.steps.base import HANDLERS, OnErrorType
 from wfc.suggest import nearest
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 from wfc.yaml.explain import excerpt

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from wfc.analysis.types.environment import Change, Kind
 from wfc.analysis.types.scope import Misfit
 from wfc.analysis.types.workflow import Located, ScopeTypes, types_of
-from wfc.core.values import Text
 from wfc.diagnostics import Edit, Fix, Note, Severity
+from wfc.language.steps.base import Step
+from wfc.language.values import Text
 from wfc.rules.base import Finding
-from wfc.steps.base import Step
 from wfc.unit import Unit
 from wfc.yaml import Span
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from wfc.core.shape import Shape
-from wfc.steps.base import Step, UnknownStep
+from wfc.language.shape import Shape
+from wfc.language.steps.base import Step, UnknownStep
 from wfc.yaml.nodes import resolve_plain
 
 _OTHER_BOOLEANS = ("on", "off", "yes", "no", "y", "n")

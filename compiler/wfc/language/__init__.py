@@ -1,0 +1,1 @@
+"""The language: the core AST that every dialect is translated to, its fields, types and step types."""

@@ -1,0 +1,147 @@
+"""The core AST: workflows, tasks and their steps, each part with its position in the file."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
+from typing import Any
+
+from wfc.diagnostics import Fix, Note, Severity
+from wfc.language.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, MapOf, Nested
+from wfc.language.shape import Field, InputDecl, Shape
+from wfc.language.steps.base import Step
+from wfc.lazy import lazy
+from wfc.structs import struct
+from wfc.yaml import Mapping as MappingNode
+from wfc.yaml import Span
+
+
+@struct(frozen=True)
+class Reported:
+    """What is wrong in the words of the language that the file is written in."""
+
+    code: str
+    span: Span
+    message: str
+    help: str = ""
+    notes: tuple[Note, ...] = ()
+    step: str | None = None
+    severity: Severity | None = None
+    """Where it differs from the rule's own."""
+    fix: Fix | None = None
+    """An edit of the file itself."""
+
+
+_INPUTS = MapOf(
+    Nested(lambda: InputDecl, "an input declaration (`type: ...`)"),
+    "a mapping of input name to declaration",
+    key=NAME,
+)
+
+
+class Scope(Shape):
+    """A list of steps with inputs and a state of its own."""
+
+    inputs = Field(_INPUTS, "What a run is started with, by name.")
+    initial_state = Field(
+        MapOf(ANYTHING, "a mapping of field to value", key=NAME),
+        "State fields and the values they start with.",
+    )
+    steps = Field(STEPS, "What to do, from top to bottom.", required=True)
+
+    @property
+    def known_as(self) -> str:
+        """What messages call it."""
+        return "the workflow"
+
+    @property
+    def declared_inputs(self) -> dict[str, InputDecl]:
+        return self.inputs or {}
+
+    @lazy
+    def initial(self) -> dict[str, Any]:
+        return {name: tree.data for name, tree in (self.initial_state or {}).items()}
+
+    @property
+    def block(self) -> list[Step]:
+        return self.steps or []
+
+    def walk(self) -> Iterator[Step]:
+        """Every step of this scope, nested ones too, in source order."""
+        return iter(self._all_steps)
+
+    @lazy
+    def _all_steps(self) -> list[Step]:
+        return list(walk(self.block))
+
+
+def walk(steps: list[Step]) -> Iterator[Step]:
+    for step in steps:
+        yield step
+        for block in step.blocks():
+            yield from walk(block)
+
+
+class Task(Scope):
+    """Steps that a foreach runs once per item, as a machine of their own."""
+
+    label = "a task"
+
+    description = Field(WORD, "What the task does.")
+
+    def __init__(self, node: MappingNode, values: dict[str, Any]) -> None:
+        super().__init__(node, values)
+        self.task_name = ""
+
+    @property
+    def known_as(self) -> str:
+        return f"the task `{self.task_name}`"
+
+
+class Workflow(Scope):
+    """A whole file: name, version, inputs, state, steps and tasks."""
+
+    label = "a workflow"
+
+    name = Field(ID, "The workflow's name, unique in the project.", required=True, example="deploy-service")
+    version = Field(WORD, "Its version, as text.", required=True, example="1.0.0")
+    description = Field(WORD, "What it is for, in a sentence or two.")
+    author = Field(WORD, "Who wrote it.", example="Platform team")
+    tags = Field(ListOf(WORD, "a list of words"), "Words to find it by.", example=["deploy", "ci"])
+    facts = Field(
+        CONSTANTS,
+        "What it says of itself to a `call` that lists these names among its `facts`.",
+        example={"services": 3},
+    )
+    tasks = Field(
+        MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
+        "Tasks that `foreach` steps run, by name.",
+    )
+
+    surface: Shape | None = None
+    """The file as it is written, where that is another language: checks of form look at that."""
+    reported: tuple[Reported, ...] = ()
+    """What its front end found."""
+    mild: frozenset[str] = frozenset()
+    """Rules whose errors are warnings in the language that it is written in."""
+
+    on_failure: str = ""
+    """What to do about a step that fails a run, where that language has other means than the core."""
+    silent: frozenset[str] = frozenset()
+    """Rules whose findings mean nothing in that language."""
+    understood: frozenset[int] = frozenset()
+    """Where words stand that the language takes for what YAML 1.1 takes them for, such as `no` for false."""
+    mentioned: frozenset[str] = frozenset()
+    """Inputs that the file reads, if only where nothing comes of it, as in a condition that is always true."""
+    spelling: Mapping[str, str] = MappingProxyType({})
+    """What names of the core are called in that language."""
+    advice: Mapping[str, str] = MappingProxyType({})
+    """What to do about a finding of a rule, where the language knows another way than the rule."""
+
+    @property
+    def declared_tasks(self) -> dict[str, Task]:
+        return self.tasks or {}
+
+    @property
+    def scopes(self) -> list[Scope]:
+        return [self, *self.declared_tasks.values()]

@@ -1,0 +1,219 @@
+"""Scopes: the position of a step among the lists of steps, and the names that its templates may use.
+
+`state` and `inputs` are available everywhere. The steps of a task also have `item` and `index`, and `previous` if its
+children run one after the other. The `with` of a foreach has the names of the child that it starts. Within one
+`updates`, a bare name is an earlier key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import field
+
+from wfc.language.ast import Scope, Task, Workflow
+from wfc.language.steps.base import Recovery, Step
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.goto import Goto
+from wfc.language.values import Text, Tree, Word
+from wfc.lazy import remembered_of_files
+from wfc.structs import struct
+
+# Nesting: the list that a step is in, and the lists around it. Jumps may target only those.
+
+
+@struct(frozen=True, eq=False)
+class Block:
+    """A list of steps."""
+
+    steps: list[Step]
+    label: str
+    """What a message calls it: "the `then` of `check-tests`"."""
+    owner: Step | None = None
+    outer: Block | None = None
+
+    def around(self) -> Iterator[Block]:
+        """This list and those that enclose it, from the inside out."""
+        block: Block | None = self
+        while block is not None:
+            yield block
+            block = block.outer
+
+
+def blocks_of(scope: Scope) -> dict[Step, Block]:
+    """The list that each step of a scope stands in, in source order."""
+    found: dict[Step, Block] = {}
+    _collect(Block(scope.block, f"the steps of {scope.known_as}"), found)
+    return found
+
+
+def _collect(block: Block, found: dict[Step, Block]) -> None:
+    for step in block.steps:
+        found[step] = block
+        inner = [steps for steps in step.blocks() if steps]
+        labels = dict(_labels(step)) if inner else {}
+        for steps in inner:
+            label = labels.get(id(steps), "a list")
+            _collect(Block(steps, f"{label} of `{step.name}`", step, block), found)
+
+
+def _labels(step: Step) -> Iterator[tuple[int, str]]:
+    """What the lists inside a step are called, by their identity: `blocks` gives them without a name."""
+    for name, value in step.values.items():
+        if isinstance(value, list):
+            yield id(value), f"the `{name}`"
+        elif isinstance(value, dict):
+            yield from ((id(steps), f"the branch `{branch}`") for branch, steps in value.items())
+
+
+def jumps(step: Step) -> Iterator[tuple[str, Word]]:
+    """The steps that this one names as places to go on at, each with the field that does."""
+    if isinstance(step, Goto):
+        if step.target:
+            yield "target", step.target
+        if step.else_:
+            yield "else", step.else_
+    handler = step.values.get("on_error")
+    if isinstance(handler, Recovery) and handler.goto:
+        yield "on_error", handler.goto
+
+
+class Targets:
+    """The steps of a scope as places to jump to."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.blocks = blocks_of(scope)
+        self._by_name: dict[str, Step] = {}
+        for step in self.blocks:
+            self._by_name.setdefault(step.name, step)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._by_name
+
+    def __iter__(self) -> Iterator[str]:
+        return (name for name in self._by_name if name)
+
+    def __getitem__(self, name: str) -> Step:
+        return self._by_name[name]
+
+    def block_of(self, name: str) -> Block:
+        return self.blocks[self._by_name[name]]
+
+    def can_reach(self, step: Step, name: str) -> bool:
+        """Whether a jump from this step may go there: to its own list, or to one around it."""
+        return name in self and self.block_of(name) in self.blocks[step].around()
+
+    def in_reach(self, step: Step) -> Iterator[str]:
+        """The other steps that a jump from this one may go to, the nearest list first."""
+        around = self.blocks[step].around()
+        return (other.name for block in around for other in block.steps if other is not step and other.name)
+
+
+# Names that a template may use.
+
+EVERYWHERE = frozenset({"state", "inputs"})
+PREVIOUS = "previous"
+CHILD = frozenset({"item", "index"})
+CHILD_IN_TURN = CHILD | {PREVIOUS}
+"""What a foreach gives each child, side by side and one after the other."""
+
+
+@struct(frozen=True, slots=True)
+class NamesInScope:
+    """The names that one template may use without binding them itself."""
+
+    roots: frozenset[str]
+    siblings: Mapping[str, int] = field(default_factory=dict)
+    """The keys of the `updates` that the template is part of, each with its place."""
+    key: str = ""
+    """The key that it is the value of, and that one's place."""
+    place: int = 0
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.roots or self.siblings.get(name, self.place) < self.place
+
+    def __iter__(self) -> Iterator[str]:
+        yield from sorted(self.roots)
+        yield from (name for name, place in self.siblings.items() if place < self.place)
+
+    def comes_later(self, name: str) -> bool:
+        """Whether it is the key that the template is the value of, or one after it."""
+        return self.siblings.get(name, -1) >= self.place
+
+
+@struct(frozen=True)
+class Site:
+    """A template in its place."""
+
+    scope: Scope
+    step: Step
+    text: Text
+    names: NamesInScope
+
+
+@remembered_of_files(8)
+def template_sites(workflow: Workflow) -> list[Site]:
+    """Every template with holes, of the workflow and its tasks, with the names that it may use."""
+    run_by = runners(workflow)
+    found: list[Site] = []
+    for scope in workflow.scopes:
+        base = NamesInScope(_roots(scope, run_by))
+        for step in scope.walk():
+            found += [
+                Site(scope, step, text, names)
+                for text, names in _texts_with_names(step, base)
+                if not text.template.is_literal
+            ]
+    return found
+
+
+@remembered_of_files(8)
+def runners(workflow: Workflow) -> dict[str, list[Foreach]]:
+    """The foreach steps that run each task, by the task's name."""
+    found: dict[str, list[Foreach]] = {}
+    for scope in workflow.scopes:
+        for step in scope.walk():
+            if isinstance(step, Foreach) and step.task:
+                found.setdefault(step.task.text, []).append(step)
+    return found
+
+
+def is_in_turn(step: Foreach) -> bool:
+    return bool(step.setting("sequential"))
+
+
+def _roots(scope: Scope, run_by: dict[str, list[Foreach]]) -> frozenset[str]:
+    if not isinstance(scope, Task):
+        return EVERYWHERE
+    # Of a task that nothing runs nobody can say how it would be run: it gets the benefit of the doubt.
+    in_turn = all(is_in_turn(step) for step in run_by.get(scope.task_name, ()))
+    return EVERYWHERE | (CHILD_IN_TURN if in_turn else CHILD)
+
+
+def _texts_with_names(step: Step, base: NamesInScope) -> Iterator[tuple[Text, NamesInScope]]:
+    name, extend = _SPECIAL.get(step.kind, ("", None))
+    value = step.values.get(name)
+    special = extend(step, value, base) if extend and isinstance(value, dict) else {}
+    return ((text, special.get(text, base)) for text in step.texts())
+
+
+def _foreach_with(step: Step, bindings: dict[str, Tree], base: NamesInScope) -> dict[Text, NamesInScope]:
+    given = CHILD_IN_TURN if step.setting("sequential") else CHILD
+    names = NamesInScope(base.roots | given)
+    return {text: names for tree in bindings.values() for text in tree.texts}
+
+
+def _updates(step: Step, updates: dict[str, Tree], base: NamesInScope) -> dict[Text, NamesInScope]:
+    places = {name: place for place, name in enumerate(updates)}
+    return {
+        text: NamesInScope(base.roots, places, name, places[name])
+        for name, tree in updates.items()
+        for text in tree.texts
+    }
+
+
+_Extend = Callable[[Step, dict[str, Tree], NamesInScope], dict[Text, NamesInScope]]
+_SPECIAL: dict[str, tuple[str, _Extend]] = {
+    "foreach": ("with", _foreach_with),
+    "set_state": ("updates", _updates),
+}
+"""The field whose templates see more than the rest of their step, by step type."""

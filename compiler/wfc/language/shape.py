@@ -1,0 +1,296 @@
+"""Shapes: mappings with declared fields.
+
+Parsing, checks, JSON Schema and documentation are derived from the fields.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container
+from collections.abc import Mapping as ReadOnly
+from typing import Any, ClassVar, Generic, Self, TypeVar, overload
+
+from wfc.language import types
+from wfc.language.fields import ANYTHING, BOOLEAN, NUMBER, SIZE, WORD, WORDS, FieldType, MapOf, Nested, OneOf
+from wfc.language.types import Type
+from wfc.lazy import lazy
+from wfc.yaml import Entry, Mapping, Span
+
+T = TypeVar("T")
+
+
+class Field(Generic[T]):
+    """One key of a shape. A trailing underscore in Python (`if_`) is not part of the key."""
+
+    name: str
+    attribute: str
+
+    def __init__(
+        self,
+        type_: FieldType[T],
+        doc: str,
+        *,
+        required: bool = False,
+        default: Any = None,
+        example: Any = None,
+    ) -> None:
+        self.type = type_
+        self.doc = doc
+        self.required = required
+        self.default = default
+        self.example = example
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self.name = name.rstrip("_")
+        self.attribute = name
+
+    @overload
+    def __get__(self, shape: None, owner: type) -> Self: ...
+    @overload
+    def __get__(self, shape: Shape, owner: type) -> T | None: ...
+    def __get__(self, shape: Shape | None, owner: type) -> Self | T | None:
+        # Asked for through a shape, this is a field that its class leaves out: the others are its own from the start.
+        return self if shape is None else None
+
+
+class Shape:
+    """A mapping of the file read by its fields. What could not be read is simply not there; rules say why."""
+
+    label: ClassVar[str] = "a mapping"
+    FIELDS: ClassVar[dict[str, Field[Any]]] = {}
+    REQUIRED: ClassVar[tuple[str, ...]] = ()
+    """The fields that must be there."""
+    _EMPTY: ClassVar[dict[str, None]] = {}
+    """What its attributes are when none of the fields is there."""
+    without: ClassVar[tuple[str, ...]] = ()
+    """Fields of the base that this one does not take."""
+
+    def __init_subclass__(cls) -> None:
+        inherited = {
+            name: field
+            for base in reversed(cls.__mro__[1:])
+            for name, field in vars(base).get("FIELDS", {}).items()
+        }
+        own = {field.name: field for field in vars(cls).values() if isinstance(field, Field)}
+        cls.FIELDS = {name: field for name, field in {**inherited, **own}.items() if name not in cls.without}
+        cls.REQUIRED = tuple(name for name, field in cls.FIELDS.items() if field.required)
+        cls._EMPTY = dict.fromkeys(field.attribute for field in cls.FIELDS.values())
+
+    def __init__(self, node: Mapping, values: dict[str, Any]) -> None:
+        self.node = node
+        self.values: ReadOnly[str, Any] = values
+        # Rules ask for the same fields again and again: as attributes of its own they cost least.
+        self.__dict__.update(self._EMPTY)
+        for name, value in values.items():
+            self.__dict__[self.FIELDS[name].attribute] = value
+
+    def put(self, name: str, value: Any) -> None:
+        """Give a field another value than the one that was read."""
+        self.values = {**self.values, name: value}
+        self.__dict__[self.FIELDS[name].attribute] = value
+
+    @property
+    def span(self) -> Span:
+        """The place to point at when the thing as a whole is meant: its first key."""
+        return self.node.entries[0].key.span if self.node.entries else self.node.span
+
+    def key_span(self, name: str) -> Span:
+        entry = self.node.entry(name)
+        return entry.key.span if entry else self.span
+
+    def value_span(self, name: str) -> Span:
+        entry = self.node.entry(name)
+        return entry.value.span if entry else self.span
+
+    def setting(self, name: str) -> Any:
+        """A plain number, boolean or word, or the field's default."""
+        value = self.values.get(name)
+        if value is None:
+            return self.FIELDS[name].default
+        return value.value if hasattr(value, "value") else value.text
+
+    @lazy
+    def unknown(self) -> list[Entry]:
+        """The entries whose keys are no fields."""
+        return [entry for entry in self.node.entries if entry.key.text not in self.FIELDS]
+
+    misplaced: Container[str] = ()
+    """Fields that stand one level above by mistake, and are told there."""
+
+    def inside(self, key: str) -> str:
+        """The field under which a key belongs that this one does not know; "" where there is none."""
+        return next((name for name, field in self.FIELDS.items() if key in field.type.inner_keys()), "")
+
+    def shapes(self) -> list[Shape]:
+        """This one and all that it holds, in source order."""
+        found: list[Shape] = []
+        _add_shapes(self, found)
+        return found
+
+
+def _add_shapes(value: Any, found: list[Shape]) -> None:
+    if isinstance(value, Shape):
+        found.append(value)
+        value = value.values
+    for item in value if isinstance(value, list) else value.values():
+        if isinstance(item, _HOLDERS):
+            _add_shapes(item, found)
+
+
+_HOLDERS = (Shape, list, dict)
+
+
+# Declared inputs of a workflow or task, with their validation rules.
+
+INPUT_TYPES = ("string", "number", "integer", "boolean", "array", "object")
+INPUT_TYPE = OneOf(INPUT_TYPES)
+
+_TYPES: dict[str, Type] = {
+    "string": types.TEXT,
+    "number": types.NUMBER,
+    "integer": types.INT,
+    "boolean": types.BOOL,
+    "array": types.LIST,
+    "object": types.OBJECT,
+}
+
+
+class Validation(Shape):
+    """What a value must satisfy beyond its type."""
+
+    label = "a validation"
+
+    pattern = Field(
+        WORD,
+        "A regular expression to be found in the text; `^` and `$` make it cover the whole.",
+        example="^[a-z][a-z0-9-]*$",
+    )
+    min_length = Field(SIZE, "The fewest characters.")
+    max_length = Field(SIZE, "The most characters.")
+    enum = Field(ANYTHING, "The values that are allowed.", example=["staging", "production"])
+    min = Field(NUMBER, "The smallest number.")
+    max = Field(NUMBER, "The largest number.")
+    min_items = Field(SIZE, "The fewest elements of an array.")
+    max_items = Field(SIZE, "The most elements of an array.")
+    item_type = Field(INPUT_TYPE, "The type of each element of an array.")
+    required_keys = Field(WORDS, "The keys that an object must have.")
+    properties = Field(
+        MapOf(
+            Nested(lambda: InputDecl, "an input declaration (`type: ...`)"), "a mapping of key to declaration"
+        ),
+        "Declarations for an object's keys, with validation of their own.",
+    )
+
+
+RULES_FOR = {
+    "string": ("pattern", "min_length", "max_length", "enum"),
+    "number": ("min", "max", "enum"),
+    "integer": ("min", "max", "enum"),
+    "boolean": ("enum",),
+    "array": ("min_items", "max_items", "item_type"),
+    "object": ("required_keys", "properties"),
+}
+
+
+NUMERIC = ("number", "integer")
+
+
+class InputDecl(Shape):
+    """One input: its type, whether it must be given, and what else must hold."""
+
+    label = "an input"
+
+    type = Field(INPUT_TYPE, "The type of the value.", required=True, example="string")
+    required = Field(BOOLEAN, "Whether a run can't start without it.", default=False)
+    default = Field(ANYTHING, "The value where none is given.")
+    description = Field(WORD, "What it is for; shown to whoever starts a run.")
+    secret = Field(
+        BOOLEAN,
+        "Whether the value is hidden wherever a run is shown: history, state, errors and logs.",
+        default=False,
+    )
+    convert = Field(
+        BOOLEAN,
+        "Whether text that says a number, true or false is taken for that, and a number for text.",
+        default=False,
+    )
+    validation = Field(
+        Nested(lambda: Validation, "a mapping of validation rules"), "What the value must satisfy."
+    )
+    # The rules may also stand beside `type`, as nested declarations do in the specification.
+    pattern = Validation.pattern
+    min_length = Validation.min_length
+    max_length = Validation.max_length
+    enum = Validation.enum
+    min = Validation.min
+    max = Validation.max
+    min_items = Validation.min_items
+    max_items = Validation.max_items
+    item_type = Validation.item_type
+    required_keys = Validation.required_keys
+    properties = Validation.properties
+
+    @property
+    def kind(self) -> str:
+        return self.type.text if self.type else "any"
+
+    @property
+    def is_required(self) -> bool:
+        return bool(self.setting("required"))
+
+    @property
+    def is_secret(self) -> bool:
+        return bool(self.setting("secret"))
+
+    def holds_secret(self, *path: str | int | None) -> bool:
+        """Whether it, or something declared inside it, is a secret; or what a path in it leads to."""
+        inside: dict[str, InputDecl] = self.rule("properties") or {}
+        if self.is_secret or not path or not isinstance(path[0], str):
+            return self.is_secret or any(decl.holds_secret() for decl in inside.values())
+        return path[0] in inside and inside[path[0]].holds_secret(*path[1:])
+
+    def rule(self, name: str) -> Any:
+        """The located value of a validation rule, wherever it stands."""
+        inner = self.validation.values.get(name) if self.validation else None
+        return inner if inner is not None else self.values.get(name)
+
+    def rule_value(self, name: str) -> Any:
+        found = self.rule(name)
+        if found is None:
+            return None
+        if isinstance(found, list):
+            return [word.text for word in found]
+        if isinstance(found, dict):
+            return found
+        return next(getattr(found, key) for key in ("value", "data", "text") if hasattr(found, key))
+
+    @property
+    def value_type(self) -> Type:
+        """What expressions may take it for."""
+        enum = self.rule_value("enum")
+        if (
+            self.kind == "string"
+            and isinstance(enum, list)
+            and enum
+            and all(isinstance(v, str) for v in enum)
+        ):
+            return types.Choice(tuple(enum))
+        if self.kind == "array" and self.rule_value("item_type"):
+            return types.ListType(_TYPES[self.rule_value("item_type")])
+        properties = self.rule("properties")
+        if self.kind == "object" and properties:
+            needed = set(self.rule_value("required_keys") or ())
+            return types.Record(
+                "",
+                tuple(
+                    types.Property(name, decl.value_type, name in needed or decl.is_required)
+                    for name, decl in properties.items()
+                ),
+            )
+        return _TYPES.get(self.kind, types.ANY)
+
+    @property
+    def read_type(self) -> Type:
+        """Its type where it is read: null where nobody gave it and it has no default."""
+        if self.is_required or "default" in self.values:
+            return self.value_type
+        return types.union(self.value_type, types.NULL)

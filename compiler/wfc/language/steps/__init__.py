@@ -1,0 +1,53 @@
+"""The step types, one file each. A new one is a file here and a line in this list."""
+
+from wfc.language.steps.base import Step
+from wfc.language.steps.break_ import Break
+from wfc.language.steps.call import Call
+from wfc.language.steps.condition import Condition
+from wfc.language.steps.continue_ import Continue
+from wfc.language.steps.create_file import CreateFile
+from wfc.language.steps.create_worktree import CreateWorktree
+from wfc.language.steps.delegate import Delegate
+from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.goto import Goto
+from wfc.language.steps.mcp_call import McpCall
+from wfc.language.steps.merge_json_state import MergeJsonState
+from wfc.language.steps.parallel import Parallel
+from wfc.language.steps.prompt import Prompt
+from wfc.language.steps.read_file import ReadFile
+from wfc.language.steps.read_json_state import ReadJsonState
+from wfc.language.steps.render_template import RenderTemplate
+from wfc.language.steps.return_ import Return
+from wfc.language.steps.set_state import SetState
+from wfc.language.steps.shell import Shell
+from wfc.language.steps.wait import Wait
+from wfc.language.steps.while_ import While
+from wfc.language.steps.write_json_state import WriteJsonState
+
+STEP_TYPES: dict[str, type[Step]] = {
+    step.kind: step
+    for step in (
+        Condition,
+        SetState,
+        Foreach,
+        Return,
+        Goto,
+        While,
+        Break,
+        Continue,
+        Call,
+        Parallel,
+        Shell,
+        McpCall,
+        Prompt,
+        Wait,
+        Delegate,
+        CreateFile,
+        ReadFile,
+        RenderTemplate,
+        ReadJsonState,
+        WriteJsonState,
+        MergeJsonState,
+        CreateWorktree,
+    )
+}

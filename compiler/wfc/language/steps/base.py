@@ -1,0 +1,336 @@
+"""The base class of steps, and the groups of steps that share a behaviour."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar
+
+from wfc.ir import Ref
+from wfc.language import types
+from wfc.language.fields import (
+    BOOLEAN,
+    CONDITION,
+    COUNT,
+    DELAY,
+    FACTOR,
+    ID,
+    NAME,
+    WORD,
+    WORDS,
+    FieldType,
+    Mismatch,
+    Nested,
+    OneOf,
+    Reader,
+    kind_of,
+    not_json,
+)
+from wfc.language.shape import Field, Shape
+from wfc.language.types import Type
+from wfc.language.values import Constant, Literal, Text, Tree, Word
+from wfc.lazy import lazy
+from wfc.structs import struct
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+# The `result_schema` field: a JSON Schema, checked when the workflow is compiled.
+
+_TYPES = ("array", "boolean", "integer", "null", "number", "object", "string")
+
+
+@struct(eq=False)
+class SchemaType(FieldType[Tree]):
+    words: str = "a JSON Schema"
+
+    def read(self, node: Node, reader: Reader) -> Tree | None:
+        return Constant(node) if isinstance(node, Mapping) else None
+
+    def mismatches(self, node: Node) -> list[Mismatch]:
+        if not isinstance(node, Mapping):
+            return [Mismatch(node.span, f"expected a JSON Schema (a mapping), found {kind_of(node)}")]
+        return not_json(node) or _problems(node)
+
+    def schema(self) -> dict[str, Any]:
+        return {"$ref": "http://json-schema.org/draft-07/schema#"}
+
+
+def _problems(schema: Mapping) -> list[Mismatch]:
+    found: list[Mismatch] = []
+    for entry in schema.entries:
+        match entry.key.text, entry.value:
+            case "type", Scalar() as node:
+                found += _type_problems(node)
+            case "type", Sequence() as nodes:
+                found += [bad for item in nodes.items for bad in _type_problems(item)]
+            case "properties", Mapping() as properties:
+                found += [bad for inner in properties.entries for bad in _nested(inner.value)]
+            case "properties", other:
+                found.append(Mismatch(other.span, f"`properties` takes a mapping, found {kind_of(other)}"))
+            case "items", inner:
+                found += _nested(inner)
+            case "required" | "enum", node if not isinstance(node, Sequence):
+                found.append(Mismatch(node.span, f"`{entry.key.text}` takes a list, found {kind_of(node)}"))
+            case (
+                "minLength" | "maxLength" | "minItems" | "maxItems" | "minimum" | "maximum"
+            ) as key, node if not _number(node):
+                found.append(Mismatch(node.span, f"`{key}` takes a number, found {kind_of(node)}"))
+    return found
+
+
+def _nested(node: Node) -> list[Mismatch]:
+    if isinstance(node, Mapping):
+        return _problems(node)
+    if isinstance(node, Scalar) and isinstance(node.value, bool):
+        return []
+    return [Mismatch(node.span, f"expected a JSON Schema (a mapping), found {kind_of(node)}")]
+
+
+def _type_problems(node: Node) -> list[Mismatch]:
+    if (
+        isinstance(node, Scalar)
+        and node.text in _TYPES
+        and (node.value is None or isinstance(node.value, str))
+    ):
+        return []
+    hint = "one of " + ", ".join(f"`{name}`" for name in _TYPES)
+    return [Mismatch(node.span, f"{kind_of(node)} is not a JSON Schema type", hint)]
+
+
+def _number(node: Node) -> bool:
+    return (
+        isinstance(node, Scalar) and isinstance(node.value, int | float) and not isinstance(node.value, bool)
+    )
+
+
+RESULT_SCHEMA = SchemaType()
+
+
+class Retry(Shape):
+    """How often a failing step is tried, with a pause that may grow."""
+
+    label = "`retry`"
+
+    max_attempts = Field(COUNT, "How often to try in all.", required=True, example=3)
+    delay_seconds = Field(DELAY, "The pause before the second try.", default=0)
+    backoff = Field(FACTOR, "By how much each further pause grows.", default=1)
+
+
+class Recovery(Shape):
+    """Where to go on after a failure."""
+
+    label = "`on_error`"
+
+    goto = Field(WORD, "The step to go on with.", required=True)
+
+
+HANDLERS = ("fail", "continue", "defer")
+
+
+class OnErrorType(FieldType["Word | Recovery"]):
+    words = "`fail`, `continue`, `defer` or `{goto: <step>}`"
+
+    def read(self, node: Node, reader: Reader) -> Word | Recovery | None:
+        if isinstance(node, Mapping):
+            found: Recovery = reader.shape(Recovery, node)
+            return found
+        return OneOf(HANDLERS).read(node, reader)
+
+    def mismatches(self, node: Node) -> list[Mismatch]:
+        if isinstance(node, Mapping) or (isinstance(node, Scalar) and node.value in HANDLERS):
+            return []
+        return [Mismatch(node.span, f"expected {self.words}, found {kind_of(node)}")]
+
+    def schema(self) -> dict[str, Any]:
+        return {"anyOf": [{"enum": list(HANDLERS)}, {"$ref": "#/definitions/Recovery"}]}
+
+
+class Step(Shape):
+    """One step. Its class docstring is its documentation; its fields are its schema."""
+
+    kind: ClassVar[str] = ""
+    color: ClassVar[str] = "control"
+    """How pictures show it: control, state, agent, person, time or child."""
+    shape_rules: ClassVar[dict[str, Any]] = {}
+    """What else its JSON Schema says, beside its fields."""
+
+    id = Field(ID, "The step's name, unique in the workflow.", required=True, example="run-tests")
+    type = Field(WORD, "The kind of step.", required=True)
+    description = Field(WORD, "What the step is for; kept in the generated module.")
+    needs_state = Field(
+        WORDS, "The state fields that this step's expressions may read.", example=["build_output"]
+    )
+    when = Field(
+        CONDITION, "Skip the step unless this is true.", example="{{ state.build_output.exit_code == 0 }}"
+    )
+
+    @lazy
+    def name(self) -> str:
+        return self.id.text if self.id else ""
+
+    @lazy
+    def span(self) -> Span:
+        return self.id.node.span if self.id else super().span
+
+    @property
+    def declared(self) -> list[Word]:
+        return self.needs_state or []
+
+    def texts(self) -> Iterator[Text]:
+        """Every template of the step itself, nested steps left out, in source order."""
+        return iter(self._all_texts)
+
+    @lazy
+    def _all_texts(self) -> list[Text]:
+        found: list[Text] = []
+        for name in dict.fromkeys([entry.key.text for entry in self.node.entries]):
+            value = self.values.get(name)
+            if value is not None and not isinstance(value, (Word, Literal)):
+                found += _texts(value)
+        return found
+
+    def blocks(self) -> Iterator[list[Step]]:
+        """The lists of steps inside this one."""
+        return iter(())
+
+    def writes(self) -> dict[str, tuple[Span, Type]]:
+        """The state fields it writes: where that is said, and what is known of the value."""
+        return self._all_writes
+
+    @lazy
+    def _all_writes(self) -> dict[str, tuple[Span, Type]]:
+        return self._writes()
+
+    def _writes(self) -> dict[str, tuple[Span, Type]]:
+        return {}
+
+    def files(self) -> Iterator[Text]:
+        """The files that it writes, as far as their names stand in the source."""
+        return iter(())
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        """Add this step's states and edges to the chart; `after` is where the flow goes on."""
+        raise NotImplementedError(self.kind)
+
+
+def _texts(value: Any) -> Iterator[Text]:
+    match value:
+        case Text():
+            if value.is_text:
+                yield value
+        case Tree():
+            yield from value.texts
+        case list():
+            for item in value:
+                yield from _texts(item) if not isinstance(item, Step) else ()
+        case dict():
+            for item in value.values():
+                yield from _texts(item)
+        case Shape() if not isinstance(value, Step):
+            yield from _texts(dict(value.values))
+
+
+class Keeping(Step):
+    """A step whose result can be kept."""
+
+    output_to = Field(NAME, "The state field that gets the result.", example="test_results")
+    secret = Field(
+        BOOLEAN,
+        "Whether what it keeps is hidden wherever a run is shown: history, state, errors and logs.",
+        default=False,
+    )
+
+    def result_type(self) -> Type:
+        return types.ANY
+
+    def _writes(self) -> dict[str, tuple[Span, Type]]:
+        return {self.output_to.text: (self.output_to.span, self.result_type())} if self.output_to else {}
+
+
+class Fallible(Step):
+    """A step that can fail, and can say what then."""
+
+    on_error = Field(
+        OnErrorType(),
+        "What to do when the step fails: `fail` the run, `continue` after it, `defer` (go on after it, and fail the "
+        "run with this error at its end), or `{goto: <step>}`.",
+        default="fail",
+    )
+
+
+class Retried(Fallible):
+    """A step that may be tried again."""
+
+    retry = Field(Nested(lambda: Retry, "a mapping with `max_attempts`"), "Try again when the step fails.")
+
+
+class UnknownStep(Step):
+    """Stands in for a step whose `type` is missing or not a step type, so that the other checks go on."""
+
+    kind = "unknown"
+
+    def texts(self) -> Iterator[Text]:
+        return iter(())
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        """It could do anything: the flow waits for it and goes on."""
+        chart.edge(chart.state(self), after, "submit")
+
+
+# Steps that suspend the machine until the agent, or the person behind it, has answered.
+
+
+class Answered(Keeping):
+    """An action with a kind, parameters and a result: lowered to one Ask."""
+
+    instruction: str | None = None
+    """Tells the agent what to do with the parameters, where that differs from what the runtime says for the kind
+    (`wfc_runtime.instructions`)."""
+    result: ClassVar[Any] = None
+    """The contract's TypedDict for the answer."""
+
+    def parameters(self) -> dict[str, Any]:
+        """What the agent gets, with templates still in it."""
+        return {}
+
+    def result_class(self) -> Any:
+        return self.result
+
+    def result_schema_data(self) -> Any:
+        """A JSON Schema that the author gave, if any: it takes the place of the contract's result."""
+        tree = self.values.get("result_schema")
+        return tree.data if tree is not None else None
+
+    def result_type(self) -> Type:
+        schema = self.result_schema_data()
+        if schema is not None:
+            return types.of_schema(schema)
+        kind = self.result_class()
+        return types.of_python(kind) if kind is not None else types.ANY
+
+    def narrowing(self) -> dict[str, Any]:
+        """Demands on properties of the result beyond their type."""
+        return {}
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        chart.suspend(self, chart.effect("Ask", self, self.ask), after, "submit")
+
+    def ask(self) -> dict[str, Any]:
+        """The arguments of the Ask."""
+        schema = self.result_schema_data()
+        kind = self.result_class()
+        result = schema if schema is not None else Ref(kind.__name__) if kind is not None else None
+        return {
+            "kind": self.kind,
+            "instruction": self.instruction,
+            "parameters": self.parameters(),
+            "result": result,
+            "where": self.narrowing() or None,
+            "timeout": self.setting("timeout") if "timeout" in self.FIELDS else None,
+        }
+
+
+class Action(Answered, Retried):
+    """An action that can fail and be tried again."""

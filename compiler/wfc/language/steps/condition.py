@@ -1,0 +1,67 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from wfc.ir import Effect, Guard
+from wfc.language.fields import BLOCK, CONDITION
+from wfc.language.shape import Field
+from wfc.language.steps.base import Keeping, Retried, Step
+from wfc.structs import replace
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Condition(Keeping, Retried):
+    """Go one way or the other.
+
+    `if` is evaluated once; then the steps of `then`, or those of `else` if there are any. `output_to` keeps the
+    value of the condition.
+
+    ```yaml
+    - id: check-tests
+      type: condition
+      needs_state: [tests]
+      if: "{{ state.tests.exit_code == 0 }}"
+      then:
+        - {id: ship, type: shell, command: make ship}
+      else:
+        - {id: tell, type: prompt, prompt_type: info, message: "Tests failed."}
+    ```
+    """
+
+    without = ("secret",)
+    kind = "condition"
+    label = "a condition step"
+
+    if_ = Field(CONDITION, "The condition.", required=True, example="{{ state.tests.exit_code == 0 }}")
+    then = Field(BLOCK, "Steps to take where it is true.", required=True)
+    else_ = Field(BLOCK, "Steps to take where it is false.")
+
+    def blocks(self) -> Iterator[list[Step]]:
+        yield self.then or []
+        yield self.else_ or []
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        then, other = self.then or [], self.else_ or []
+        name = chart.state(self, self._keep(chart))
+        chart.choose(
+            self, name, self._guard(chart), chart.entry_of(then, after), chart.entry_of(other, after), after
+        )
+        chart.block(then, after)
+        chart.block(other, after)
+
+    def _keep(self, chart: Lowering) -> Effect | None:
+        """With `output_to` the condition is evaluated once, kept, and the choice made by what was kept."""
+        if not self.output_to and not self.retry:
+            return None
+        updates = {self.output_to.text: self.if_} if self.output_to else {}
+        effect = chart.effect("Assign", self, lambda: {"updates": updates})
+        return replace(effect, writes=None)
+
+    def _guard(self, chart: Lowering) -> Guard:
+        if not self.output_to:
+            return chart.guard(self, self.if_)
+        field = self.output_to.text
+        return Guard("when", f"{{{{ state.{field} }}}}", (field,))

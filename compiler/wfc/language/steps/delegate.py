@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+from typing import Any
+
+from wfc.language.fields import OPTIONAL_TEXT, SECONDS, TEXT
+from wfc.language.shape import Field
+from wfc.language.steps.base import RESULT_SCHEMA, Action
+from wfc_runtime.contract import DelegateResult
+
+
+class Delegate(Action):
+    """Give a piece of work to an agent.
+
+    Without `agent` the main agent does it; with `agent: "@name"` it hands the instructions to that sub-agent. The
+    result is `{response}`, or, with `result_schema`, exactly what that schema describes.
+
+    ```yaml
+    - id: review-plan
+      type: delegate
+      needs_state: [plan]
+      agent: "@plan-reviewer"
+      instructions: |
+        Review the plan between the tags. List blockers only.
+        <plan>{{ state.plan.response }}</plan>
+      output_to: review
+    ```
+    """
+
+    kind = "delegate"
+    label = "a delegate step"
+    color = "agent"
+    result = DelegateResult
+
+    instructions = Field(TEXT, "What to do, with all the context that is needed.", required=True)
+    agent = Field(OPTIONAL_TEXT, "The sub-agent, such as `@plan-reviewer`; none for the main agent.")
+    timeout = Field(SECONDS, "How long it may take, in seconds.", default=300)
+    result_schema = Field(RESULT_SCHEMA, "JSON Schema of the result.")
+
+    @property
+    def agent_name(self) -> str | None:
+        return self.agent.text if self.agent and self.agent.node.value is not None else None
+
+    def parameters(self) -> dict[str, Any]:
+        return {"instructions": self.instructions, "agent": self.agent_name}

@@ -1,0 +1,66 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wfc.language import types
+from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, ITEMS, OPTIONAL_TEXT, WORD
+from wfc.language.shape import Field
+from wfc.language.steps.base import Keeping, Retried
+from wfc.language.types import Type
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Foreach(Keeping, Retried):
+    """Run a task once per item, each as a machine of its own.
+
+    Children run side by side, or one after the other with `sequential: true` (then `previous` holds the results so
+    far). Without `agent` the main agent works them; `@task` gives each to a sub-agent that follows the task's steps;
+    `@name` gives the named agent the whole task as one brief. The result is the list of what the tasks returned, in
+    item order. Where a child fails, the others still end, and then the step fails; with `on_error: continue` the list
+    has `{error: {code, message, step_id}}` in its place. A task with one input gets the item there; an object fills
+    inputs by name; `with` says it explicitly.
+
+    ```yaml
+    - id: audit
+      type: foreach
+      needs_state: [modules]
+      items: "{{ state.modules }}"
+      max_items: 50
+      task: audit_module
+      agent: "@task"
+      output_to: audits
+    ```
+    """
+
+    kind = "foreach"
+    label = "a foreach step"
+    color = "child"
+
+    items = Field(ITEMS, "The list, usually one expression.", required=True, example="{{ state.modules }}")
+    task = Field(WORD, "The task to run for each item.", required=True, example="audit_module")
+    with_ = Field(BINDINGS, "The task's inputs, as expressions over `item`, `index` and the declared state.")
+    agent = Field(OPTIONAL_TEXT, "`@task`, `@<name>`, or nothing for the main agent.")
+    sequential = Field(BOOLEAN, "One at a time, in order.", default=False)
+    max_items = Field(COUNT, "The most items; more fail the step.", example=50)
+
+    @property
+    def agent_name(self) -> str | None:
+        return self.agent.text if self.agent and self.agent.node.value is not None else None
+
+    def result_type(self) -> Type:
+        return types.LIST
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        chart.suspend(self, chart.effect("Spawn", self, self._spawn), after, "joined")
+
+    def _spawn(self) -> dict[str, Any]:
+        return {
+            "task": self.task.text if self.task else None,
+            "items": self.items,
+            "inputs": self.with_,
+            "agent": self.agent_name,
+            "sequential": self.setting("sequential") or None,
+            "max_items": self.setting("max_items"),
+        }

@@ -1,0 +1,41 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wfc.ir import Guard
+from wfc.language.fields import COUNT, WORD
+from wfc.language.shape import Field
+from wfc.language.steps.base import Step
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Goto(Step):
+    """Jump to another step.
+
+    The target stands in the same list or in one around it, never inside a branch or another task. `max_iterations`
+    bounds how often a run may take the jump; after that it goes to `else`, or fails and says so.
+
+    ```yaml
+    - id: try-again
+      type: goto
+      target: improve
+      max_iterations: 3
+      else: give-up
+    ```
+    """
+
+    kind = "goto"
+    label = "a goto step"
+
+    target = Field(WORD, "The id of the step to go to.", required=True, example="improve")
+    max_iterations = Field(COUNT, "How often the jump may be taken.", required=True, example=3)
+    else_ = Field(WORD, "Where to go when the jumps are used up.")
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        name = chart.state(self)
+        turns = Guard("at_most", at_most=self.setting("max_iterations"))
+        chart.edge(name, chart.target(self.target, after), guard=turns)
+        if self.else_:
+            chart.edge(name, chart.target(self.else_, after), "recover")

@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from wfc.language.fields import BINDINGS, SECONDS, TEXT
+from wfc.language.shape import Field
+from wfc.language.steps.base import RESULT_SCHEMA, Action
+
+
+class McpCall(Action):
+    """Call a tool that the agent has.
+
+    The agent calls the tool with the rendered parameters and submits what it returned. With `result_schema` a misfit
+    is refused with the reason, and expressions that read the result are checked against it.
+
+    ```yaml
+    - id: open-issue
+      type: mcp_call
+      needs_state: [summary]
+      tool: github.create_issue
+      parameters:
+        title: "{{ state.summary.title }}"
+      result_schema:
+        type: object
+        properties: {number: {type: integer}}
+        required: [number]
+      output_to: issue
+    ```
+    """
+
+    kind = "mcp_call"
+    label = "an mcp_call step"
+    color = "agent"
+
+    tool = Field(
+        TEXT, "The tool's name, as written: never computed.", required=True, example="github.create_issue"
+    )
+    parameters_ = Field(
+        BINDINGS, "What the tool is called with.", example={"title": "{{ state.summary.title }}"}
+    )
+    timeout = Field(SECONDS, "How long the call may take, in seconds.", default=30)
+    result_schema = Field(RESULT_SCHEMA, "JSON Schema of the tool's answer.")
+
+    def parameters(self) -> dict[str, object]:
+        return {"tool": self.tool, "parameters": self.parameters_ or {}}

@@ -1,0 +1,42 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from wfc.language.fields import BRANCHES
+from wfc.language.shape import Field
+from wfc.language.steps.base import Step
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Parallel(Step):
+    """Run a few fixed branches side by side.
+
+    The step ends when every branch has. Branches share the state but may not write the same field. The agent gets the
+    pending actions of all branches at once.
+
+    ```yaml
+    - id: checks
+      type: parallel
+      branches:
+        lint:
+          - {id: run-lint, type: shell, command: make lint, output_to: lint}
+        types:
+          - {id: run-types, type: shell, command: make types, output_to: types}
+    ```
+    """
+
+    kind = "parallel"
+    label = "a parallel step"
+
+    branches = Field(BRANCHES, "The branches: a name and a list of steps for each.", required=True)
+
+    def blocks(self) -> Iterator[list[Step]]:
+        yield from (self.branches or {}).values()
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        regions = tuple(chart.branch(self, name, steps) for name, steps in (self.branches or {}).items())
+        name = chart.state(self, regions=regions)
+        chart.edge(name, after, f"done_state_{name}")

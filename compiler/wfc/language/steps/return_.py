@@ -1,0 +1,38 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from wfc.ir import FINISHED
+from wfc.language.fields import ANYTHING
+from wfc.language.shape import Field
+from wfc.language.steps.base import Retried
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Return(Retried):
+    """End the workflow or task with a value.
+
+    Nothing after it runs, unless its value can't be computed and `on_error` says where to go on then. A main workflow
+    that ends without `return` completes with its final state; a task without one gives its final state to the foreach.
+
+    ```yaml
+    - id: done
+      type: return
+      needs_state: [plan]
+      value:
+        approved: true
+        plan: "{{ state.plan.response }}"
+    ```
+    """
+
+    kind = "return"
+    label = "a return step"
+    color = "end"
+
+    value = Field(ANYTHING, "The value, with templates in its strings.")
+    without = ("when",)
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        chart.perform(self, chart.effect("Return", self, lambda: {"value": self.value}), FINISHED, after)

@@ -1,0 +1,33 @@
+"""Actions that the server does itself where its operator allows it; elsewhere the agent gets the same action."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, ClassVar
+
+from wfc.language.steps.base import Action
+from wfc.language.values import Literal, Text
+
+
+class Served(Action):
+    """An action whose fields, other than those of every step, are its parameters."""
+
+    writes_to: ClassVar[str] = ""
+    """The field that names the file which it writes, if it writes one."""
+
+    def parameters(self) -> dict[str, Any]:
+        own = [name for name in self.FIELDS if name not in Action.FIELDS]
+        return {name: parameter(self.values[name]) for name in own if name in self.values}
+
+    def files(self) -> Iterator[Text]:
+        path = self.values.get(self.writes_to) if self.writes_to else None
+        if isinstance(path, Text):
+            yield path
+
+    def ask(self) -> dict[str, Any]:
+        return {**super().ask(), "runner": "server"}
+
+
+def parameter(value: Any) -> Any:
+    """A field's value as an action carries it: templates stay what they are, plain values lose their place."""
+    return value.value if isinstance(value, Literal) else value

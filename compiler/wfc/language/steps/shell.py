@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from typing import Any
+
+from wfc.language import types
+from wfc.language.fields import (
+    ANYTHING,
+    BOOLEAN,
+    FLAG,
+    SECONDS_COMPUTED,
+    TEXT,
+    TEXTS,
+    WORD,
+    MapOf,
+    Nested,
+    OneOf,
+)
+from wfc.language.shape import Field, Shape
+from wfc.language.steps.base import Action
+from wfc.language.steps.served import parameter
+from wfc.language.types import Property, Record, Type
+from wfc.language.values import Text, Tree
+from wfc.structs import replace
+from wfc_runtime.contract import CommandResult, ShellResult
+
+OUTPUT_TYPES: dict[str, Type] = {
+    "string": types.TEXT,
+    "integer": types.INT,
+    "number": types.NUMBER,
+    "boolean": types.BOOL,
+    "array": types.LIST,
+    "object": types.OBJECT,
+    "json": types.ANY,
+}
+
+
+class FileOutput(Shape):
+    """A file that the command writes, read when it has ended."""
+
+    label = "an output"
+
+    type = Field(OneOf(tuple(OUTPUT_TYPES)), "What the file holds.", required=True, example="json")
+    path = Field(
+        TEXT, "The file; `$SCRATCH` is a folder of this run.", required=True, example="$SCRATCH/out.json"
+    )
+    description = Field(WORD, "What it is.")
+    required = Field(BOOLEAN, "Whether the step fails without it.", default=True)
+    validation = Field(
+        ANYTHING,
+        "What must hold: an expression over `value`, or a JSON Schema.",
+        example="value >= 80",
+    )
+    unsafe = Field(BOOLEAN, "Whether the file may lie outside the working directory.", default=False)
+
+    @property
+    def kind(self) -> Type:
+        known = OUTPUT_TYPES[self.type.text] if self.type else types.ANY
+        return known if self.setting("required") else types.union(known, types.NULL)
+
+    def schema(self) -> dict[str, Any]:
+        known = self.type.text if self.type else "json"
+        if known == "json":
+            return {}
+        return {"type": known if self.setting("required") else [known, "null"]}
+
+    def parameters(self) -> dict[str, Any]:
+        return {
+            name: value if isinstance(value, Text | Tree) else self.setting(name)
+            for name, value in self.values.items()
+            if name != "description"
+        }
+
+
+class Shell(Action):
+    """Run a command in the agent's environment.
+
+    The agent gets the rendered command, runs it and reports what came out. A non-zero exit code is data, not a
+    failure: look at `exit_code` where it matters. Values from outside belong through `| shquote`. With
+    `runner: server` the server runs it itself where its operator allows that.
+
+    ```yaml
+    - id: run-tests
+      type: shell
+      command: "npm test -- {{ inputs.suite | shquote }}"
+      timeout: 120
+      output_to: test_results
+    ```
+    """
+
+    kind = "shell"
+    label = "a shell step"
+    color = "agent"
+    result = ShellResult
+
+    command = Field(TEXT, "The command line.", required=True, example="npm test")
+    timeout = Field(SECONDS_COMPUTED, "How long the command may take, in seconds.", default=30)
+    runner = Field(
+        OneOf(("agent", "server")), "Who runs it: `server` where its operator allows that.", default="agent"
+    )
+    working_dir = Field(TEXT, "The folder to run it in.", example="packages/api")
+    env = Field(TEXTS, "Environment variables to set for it.", example={"CI": "1"})
+    shell = Field(
+        FLAG, "Whether a shell reads the command; else its words are a program and arguments.", default=True
+    )
+    capture_output = Field(FLAG, "Whether what it prints is kept.", default=True)
+    outputs = Field(
+        MapOf(Nested(lambda: FileOutput, "an output (`type`, `path`)"), "a mapping of name to output"),
+        "Files that the command writes, to be read into `outputs` of the result.",
+    )
+
+    def parameters(self) -> dict[str, Any]:
+        given = {name: parameter(self.values[name]) for name in _PLAIN if name in self.values}
+        if isinstance(self.timeout, Text):
+            given["timeout"] = self.timeout
+        if self.outputs:
+            given["outputs"] = {name: output.parameters() for name, output in self.outputs.items()}
+        return {"command": self.command, **given}
+
+    def setting(self, name: str) -> Any:
+        """A timeout that is computed goes with the parameters: nobody knows it yet."""
+        return None if name == "timeout" and isinstance(self.timeout, Text) else super().setting(name)
+
+    def ask(self) -> dict[str, Any]:
+        server = {"runner": "server"} if self.setting("runner") == "server" else {}
+        return {**super().ask(), **server}
+
+    def narrowing(self) -> dict[str, Any]:
+        """Whoever runs it has to say what each file holds, or that there is none: later steps read that."""
+        if not self.outputs:
+            return {}
+        kinds = {name: output.schema() for name, output in self.outputs.items()}
+        return {"outputs": {"properties": kinds, "required": list(kinds)}}
+
+    def result_class(self) -> Any:
+        return CommandResult if self.outputs or self.setting("runner") == "server" else ShellResult
+
+    def result_type(self) -> Type:
+        known = super().result_type()
+        if not self.outputs or not isinstance(known, Record):
+            return known
+        files = Record("", tuple(Property(name, output.kind) for name, output in self.outputs.items()))
+        kept = tuple(prop for prop in known.properties if prop.name != "outputs")
+        return replace(known, properties=(*kept, Property("outputs", files)))
+
+
+_PLAIN = ("working_dir", "env", "shell", "capture_output")

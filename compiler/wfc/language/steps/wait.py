@@ -1,0 +1,43 @@
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from wfc.language.fields import SECONDS, TEXT
+from wfc.language.shape import Field
+from wfc.language.steps.base import Answered
+from wfc_runtime.contract import WaitResult
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class Wait(Answered):
+    """Pause the run.
+
+    The action carries `resume_at`; whoever asks after that finds the run going on. Nobody has to answer it.
+
+    ```yaml
+    - id: let-dns-settle
+      type: wait
+      duration_seconds: 30
+      message: "Waiting for DNS."
+    ```
+    """
+
+    without = ("secret",)
+    kind = "wait"
+    label = "a wait step"
+    color = "time"
+    result = WaitResult
+
+    duration_seconds = Field(SECONDS, "How long to wait, in seconds.", required=True, example=30)
+    message = Field(TEXT, "What to tell the person meanwhile.")
+
+    def parameters(self) -> dict[str, object]:
+        return {"message": self.message} if self.message else {}
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        chart.suspend(self, chart.effect("Ask", self, self.ask), after, "due")
+
+    def ask(self) -> dict[str, Any]:
+        return {**super().ask(), "wait_seconds": self.setting("duration_seconds")}

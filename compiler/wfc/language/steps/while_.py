@@ -1,0 +1,50 @@
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from wfc.ir import Effect
+from wfc.language.fields import CONDITION, COUNT, STEPS
+from wfc.language.shape import Field
+from wfc.language.steps.base import Fallible, Step
+
+if TYPE_CHECKING:
+    from wfc.lower import Lowering
+
+
+class While(Fallible):
+    """Repeat steps as long as a condition holds.
+
+    The condition is looked at before each turn. `max_iterations` bounds the turns each time the loop is entered: if it
+    would still go on after that, the step fails (`on_error: continue` goes on after the loop).
+
+    ```yaml
+    - id: poll
+      type: while
+      needs_state: [health]
+      if: "{{ state.health.stdout != 'ok' }}"
+      max_iterations: 10
+      steps:
+        - {id: check, type: shell, command: ./health, output_to: health}
+    ```
+    """
+
+    kind = "while"
+    label = "a while step"
+
+    if_ = Field(CONDITION, "Whether to take another turn.", required=True)
+    max_iterations = Field(COUNT, "The most turns.", required=True, example=10)
+    steps = Field(STEPS, "What to repeat.", required=True)
+
+    def blocks(self) -> Iterator[list[Step]]:
+        yield self.steps or []
+
+    def lower(self, chart: Lowering, after: str) -> None:
+        body = self.steps or []
+        start = chart.state(self, Effect("Begin", lambda: {"loop": turn}))
+        turn = chart.state(self, part="turn")
+        chart.edge(start, turn)
+        guard = chart.guard(self, self.if_, self.setting("max_iterations"))
+        chart.choose(self, turn, guard, chart.entry_of(body, turn), after, after)
+        with chart.loop(turn, after):
+            chart.block(body, turn)

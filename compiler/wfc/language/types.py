@@ -1,0 +1,294 @@
+"""Static types of values. `ANY` means unknown: nothing is reported about it."""
+
+from __future__ import annotations
+
+import types as python_types
+import typing
+from functools import cache
+from typing import Any, NamedTuple, NotRequired
+
+from typing_extensions import get_type_hints, is_typeddict
+
+from wfc.structs import struct
+from wfc.template import parse_template
+
+
+@struct(frozen=True, eq=False)
+class Simple:
+    """text, int, number, bool, null or any. There is one of each, so that to compare them is to look which it is."""
+
+    name: str
+
+    def __str__(self) -> str:
+        return self.name
+
+
+@struct(frozen=True)
+class ListType:
+    item: Type
+
+    def __str__(self) -> str:
+        return f"list of {self.item}"
+
+
+class Property(NamedTuple):
+    name: str
+    type: Type
+    required: bool = True
+
+
+@struct(frozen=True)
+class Record:
+    """An object with known properties. `name` is the contract's, or empty. `open`: others may be there too."""
+
+    name: str
+    properties: tuple[Property, ...]
+    open: bool = True
+    loose: bool = False
+    """Whether others are to be expected, and not only possible: nothing can be said of a name that is not here."""
+
+    def get(self, name: str) -> Property | None:
+        return next((prop for prop in self.properties if prop.name == name), None)
+
+    def __str__(self) -> str:
+        return self.name or "{" + ", ".join(prop.name for prop in self.properties) + "}"
+
+
+@struct(frozen=True)
+class MapType:
+    """An object whose keys are not known."""
+
+    item: Type
+
+    def __str__(self) -> str:
+        return "object"
+
+
+@struct(frozen=True)
+class Choice:
+    """One of a few texts."""
+
+    values: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(repr(value) for value in self.values)
+
+
+@struct(frozen=True)
+class Exact:
+    """One text, number or boolean that stands in the source. `kind` tells 1 from true, which Python does not."""
+
+    value: str | int | float | bool
+    kind: str
+
+    def __str__(self) -> str:
+        return repr(self.value) if isinstance(self.value, str) else str(self.value).lower()
+
+
+@struct(frozen=True)
+class Fixed:
+    """A list of known length, as a pair is; `names`: what its places can be called too."""
+
+    items: tuple[Type, ...]
+    names: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "[" + ", ".join(map(str, self.items)) + "]"
+
+
+@struct(frozen=True)
+class Union:
+    options: tuple[Type, ...]
+
+    def __str__(self) -> str:
+        return " or ".join(map(str, self.options))
+
+
+Type = Simple | ListType | Record | MapType | Choice | Exact | Fixed | Union
+
+ANY = Simple("any")
+TEXT = Simple("text")
+INT = Simple("int")
+NUMBER = Simple("number")
+BOOL = Simple("bool")
+NULL = Simple("null")
+OBJECT = MapType(ANY)
+LIST = ListType(ANY)
+
+
+def union(*options: Type) -> Type:
+    """One type that covers them all, as plain as possible."""
+    flat: dict[Type, None] = {}
+    for option in options:
+        for part in option.options if isinstance(option, Union) else (option,):
+            flat[part] = None
+    if ANY in flat:
+        return ANY
+    if NUMBER in flat:
+        flat.pop(INT, None)
+    if TEXT in flat:
+        flat = {part: None for part in flat if not isinstance(part, Choice)}
+    return next(iter(flat)) if len(flat) == 1 else Union(tuple(flat)) if flat else ANY
+
+
+def covers_empty(kind: Type, start: Type) -> bool:
+    """Whether a start value is just an emptier one of this type: `[]` of a list, `{"results": []}` of such a record."""
+    if kind in (start, ANY):
+        return kind != ANY
+    if isinstance(kind, ListType):
+        return start == LIST
+    if isinstance(kind, MapType):
+        return isinstance(start, MapType | Record)
+    if isinstance(kind, Record):
+        if not isinstance(start, Record):
+            return start == OBJECT
+        found = [(prop, start.get(prop.name)) for prop in kind.properties]
+        return all(
+            other is not None and covers_empty(prop.type, other.type)
+            for prop, other in found
+            if prop.required
+        )
+    return False
+
+
+def of_value(value: Any) -> Type:
+    """The type of a literal. An empty list or object says nothing of what it will hold."""
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return BOOL
+        case int():
+            return INT
+        case float():
+            return NUMBER
+        case str():
+            return TEXT
+        case list():
+            return ListType(union(*(of_value(item) for item in value))) if value else LIST
+        case dict():
+            return (
+                Record("", tuple(Property(key, of_value(item)) for key, item in value.items()))
+                if value
+                else OBJECT
+            )
+    return ANY
+
+
+_SCHEMA_TYPES: dict[str, Type] = {
+    "string": TEXT,
+    "integer": INT,
+    "number": NUMBER,
+    "boolean": BOOL,
+    "null": NULL,
+    "array": LIST,
+    "object": OBJECT,
+}
+
+
+_COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "if", "oneOf", "patternProperties"})
+"""Keywords that can bring in more properties than `properties` lists."""
+
+
+def of_schema(schema: Any) -> Type:
+    """What a JSON Schema promises. What it does not say in plain words is any."""
+    if not isinstance(schema, dict):
+        return ANY
+    if (
+        isinstance(schema.get("enum"), list)
+        and schema["enum"]
+        and all(isinstance(v, str) for v in schema["enum"])
+    ):
+        return Choice(tuple(schema["enum"]))
+    kind = schema.get("type")
+    if isinstance(kind, list):
+        return union(*(of_schema({**schema, "type": one}) for one in kind))
+    if kind == "array":
+        return ListType(of_schema(schema.get("items")))
+    properties = schema.get("properties")
+    if isinstance(properties, dict) and kind in (None, "object"):
+        required = schema.get("required")
+        needed = (
+            set(required)
+            if isinstance(required, list) and all(isinstance(r, str) for r in required)
+            else set()
+        )
+        return Record(
+            "",
+            tuple(
+                Property(str(name), of_schema(value), name in needed) for name, value in properties.items()
+            ),
+            open=schema.get("additionalProperties") is not False,
+            loose=bool(schema.get("additionalProperties")) or not _COMBINING.isdisjoint(schema),
+        )
+    return _SCHEMA_TYPES.get(kind, ANY) if isinstance(kind, str) else ANY
+
+
+_PYTHON: dict[Any, Type] = {str: TEXT, int: INT, float: NUMBER, bool: BOOL, type(None): NULL}
+
+
+@cache
+def of_python(kind: Any) -> Type:
+    """The type of one of the contract's results."""
+    if kind in _PYTHON:
+        return _PYTHON[kind]
+    if is_typeddict(kind):
+        hints = get_type_hints(kind)
+        return Record(
+            kind.__name__,
+            tuple(
+                Property(name, of_python(hint), name in kind.__required_keys__)
+                for name, hint in hints.items()
+            ),
+            open=False,
+        )
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (typing.Union, python_types.UnionType):
+        return union(*(of_python(argument) for argument in arguments))
+    if origin is list:
+        return ListType(of_python(arguments[0]))
+    if origin is dict:
+        return MapType(of_python(arguments[1]))
+    if origin is NotRequired:
+        return of_python(arguments[0])
+    return ANY
+
+
+# Types as text for people.
+
+_DEEPEST = 3
+"""How many objects inside each other are shown with their properties."""
+
+
+def shown(kind: Type, depth: int = 0) -> str:
+    """A type with the properties of the objects in it."""
+    match kind:
+        case Record() if not kind.name and depth < _DEEPEST:
+            parts = (
+                f"{prop.name}{'' if prop.required else '?'}: {shown(prop.type, depth + 1)}"
+                for prop in kind.properties
+            )
+            return "{" + ", ".join(parts) + "}"
+        case ListType():
+            inner = shown(kind.item, depth)
+            return f"list of ({inner})" if isinstance(kind.item, Union) else f"list of {inner}"
+        case MapType():
+            return f"object of {shown(kind.item, depth)}"
+        case Union():
+            return " or ".join(shown(option, depth) for option in kind.options)
+    return str(kind)
+
+
+# The type of a value whose strings may be templates, as far as it can be seen without evaluating them.
+
+
+def type_of(value: Any) -> Type:
+    """A literal is what it is, text with holes is text, and a lone expression can be anything."""
+    match value:
+        case str():
+            return ANY if parse_template(value).lone else TEXT
+        case list() if value:
+            return ListType(union(*(type_of(item) for item in value)))
+        case dict() if value:
+            return Record("", tuple(Property(key, type_of(item)) for key, item in value.items()))
+    return of_value(value)

@@ -1,0 +1,145 @@
+"""Values of fields with the node that each came from, and the state that their templates read.
+
+Values are never modified.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from wfc.lazy import lazy, remembered
+from wfc.structs import struct
+from wfc.template import Read, Template, parse_template
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
+
+
+@struct(eq=False, slots=True)
+class Word:
+    """A name or other text taken as it stands."""
+
+    node: Scalar
+
+    @property
+    def text(self) -> str:
+        return self.node.text
+
+    @property
+    def span(self) -> Span:
+        return self.node.span
+
+
+@struct(eq=False, slots=True)
+class Literal:
+    """A number or a boolean."""
+
+    node: Scalar
+
+    @property
+    def value(self) -> Any:
+        return self.node.value
+
+    @property
+    def span(self) -> Span:
+        return self.node.span
+
+
+@struct(eq=False)
+class Text:
+    """Text that may hold `{{ }}`; or a plain scalar where an expression would do."""
+
+    node: Scalar
+
+    @property
+    def span(self) -> Span:
+        return self.node.span
+
+    @property
+    def data(self) -> Any:
+        """What the generated module holds: the text verbatim, or the scalar's own value."""
+        return self.node.value
+
+    @property
+    def is_text(self) -> bool:
+        return isinstance(self.node.value, str)
+
+    @lazy
+    def template(self) -> Template:
+        return parse_template(self.node.text if self.is_text else "")
+
+    def at(self, start: int, end: int) -> Span:
+        return self.node.at(start, end)
+
+
+@struct(eq=False)
+class Tree:
+    """Any JSON value; the strings in it may hold `{{ }}`."""
+
+    node: Node
+
+    @property
+    def span(self) -> Span:
+        return self.node.span
+
+    @lazy
+    def data(self) -> Any:
+        return plain(self.node)
+
+    @lazy
+    def texts(self) -> list[Text]:
+        return [Text(scalar) for scalar in _strings(self.node)]
+
+
+class Constant(Tree):
+    """A value that is never rendered: `{{` in it is just text."""
+
+    @property
+    def texts(self) -> list[Text]:
+        return []
+
+
+def plain(node: Node) -> Any:
+    """The node as plain JSON data."""
+    match node:
+        case Scalar():
+            return node.value
+        case Sequence():
+            return [plain(item) for item in node.items]
+        case Mapping():
+            return {entry.key.text: plain(entry.value) for entry in node.entries}
+
+
+def _strings(node: Node) -> Iterator[Scalar]:
+    match node:
+        case Scalar():
+            if isinstance(node.value, str):
+                yield node
+        case Sequence():
+            for item in node.items:
+                yield from _strings(item)
+        case Mapping():
+            for entry in node.entries:
+                yield from _strings(entry.value)
+
+
+@struct(frozen=True)
+class StateUse:
+    fields: dict[str, list[Read]]
+    """The fields it names, each with every place that does."""
+    whole: bool
+    """Whether it looks at the state as a whole, as `state | tojson` and `state[name]` do."""
+
+
+@remembered(4096)
+def state_use(template: Template) -> StateUse:
+    fields: dict[str, list[Read]] = {}
+    whole = False
+    for read in template.reads:
+        if read.root != "state":
+            continue
+        first = read.path[0] if read.path else None
+        if first is not None and isinstance(first.name, str) and not first.called:
+            fields.setdefault(first.name, []).append(read)
+        else:
+            whole = True
+    return StateUse(fields, whole)
