@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from wfc.analysis.types.workflow import typed_module
 from wfc.check import check_unit, has_errors, in_order
 from wfc.diagnostics import Diagnostic, Severity
-from wfc.emit.header import digest, with_header
-from wfc.emit.module import emit_body
+from wfc.emit.module import emit_body, with_header
 from wfc.lower.names import module_name
 from wfc.spread import spread
 from wfc.unit import Project, Unit
+from wfc_runtime.header import digest
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,8 @@ import yaml
 from tests.e2e.command import Result, wfc
 from tests.support import ROOT
 from wfc.doctor import examine
-from wfc.emit.header import digest, with_header
+from wfc.emit.module import with_header
+from wfc_runtime.header import digest
 
 ENV = {"PATH": f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"}
 

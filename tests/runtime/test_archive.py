@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from tests.runtime.support import OK, TWO, Box, children, steps
-from wfc.emit.header import digest, read_header, with_header
+from wfc.emit.module import with_header
 from wfc_runtime.errors import DefinitionError, RefusedError, RequestError, WfcError
+from wfc_runtime.header import digest, read_header
 
 FAN = """\
 name: w

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.support import TWO, Box, compile_to, steps
-from wfc.emit.header import FORMAT, digest, read_header, with_header
+from wfc.emit.module import with_header
 from wfc_runtime.errors import DefinitionError, NotFoundError
+from wfc_runtime.header import FORMAT, digest, read_header
 from wfc_runtime.registry import Registry
 
 

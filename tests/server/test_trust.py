@@ -11,7 +11,8 @@ from anyio.from_thread import BlockingPortal
 from tests.e2e.command import wfc
 from tests.runtime.support import OK, steps
 from tests.server.driver import Agent, Place
-from wfc.emit.header import digest, with_header
+from wfc.emit.module import with_header
+from wfc_runtime.header import digest
 
 DEPLOY = steps(
     "{id: build, type: shell, command: make, output_to: built}",

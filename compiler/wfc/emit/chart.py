@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from wfc.emit.docstrings import docstring
-from wfc.emit.printer import WIDTH, Call, Tuple, print_assignment, print_class, print_value, width
+from wfc.emit.printer import WIDTH, Call, Tuple, docstring, print_assignment, print_class, print_value, width
 from wfc.ir import Chart, Edge, Effect, Guard, Ref, Region, State
 
 _ENDINGS = """\

@@ -1,4 +1,4 @@
-"""Building one chart: steps add their states and edges here."""
+"""Build one chart. Steps add their states and edges here."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from wfc.ir import FINISHED, OK, OTHERWISE, Edge, Effect, Guard, Region, State
+from wfc.ir import OK, OTHERWISE, Edge, Effect, Guard, Region, State
 from wfc.language.steps.base import Fallible, Recovery, Retried, Step
 from wfc.language.values import Text, Tree, Word, state_use
 from wfc.lower.names import Names
@@ -180,6 +180,3 @@ def _fields_read(step: Step, text: Text) -> tuple[str, ...]:
 def _output(step: Step) -> str | None:
     word = step.values.get("output_to")
     return word.text if word is not None else None
-
-
-__all__ = ["FINISHED", "Lowering"]

@@ -1,4 +1,4 @@
-"""Python names for what the YAML calls things."""
+"""Python names in generated modules for names of the YAML file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,50 @@ from collections.abc import Iterable
 
 from wfc.language.steps.base import Step
 from wfc.lazy import remembered
-from wfc.lower.reserved import CLASS_NAMES, RESERVED
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+MACHINE_NAMES = _words("""
+    TransitionNotAllowed activate_initial_state active_listeners add_listener addressed
+    allow_event_without_transition allowed_events atomic_configuration_update bind_events_to
+    cancel_event catch_errors_as_events configuration configuration_values current_state current_state_value deferred
+    enable_self_transition_entries enabled_events events facts fields final_states history_values id initial
+    initial_state inputs is_terminated model name on_enter_state on_exit_state prepare raise_ secrets send simulate
+    start_configuration_values start_values state_field states states_map steps validate_disconnected_states
+    validate_final_reachability validate_trap_states view
+""")
+"""Attributes of the runtime's Machine and of its instances, where every state becomes an attribute too."""
+
+STATE_NAMES = _words("""
+    Compound Parallel ancestors document_order enter exit final from_ history id initial invoke is_active
+    is_atomic is_compound is_descendant is_history name parallel parent states to transitions value
+""")
+"""Attributes of the library's State: a state becomes an attribute of the one around it."""
+
+CHART_NAMES = _words("""
+    State at_most cancel cancelled completed due fail failed faultless finished joined ok otherwise recover retry
+    running submit when
+""")
+"""What stands in every chart: its events and endings, and the names that its edges are written with."""
+
+CALLBACK_NAMES = _words("after_transition before_transition on_transition prepare_event state")
+"""Names that the library takes for callbacks: `on_enter_state` would be called twice for `state`."""
+
+RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
+"""What a state may not be called."""
+
+CLASS_NAMES = _words("""
+    Annotated Any Ask Assign Begin ChoiceAnswer CommandResult ConfirmAnswer CreateFileResult
+    CreateWorktreeResult Delay DelegateResult FailedChild Field Fields InfoAnswer Inputs Literal Machine
+    MergeJsonStateResult NotRequired ReadFileResult ReadJsonStateResult RenderTemplateResult Retry Return Secret
+    ShellResult Spawn State TextAnswer TypedDict WORKFLOW WaitResult Workflow WorkflowInputs WorkflowObject
+    WorkflowState WriteJsonStateResult
+""")
+"""What a machine may not be called: names that a generated module imports or defines itself."""
+
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 _DONE = "done_state_"
@@ -80,3 +123,79 @@ def machine_name(name: str) -> str:
 def module_name(workflow: str) -> str:
     made = _NOT_NAME.sub("_", workflow)
     return f"_{made}" if made[:1].isdigit() else f"{made}_" if keyword.iskeyword(made) else made
+
+
+# Names of inputs, state fields and keys of objects.
+
+MODEL_NAMES = frozenset(
+    (
+        "construct",
+        "copy",
+        "dict",
+        "from_orm",
+        "json",
+        "model_computed_fields",
+        "model_config",
+        "model_construct",
+        "model_copy",
+        "model_dump",
+        "model_dump_json",
+        "model_extra",
+        "model_fields",
+        "model_fields_set",
+        "model_json_schema",
+        "model_parametrized_name",
+        "model_post_init",
+        "model_rebuild",
+        "model_validate",
+        "model_validate_json",
+        "model_validate_strings",
+        "parse_file",
+        "parse_obj",
+        "parse_raw",
+        "schema",
+        "schema_json",
+        "update_forward_refs",
+        "validate",
+    )
+)
+"""Attributes of pydantic's BaseModel, which no field may be called; a test compares them with it."""
+
+PROTECTED = ("model_dump", "model_validate")
+"""What a field's name may not begin with."""
+
+ANNOTATION_NAMES = frozenset(("bool", "dict", "float", "int", "list", "str"))
+"""A field of that name would hide the type from the annotations after it, as one with a capital would."""
+
+_NOT_FIELD_NAME = re.compile(r"[^A-Za-z0-9_]")
+
+
+@remembered(4096)
+def field_name(name: str) -> str:
+    """The attribute for a field: its own name, or one close to it where Python or pydantic objects.
+
+    An underscore goes behind a name that is taken, and behind one that has an underscore there already: thus
+    `dict` and `dict_` stay apart.
+    """
+    made = _NOT_FIELD_NAME.sub("_", name)
+    bare = made.rstrip("_")
+    if not made[:1].isalpha() or made.startswith(PROTECTED):
+        return f"field_{made}"
+    return f"{made}_" if bare[:1].isupper() or _is_taken(bare) else made
+
+
+def field_names(names: Iterable[str]) -> dict[str, str]:
+    """The attributes of one model. Keys of objects can be any text, so two of them may come too close."""
+    found: dict[str, str] = {}
+    taken: set[str] = set()
+    for name in names:
+        made, number = field_name(name), 2
+        while made in taken:
+            made, number = f"{field_name(name)}_{number}", number + 1
+        taken.add(made)
+        found[name] = made
+    return found
+
+
+def _is_taken(name: str) -> bool:
+    return name in MODEL_NAMES or name in ANNOTATION_NAMES or keyword.iskeyword(name)

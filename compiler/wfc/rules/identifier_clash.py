@@ -26,11 +26,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 
 from wfc.diagnostics import Note
-from wfc.emit.names import field_name
 from wfc.language.ast import Scope, Workflow
 from wfc.language.steps.parallel import Parallel
 from wfc.lazy import remembered_of_files
-from wfc.lower.names import identifier, machine_name, module_name
+from wfc.lower.names import field_name, identifier, machine_name, module_name
 from wfc.rules.base import Finding, rule
 from wfc.unit import Project, Unit
 from wfc.yaml import Mapping, Node, Span

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wfc.emit.annotations import Annotations
+from wfc.emit.models import Annotations
 from wfc.language import types
 from wfc.language.types import Choice, ListType, MapType, Property, Record, Type
 

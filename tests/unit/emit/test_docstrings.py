@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from wfc.emit.docstrings import docstring
+from wfc.emit.printer import docstring
 
 
 def test_nothing_to_say_is_no_docstring() -> None:

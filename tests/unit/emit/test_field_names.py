@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, create_model
 
-from wfc.emit.names import MODEL_NAMES, field_name, field_names
+from wfc.lower.names import MODEL_NAMES, field_name, field_names
 
 
 def test_the_names_of_pydantic_are_the_real_ones() -> None:

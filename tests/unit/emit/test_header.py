@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from wfc.emit.header import FORMAT, digest, read_header, with_header
+from wfc.emit.module import with_header
+from wfc_runtime.header import FORMAT, digest, read_header
 
 BODY = '"""The workflow."""\n\nWORKFLOW = 1\n'
 

@@ -9,8 +9,7 @@ import pytest
 from statemachine import State, StateChart
 
 from tests.support import ROOT, unit_of, workflow_of
-from wfc.lower.names import Names, identifier
-from wfc.lower.reserved import CLASS_NAMES, RESERVED
+from wfc.lower.names import CLASS_NAMES, RESERVED, Names, identifier
 from wfc.pipeline import compile_unit
 from wfc_runtime import contract, machine
 from wfc_runtime.machine import Machine

@@ -57,11 +57,11 @@ def print_differences(found: list[WorkflowDiff], form: str) -> None:
         data = {"workflows": [one.to_data() for one in found], "safe": all(one.safe for one in found)}
         say(to_json(data))
     elif form == "markdown":
-        from wfc.render.diff_markdown import render_markdown
+        from wfc.render.diff import render_markdown
 
         write_out(render_markdown(found))
     else:
-        from wfc.render.diff_text import render_diff
+        from wfc.render.diff import render_diff
         from wfc.render.style import style_for
 
         write_out(render_diff(found, style_for(sys.stdout)))

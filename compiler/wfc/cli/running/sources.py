@@ -15,10 +15,10 @@ from wfc.cli.shared.modules import recorded_path
 from wfc.cli.shared.selection import TEMPLATE_PATHS, select
 from wfc.cli.shared.workflow import find_workflow, missing_calls, print_errors, with_called
 from wfc.config import Config
-from wfc.emit.header import digest, read_header
 from wfc.pipeline import compile_unit
 from wfc.unit import Unit
 from wfc_runtime.errors import DefinitionError, NotFoundError, WfcError
+from wfc_runtime.header import digest, read_header
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.workflow import Workflow
 from wfc_runtime.registry import Module, Registry

@@ -14,12 +14,12 @@ from wfc.cli.shared.output import counted, rendered
 from wfc.cli.shared.progress import progress
 from wfc.cli.shared.selection import Selection
 from wfc.diagnostics import Diagnostic, Severity
-from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift
 from wfc.pipeline import Compilation, compile_project
 from wfc.rules import BY_CODE
 from wfc.unit import Project, Unit
 from wfc.yaml import Document, Source
+from wfc_runtime.header import read_header
 
 
 @dataclass(frozen=True)

@@ -9,9 +9,9 @@ import click
 from wfc.cli.shared.selection import Selection
 from wfc.cli.shared.writing import replace_file, writing
 from wfc.config import Config, find_root, real
-from wfc.emit.header import read_header
 from wfc.generated import Condition, Drift, compare
 from wfc.pipeline import Compilation
+from wfc_runtime.header import read_header
 
 
 def recorded_path(path: Path, config_root: Path) -> str:

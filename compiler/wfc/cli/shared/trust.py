@@ -63,7 +63,7 @@ class Sources:
         """What a header calls a source. A name in a header is only compared with it and never opened, so that an
         absolute path or one with `..` leads nowhere."""
         from wfc.cli.shared.modules import recorded_path
-        from wfc.emit.header import shown_path
+        from wfc.emit.module import shown_path
 
         return shown_path(recorded_path(path, self._config.root))
 
