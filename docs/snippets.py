@@ -11,11 +11,11 @@ from pathlib import Path
 
 from wfc.check import check_project
 from wfc.config import Config
-from wfc.diagnostics import Diagnostic, Note
+from wfc.findings import Diagnostic, Note
+from wfc.project import Project, load_unit
 from wfc.render.style import Style
 from wfc.render.text import render_text
-from wfc.structs import replace
-from wfc.unit import Project, load_unit
+from wfc.struct import replace
 from wfc.yaml import Source, Span
 
 _EXAMPLE = re.compile(r"^(Bad|Good):[^\n]*\n\n```yaml\n(.*?)^```$", re.DOTALL | re.MULTILINE)

@@ -11,10 +11,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from wfc.check import check_project
+from wfc.compile import compile_project
 from wfc.config import Config
-from wfc.diagnostics import Diagnostic, Severity
-from wfc.pipeline import compile_project
-from wfc.unit import Project, Unit, load_unit
+from wfc.findings import Diagnostic, Severity
+from wfc.project import Project, SourceFile, load_unit
 from wfc_runtime.machine import Workflow
 
 ROOT = Path(__file__).parents[1]
@@ -44,7 +44,7 @@ def load(*texts: str, config: Config | None = None) -> Project:
     return project
 
 
-def unit_of(text: str) -> Unit:
+def unit_of(text: str) -> SourceFile:
     return load(text).units[0]
 
 

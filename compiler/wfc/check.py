@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from wfc.diagnostics import Diagnostic, Note, Severity
+from wfc.findings import Diagnostic, Note, Severity
+from wfc.project import Project, SourceFile
 from wfc.rules import RULES
 from wfc.rules.base import Rule
-from wfc.spread import spread
-from wfc.structs import replace
+from wfc.struct import replace
 from wfc.suppress import can_be_hidden
-from wfc.unit import Project, Unit
+from wfc.worker_pool import run_in_workers
 
 _FIRM = Note(
     "`ignore` in [tool.wfc] names this check, but no machine can be made of a workflow with such an error"
@@ -20,19 +20,19 @@ _ON_FORM = tuple(rule for rule in RULES if rule.code.startswith("WF0"))
 
 def check_project(project: Project) -> list[Diagnostic]:
     """All findings, sorted by place. None of the rules stops another."""
-    return in_order(spread(check_unit, project.units, project.processes, project.progress))
+    return in_order(run_in_workers(check_unit, project.units, project.processes, project.progress))
 
 
 def in_order(findings: Iterable[list[Diagnostic]]) -> list[Diagnostic]:
     return sorted((found for some in findings for found in some), key=lambda found: found.sort_key)
 
 
-def check_unit(unit: Unit) -> list[Diagnostic]:
+def check_unit(unit: SourceFile) -> list[Diagnostic]:
     """The findings of one file. WF704, which says what hid nothing, comes last in the list of rules."""
     return list(each_finding(unit))
 
 
-def each_finding(unit: Unit, rules: Sequence[Rule] = RULES) -> Iterator[Diagnostic]:
+def each_finding(unit: SourceFile, rules: Sequence[Rule] = RULES) -> Iterator[Diagnostic]:
     """The same, as the rules come to them: whoever has seen enough may stop."""
     found: set[object] = set()
     # One that is far too large, which WF010 says, would only keep the others busy.
@@ -45,7 +45,7 @@ def each_finding(unit: Unit, rules: Sequence[Rule] = RULES) -> Iterator[Diagnost
                 yield wanted
 
 
-def _wanted(found: Diagnostic, unit: Unit) -> Diagnostic | None:
+def _wanted(found: Diagnostic, unit: SourceFile) -> Diagnostic | None:
     is_ignored = found.code in unit.config.ignore
     if can_be_hidden(found.code, found.severity):
         return None if is_ignored or unit.suppressions.cover(found) else found

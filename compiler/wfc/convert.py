@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from wfc.check import check_unit
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
 from wfc.language.values import plain
+from wfc.project import Project, SourceFile, load_unit
 from wfc.rules.shared.nodes import nodes_of
 from wfc.suppress import can_be_hidden
-from wfc.unit import Project, Unit, load_unit
 from wfc.yaml.write import write_yaml
 
 
-def to_steps(unit: Unit) -> str:
+def to_steps(unit: SourceFile) -> str:
     """The file as steps. What its own language lets pass and the steps language does not is marked as kept."""
     assert unit.workflow is not None
     data = plain(unit.workflow.node)
@@ -22,7 +22,7 @@ def to_steps(unit: Unit) -> str:
     return text
 
 
-def _with_kept(text: str, original: Unit) -> str:
+def _with_kept(text: str, original: SourceFile) -> str:
     """The text with a comment before each line that has an error which is a matter of judgement."""
     project = Project(original.config, others=original.project.others)
     unit = load_unit(original.source.path, text.encode(), original.config, project)
@@ -38,7 +38,7 @@ def _with_kept(text: str, original: Unit) -> str:
     return "\n".join(lines)
 
 
-def _line_of(unit: Unit, offset: int) -> int:
+def _line_of(unit: SourceFile, offset: int) -> int:
     """The line on which the text begins that a place is in."""
     for scalar in nodes_of(unit.document.root).scalars:
         if scalar.span.start <= offset < scalar.span.end:

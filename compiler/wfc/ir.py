@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wfc.caching import lazy
 from wfc.language.shape import InputDecl
 from wfc.language.types import Type
-from wfc.lazy import lazy
-from wfc.structs import struct
+from wfc.struct import struct
 
 if TYPE_CHECKING:
     from wfc.language.steps.base import Step

@@ -6,8 +6,8 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import load
-from wfc.diagnostics import Severity
-from wfc.pipeline import compile_project
+from wfc.compile import compile_project
+from wfc.findings import Severity
 from wfc_runtime.execute import Grant
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite.serving import ServingService

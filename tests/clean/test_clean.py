@@ -8,8 +8,8 @@ import pytest
 
 from wfc.check import check_project
 from wfc.config import Config
-from wfc.diagnostics import Severity
-from wfc.unit import Project, load_unit
+from wfc.findings import Severity
+from wfc.project import Project, load_unit
 
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.support import ROOT, check
 from wfc.check import has_errors
-from wfc.diagnostics import Severity
-from wfc.fixes import apply_fixes
+from wfc.findings import Severity
+from wfc.suppress import apply_fixes
 
 SPECIFICATION = ROOT.parent / "shared" / "seeds" / "000_08ba27c4e97dcc50.txt"
 LINES = 2127

@@ -22,8 +22,8 @@ from tests.support import ROOT
 from tests.unit.test_completeness import example_of
 from wfc.block_reference import block_page
 from wfc.config import load_config
-from wfc.diagnostics import Severity
 from wfc.dialects.blocks.kinds import KINDS
+from wfc.findings import Severity
 from wfc.language.steps import STEP_TYPES
 from wfc.rules import BY_CODE, RULES
 from wfc_runtime.service.temporal.keys import read_keyring

@@ -91,7 +91,7 @@ def test_without_looking_it_imports_next_to_nothing(project: Path) -> None:
     assert first.status == second.status == 1
     imported = {line.rsplit("|", 1)[-1].strip() for line in second.err.splitlines()}
     assert "wfc.cli.shared.memory" in imported
-    assert not imported & {"wfc.unit", "wfc.rules", "wfc.diagnostics", "yaml", "jinja2", "sqlite3"}
+    assert not imported & {"wfc.project", "wfc.rules", "wfc.findings", "yaml", "jinja2", "sqlite3"}
 
 
 def test_workflows_with_plain_templates_are_checked_without_jinja(project: Path) -> None:

@@ -16,18 +16,17 @@ from pathlib import Path
 import pytest
 
 from wfc.check import check_project
+from wfc.compile import compile_project
 from wfc.config import Config, load_config
-from wfc.diagnostics import Diagnostic, Severity
-from wfc.fixes import apply_fixes
-from wfc.generated import compare
-from wfc.pipeline import compile_project
+from wfc.findings import Diagnostic, Severity
+from wfc.project import Project, drift_of, load_unit
 from wfc.render.github import render_github
 from wfc.render.json import render_json
 from wfc.render.sarif import render_sarif
 from wfc.render.style import Style
 from wfc.render.text import render_text
 from wfc.rules import BY_CODE, RULES
-from wfc.unit import Project, load_unit
+from wfc.suppress import apply_fixes
 from wfc_runtime.store.waiting import Waiting
 
 HERE = Path(__file__).parent
@@ -74,7 +73,7 @@ def drift_findings(project: Project, folder: Path) -> list[Diagnostic]:
         if os.environ.get("UPDATE") and folder.parent.name.startswith("good"):
             place.write_text(module.text, encoding="utf-8")
         before = place.read_text(encoding="utf-8") if place.exists() else None
-        drift = compare(f"generated/{module.file_name}", before, module.text, module.unit.source.text)
+        drift = drift_of(f"generated/{module.file_name}", before, module.text, module.unit.source.text)
         module.unit.drift += [drift] if drift else []
     rules = (BY_CODE["WF701"], BY_CODE["WF702"])
     return [found for unit in project.units for rule in rules for found in rule.run(unit)]

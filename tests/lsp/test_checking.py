@@ -17,7 +17,7 @@ from tests.support import PATIENCE
 from wfc.lsp import questions, workspace
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.workspace import WorkflowServer
-from wfc.unit import Unit
+from wfc.project import SourceFile
 
 
 class Checked:
@@ -125,7 +125,7 @@ def test_versions_of_a_text_that_are_past_are_let_go(
 ) -> None:
     uri = (tmp_path / "build.yaml").as_uri()
     checked.gate.set()
-    seen: list[weakref.ref[Unit]] = []
+    seen: list[weakref.ref[SourceFile]] = []
 
     async def type_on() -> None:
         for version in range(1, 12):

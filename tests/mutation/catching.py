@@ -12,11 +12,11 @@ from tests.mutation.seeding import MISTAKES, Mutant, Where, mutants
 from tests.support import ROOT
 from wfc.check import check_unit, each_finding
 from wfc.config import Config, load_config
-from wfc.diagnostics import Diagnostic, Severity
+from wfc.findings import Diagnostic, Severity
 from wfc.language.steps.call import Call
 from wfc.language.values import plain
+from wfc.project import Project, SourceFile, load_unit
 from wfc.rules import RULES
-from wfc.unit import Project, Unit, load_unit
 from wfc.yaml import Source, YamlLimits, parse_document
 
 TABLE = (in_form, in_references, in_expressions, in_state, in_control, in_commands)
@@ -29,7 +29,7 @@ def _config() -> Config:
 
 
 @cache
-def originals() -> dict[str, Unit]:
+def originals() -> dict[str, SourceFile]:
     """Our workflows in the steps language, by file name."""
     config = _config()
     project = Project(config)
@@ -51,7 +51,7 @@ def all_mutants() -> list[Mutant]:
 
 
 @cache
-def _called(unit: Unit) -> list[str]:
+def _called(unit: SourceFile) -> list[str]:
     return [step.workflow.text for step in unit.steps if isinstance(step, Call) and step.workflow]
 
 

@@ -10,13 +10,13 @@ from wfc.language.ast import Scope
 from wfc.language.steps.mcp_call import McpCall
 from wfc.language.steps.shell import Shell
 from wfc.language.values import Text
-from wfc.unit import Unit
+from wfc.project import SourceFile
 
 _QUOTED = re.compile(r"\{\{([^{}]*?) *\| *shquote *\}\}")
 _SPECIAL = " \n\t;|&$`'\"<>()*?[]#~=%!{}\\"
 
 
-def _holes(unit: Unit) -> Iterator[tuple[Scope, Shell, Text, re.Match[str]]]:
+def _holes(unit: SourceFile) -> Iterator[tuple[Scope, Shell, Text, re.Match[str]]]:
     for scope in unit.scopes:
         for step in scope.walk():
             if isinstance(step, Shell) and step.command:
@@ -47,21 +47,21 @@ def _unquoted(scope: Scope, expression: str) -> bool:
 
 
 @mistake(Where.HERE)
-def leave_a_value_unquoted(unit: Unit) -> Iterator[Seed]:
+def leave_a_value_unquoted(unit: SourceFile) -> Iterator[Seed]:
     for scope, step, command, hole in _holes(unit):
         if _unquoted(scope, hole[1]):
             yield replace(step, command.at(*hole.span()), f"{{{{{hole[1]} }}}}")
 
 
 @mistake(Where.HERE)
-def quote_by_hand(unit: Unit) -> Iterator[Seed]:
+def quote_by_hand(unit: SourceFile) -> Iterator[Seed]:
     for scope, step, command, hole in _holes(unit):
         if command.node.style not in ("'", '"') and _unquoted(scope, hole[1]):
             yield replace(step, command.at(*hole.span()), f'"{{{{{hole[1]} }}}}"')
 
 
 @mistake(Where.STEP)
-def drop_the_dashes_before_a_value(unit: Unit) -> Iterator[Seed]:
+def drop_the_dashes_before_a_value(unit: SourceFile) -> Iterator[Seed]:
     for scope, step, command, hole in _holes(unit):
         text = command.template.text
         if text[: hole.start()].endswith(" -- ") and _differs(scope, hole[1], ["-a", "-1"]):
@@ -71,7 +71,7 @@ def drop_the_dashes_before_a_value(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def paste_a_token(unit: Unit) -> Iterator[Seed]:
+def paste_a_token(unit: SourceFile) -> Iterator[Seed]:
     token = "ghp_" + "R2d2C3poBb8Yoda5Chewie7Leia9Han3Luke"
     for step in unit.steps:
         if isinstance(step, Shell) and step.command:
@@ -85,7 +85,7 @@ def paste_a_token(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def reach_into_the_inner_parts(unit: Unit) -> Iterator[Seed]:
+def reach_into_the_inner_parts(unit: SourceFile) -> Iterator[Seed]:
     """`state.x.__class__`, which the sandbox refuses."""
     for step in unit.steps:
         reads = [(text, read) for text in step.texts() for read in text.template.reads]
@@ -95,7 +95,7 @@ def reach_into_the_inner_parts(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.STEP)
-def parse_without_a_way_out(unit: Unit) -> Iterator[Seed]:
+def parse_without_a_way_out(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         entry = step.node.entry("on_error")
         if entry and "parse_json" in step.node.span.text:

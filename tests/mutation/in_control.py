@@ -18,12 +18,12 @@ from wfc.language.steps.return_ import Return
 from wfc.language.steps.set_state import SetState
 from wfc.language.steps.shell import Shell
 from wfc.language.steps.while_ import While
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Mapping, Sequence
 
 
 @mistake(Where.STEP)
-def drop_the_bound_of_a_loop(unit: Unit) -> Iterator[Seed]:
+def drop_the_bound_of_a_loop(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         entry = step.node.entry("max_iterations")
         if entry:
@@ -31,7 +31,7 @@ def drop_the_bound_of_a_loop(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def turn_without_end_or_wait(unit: Unit) -> Iterator[Seed]:
+def turn_without_end_or_wait(unit: SourceFile) -> Iterator[Seed]:
     """After each step but a jump: a jump back to it that nothing waits for and nothing bounds."""
     for scope in unit.scopes:
         for step in scope.block:
@@ -43,7 +43,7 @@ def turn_without_end_or_wait(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def never_change_what_a_loop_asks(unit: Unit) -> Iterator[Seed]:
+def never_change_what_a_loop_asks(unit: SourceFile) -> Iterator[Seed]:
     """The update that would end the loop is missing."""
     for loop in unit.steps:
         if not isinstance(loop, While):
@@ -74,7 +74,7 @@ def _inside(step: Step) -> Iterator[Step]:
 
 
 @mistake(Where.ANYWHERE)
-def return_nothing_on_one_way(unit: Unit) -> Iterator[Seed]:
+def return_nothing_on_one_way(unit: SourceFile) -> Iterator[Seed]:
     for scope in unit.scopes:
         returns = [step for step in scope.walk() if isinstance(step, Return)]
         for step in returns if len(returns) > 1 else ():
@@ -84,7 +84,7 @@ def return_nothing_on_one_way(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def return_too_early(unit: Unit) -> Iterator[Seed]:
+def return_too_early(unit: SourceFile) -> Iterator[Seed]:
     for scope in unit.scopes:
         for step in scope.block[1:]:
             at = step_lines(step)[0]
@@ -97,7 +97,7 @@ def return_too_early(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.STEP)
-def do_the_same_in_both_branches(unit: Unit) -> Iterator[Seed]:
+def do_the_same_in_both_branches(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         if isinstance(step, Condition) and step.then and not step.else_ and not any(_inside_of(step.then)):
             source = step.node.span.source.text
@@ -115,7 +115,7 @@ def _inside_of(steps: list[Step]) -> Iterator[Step]:
 
 
 @mistake(Where.HERE)
-def write_one_field_in_two_branches(unit: Unit) -> Iterator[Seed]:
+def write_one_field_in_two_branches(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         outputs = [
             [nested.value_span("output_to") for nested in block if nested.values.get("output_to")]
@@ -126,7 +126,7 @@ def write_one_field_in_two_branches(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def rename_an_option(unit: Unit) -> Iterator[Seed]:
+def rename_an_option(unit: SourceFile) -> Iterator[Seed]:
     """What the person can choose is no longer what the branches ask for."""
     for step in unit.steps:
         node = step.node.get("options") if isinstance(step, Prompt) else None
@@ -135,7 +135,7 @@ def rename_an_option(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def offer_an_option_that_nobody_handles(unit: Unit) -> Iterator[Seed]:
+def offer_an_option_that_nobody_handles(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         node = step.node.get("options") if isinstance(step, Prompt) else None
         if isinstance(node, Sequence):
@@ -147,7 +147,7 @@ def offer_an_option_that_nobody_handles(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def forget_the_exit_code(unit: Unit) -> Iterator[Seed]:
+def forget_the_exit_code(unit: SourceFile) -> Iterator[Seed]:
     """The condition that looks at it is gone, and with it what it did; the output is still used."""
     for scope in unit.scopes:
         for step in scope.walk():
@@ -198,7 +198,7 @@ def _blocks(scope: Scope) -> Iterator[list[Step]]:
 
 
 @mistake(Where.STEP)
-def drop_the_bound_of_a_foreach(unit: Unit) -> Iterator[Seed]:
+def drop_the_bound_of_a_foreach(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         entry = step.node.entry("max_items") if isinstance(step, Foreach) else None
         if entry:
@@ -206,7 +206,7 @@ def drop_the_bound_of_a_foreach(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def rename_a_property_of_a_result_schema(unit: Unit) -> Iterator[Seed]:
+def rename_a_property_of_a_result_schema(unit: SourceFile) -> Iterator[Seed]:
     """What the agent sends is no longer what the expressions read."""
     for step in unit.steps:
         node = step.node.get("result_schema")

@@ -10,14 +10,14 @@ from wfc.language.steps.base import Step
 from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.while_ import While
 from wfc.language.values import Text
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Scalar, Span
 from wfc_runtime.expr import TESTS, nodes
 
 _HOLE = re.compile(r"\{\{.*?\}\}", re.S)
 
 
-def texts(unit: Unit) -> Iterator[tuple[Step, Text]]:
+def texts(unit: SourceFile) -> Iterator[tuple[Step, Text]]:
     """Every template that has holes."""
     for step in unit.steps:
         for text in step.texts():
@@ -25,7 +25,7 @@ def texts(unit: Unit) -> Iterator[tuple[Step, Text]]:
                 yield step, text
 
 
-def each(unit: Unit, *kinds: type[nodes.Node]) -> Iterator[tuple[Step, Text, nodes.Node]]:
+def each(unit: SourceFile, *kinds: type[nodes.Node]) -> Iterator[tuple[Step, Text, nodes.Node]]:
     """Every node of those kinds in every template."""
     for step, text in texts(unit):
         if text.template.ast is not None:
@@ -33,7 +33,7 @@ def each(unit: Unit, *kinds: type[nodes.Node]) -> Iterator[tuple[Step, Text, nod
                 yield step, text, node
 
 
-def _names(unit: Unit, fits: Callable[[nodes.Getattr], bool]) -> Iterator[Seed]:
+def _names(unit: SourceFile, fits: Callable[[nodes.Getattr], bool]) -> Iterator[Seed]:
     """The name behind a dot, misspelt."""
     for step, text, node in each(unit, nodes.Getattr):
         if isinstance(node, nodes.Getattr) and fits(node):
@@ -45,22 +45,22 @@ def _is_of(node: nodes.Getattr, root: str) -> bool:
 
 
 @mistake(Where.HERE)
-def misspell_a_state_field(unit: Unit) -> Iterator[Seed]:
+def misspell_a_state_field(unit: SourceFile) -> Iterator[Seed]:
     yield from _names(unit, lambda node: _is_of(node, "state"))
 
 
 @mistake(Where.HERE)
-def misspell_an_input(unit: Unit) -> Iterator[Seed]:
+def misspell_an_input(unit: SourceFile) -> Iterator[Seed]:
     yield from _names(unit, lambda node: _is_of(node, "inputs"))
 
 
 @mistake(Where.HERE)
-def misspell_a_property(unit: Unit) -> Iterator[Seed]:
+def misspell_a_property(unit: SourceFile) -> Iterator[Seed]:
     yield from _names(unit, lambda node: not _is_of(node, "state") and not _is_of(node, "inputs"))
 
 
 @mistake(Where.HERE)
-def misspell_an_attribute_of_a_list(unit: Unit) -> Iterator[Seed]:
+def misspell_an_attribute_of_a_list(unit: SourceFile) -> Iterator[Seed]:
     """The text in `map(attribute='name')` and `selectattr('name', ...)`."""
     for step, text, node in each(unit, nodes.Filter):
         assert isinstance(node, nodes.Filter)
@@ -73,14 +73,14 @@ def misspell_an_attribute_of_a_list(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def misspell_a_filter(unit: Unit) -> Iterator[Seed]:
+def misspell_a_filter(unit: SourceFile) -> Iterator[Seed]:
     for step, text in texts(unit):
         for use in text.template.filters:
             yield replace(step, text.at(use.start, use.end), misspell(use.name))
 
 
 @mistake(Where.HERE)
-def misspell_a_test(unit: Unit) -> Iterator[Seed]:
+def misspell_a_test(unit: SourceFile) -> Iterator[Seed]:
     for step, text in texts(unit):
         for use in text.template.tests:
             if misspell(use.name) not in TESTS:
@@ -88,14 +88,14 @@ def misspell_a_test(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def misspell_a_function(unit: Unit) -> Iterator[Seed]:
+def misspell_a_function(unit: SourceFile) -> Iterator[Seed]:
     for step, text in texts(unit):
         for use in text.template.functions:
             yield replace(step, text.at(use.start, use.end), misspell(use.name))
 
 
 @mistake(Where.HERE)
-def misspell_a_bare_name(unit: Unit) -> Iterator[Seed]:
+def misspell_a_bare_name(unit: SourceFile) -> Iterator[Seed]:
     """A loop's variable, an earlier key of the same updates, `item`, a function."""
     seen: set[tuple[Step, str]] = set()
     for step, text, node in each(unit, nodes.Name):
@@ -107,7 +107,7 @@ def misspell_a_bare_name(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def forget_the_state_or_inputs_before_a_name(unit: Unit) -> Iterator[Seed]:
+def forget_the_state_or_inputs_before_a_name(unit: SourceFile) -> Iterator[Seed]:
     seen: set[tuple[Step, str]] = set()
     for step, text in texts(unit):
         for read in text.template.reads:
@@ -118,7 +118,7 @@ def forget_the_state_or_inputs_before_a_name(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def compare_with_another_type(unit: Unit) -> Iterator[Seed]:
+def compare_with_another_type(unit: SourceFile) -> Iterator[Seed]:
     """A number is compared with text, text with a number."""
     for step, text, node in each(unit, nodes.Compare):
         if not isinstance(node, nodes.Compare):
@@ -130,7 +130,7 @@ def compare_with_another_type(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def compare_with_what_it_never_is(unit: Unit) -> Iterator[Seed]:
+def compare_with_what_it_never_is(unit: SourceFile) -> Iterator[Seed]:
     """A choice, an enum or a status that no one can have answered, misspelt."""
     for step, text, node in each(unit, nodes.Compare):
         const = node.ops[0].expr if isinstance(node, nodes.Compare) else None
@@ -140,14 +140,14 @@ def compare_with_what_it_never_is(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def add_text_to_a_number(unit: Unit) -> Iterator[Seed]:
+def add_text_to_a_number(unit: SourceFile) -> Iterator[Seed]:
     for step, text, node in each(unit, nodes.Add, nodes.Sub):
         if isinstance(node, nodes.Add | nodes.Sub) and isinstance(node.right, nodes.Const):
             yield replace(step, text.at(*text.template.token_span(node.right)), "'1'")
 
 
 @mistake(Where.HERE)
-def go_through_what_is_no_list(unit: Unit) -> Iterator[Seed]:
+def go_through_what_is_no_list(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         node = step.node.get("items") if isinstance(step, Foreach) else None
         if isinstance(node, Scalar):
@@ -168,7 +168,7 @@ def _said(text: Text, node: nodes.Node) -> str:
     return text.template.text[start:end]
 
 
-def _conditions(unit: Unit) -> Iterator[tuple[Step, Scalar]]:
+def _conditions(unit: SourceFile) -> Iterator[tuple[Step, Scalar]]:
     for step in unit.steps:
         for key in ("if", "when"):
             node = step.node.get(key)
@@ -177,13 +177,13 @@ def _conditions(unit: Unit) -> Iterator[tuple[Step, Scalar]]:
 
 
 @mistake(Where.HERE)
-def forget_the_braces_of_a_condition(unit: Unit) -> Iterator[Seed]:
+def forget_the_braces_of_a_condition(unit: SourceFile) -> Iterator[Seed]:
     for step, node in _conditions(unit):
         yield replace(step, node.span, node.span.text.replace("{{ ", "").replace(" }}", ""))
 
 
 @mistake(Where.HERE)
-def close_the_braces_within_a_condition(unit: Unit) -> Iterator[Seed]:
+def close_the_braces_within_a_condition(unit: SourceFile) -> Iterator[Seed]:
     """`{{ a }} and {{ b }}` is text, and so always true."""
     for step, node in _conditions(unit):
         for word in (" and ", " or "):
@@ -192,13 +192,13 @@ def close_the_braces_within_a_condition(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def leave_a_condition_constant(unit: Unit) -> Iterator[Seed]:
+def leave_a_condition_constant(unit: SourceFile) -> Iterator[Seed]:
     for step, node in _conditions(unit):
         if not isinstance(step, While):
             yield replace(step, node.span, '"{{ true }}"')
 
 
-def _holes(unit: Unit) -> Iterator[tuple[Step, Span]]:
+def _holes(unit: SourceFile) -> Iterator[tuple[Step, Span]]:
     """The last hole of each step."""
     for step, text in dict(texts(unit)).items():
         *_, last = _HOLE.finditer(text.template.text)
@@ -206,13 +206,13 @@ def _holes(unit: Unit) -> Iterator[tuple[Step, Span]]:
 
 
 @mistake(Where.STEP)
-def leave_braces_open(unit: Unit) -> Iterator[Seed]:
+def leave_braces_open(unit: SourceFile) -> Iterator[Seed]:
     for step, span in _holes(unit):
         yield Seed(step.name, f"{_short(span)} without its end", (Change(span.end - 2, span.end, ""),))
 
 
 @mistake(Where.STEP)
-def leave_a_bracket_or_quote_open(unit: Unit) -> Iterator[Seed]:
+def leave_a_bracket_or_quote_open(unit: SourceFile) -> Iterator[Seed]:
     for step, span in _holes(unit):
         last = max(span.text.rfind(")"), span.text.rfind("'"), span.text.rfind("]"))
         if last > 0:
@@ -223,7 +223,7 @@ def leave_a_bracket_or_quote_open(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.STEP)
-def leave_a_block_open(unit: Unit) -> Iterator[Seed]:
+def leave_a_block_open(unit: SourceFile) -> Iterator[Seed]:
     """No `{% endfor %}` or `{% endif %}`."""
     for step, text in texts(unit):
         for end in re.finditer(r"\{%-? *end\w+ *-?%\}", text.template.text):

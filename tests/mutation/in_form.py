@@ -11,11 +11,11 @@ from collections.abc import Iterator
 from tests.mutation.seeding import Seed, Where, add_line, cut, misspell, mistake, put, replace, title
 from wfc.language.shape import InputDecl, Shape
 from wfc.language.values import Literal
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Entry, Mapping, Scalar, Sequence
 
 
-def _keys(unit: Unit) -> Iterator[tuple[Shape, Entry]]:
+def _keys(unit: SourceFile) -> Iterator[tuple[Shape, Entry]]:
     for shape in unit.shapes:
         for entry in shape.node.entries:
             if entry.key.text in shape.FIELDS:
@@ -23,13 +23,13 @@ def _keys(unit: Unit) -> Iterator[tuple[Shape, Entry]]:
 
 
 @mistake(Where.HERE, once=True)
-def misspell_a_key(unit: Unit) -> Iterator[Seed]:
+def misspell_a_key(unit: SourceFile) -> Iterator[Seed]:
     for shape, entry in _keys(unit):
         yield replace(shape, entry.key.span, misspell(entry.key.text), of=shape.label)
 
 
 @mistake(Where.ANYWHERE, once=True)
-def drop_a_required_key(unit: Unit) -> Iterator[Seed]:
+def drop_a_required_key(unit: SourceFile) -> Iterator[Seed]:
     for shape, entry in _keys(unit):
         if shape.FIELDS[entry.key.text].required:
             change = cut(shape.node, entry)
@@ -37,7 +37,7 @@ def drop_a_required_key(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE, once=True)
-def give_a_key_the_wrong_type(unit: Unit) -> Iterator[Seed]:
+def give_a_key_the_wrong_type(unit: SourceFile) -> Iterator[Seed]:
     """A number with a unit, a boolean in words, text where a list belongs."""
     for shape, entry in _keys(unit):
         key, value = entry.key.text, shape.values.get(entry.key.text)
@@ -54,13 +54,13 @@ def give_a_key_the_wrong_type(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE, once=True)
-def misspell_a_step_type(unit: Unit) -> Iterator[Seed]:
+def misspell_a_step_type(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         yield replace(step, step.value_span("type"), misspell(step.kind))
 
 
 @mistake(Where.HERE, once=True)
-def misspell_a_word_of_the_language(unit: Unit) -> Iterator[Seed]:
+def misspell_a_word_of_the_language(unit: SourceFile) -> Iterator[Seed]:
     """`prompt_type: confrim`, `on_error: contnue`, `type: strng`."""
     for shape in unit.shapes:
         for key in (
@@ -75,7 +75,7 @@ def misspell_a_word_of_the_language(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def break_a_default(unit: Unit) -> Iterator[Seed]:
+def break_a_default(unit: SourceFile) -> Iterator[Seed]:
     """A default outside of its own limits or of another type."""
     for scope in unit.scopes:
         for name, decl in scope.declared_inputs.items():
@@ -93,7 +93,7 @@ def break_a_default(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.STEP, once=True)
-def use_a_key_of_another_step_type(unit: Unit) -> Iterator[Seed]:
+def use_a_key_of_another_step_type(unit: SourceFile) -> Iterator[Seed]:
     """`options` on a shell step, `command` on a delegate, and so on."""
     for step in unit.steps:
         for key, value in (("options", "[a, b]"), ("command", "make"), ("duration_seconds", "5")):

@@ -10,19 +10,19 @@ from wfc.language.steps.base import Recovery, Step
 from wfc.language.steps.call import Call
 from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.goto import Goto
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Mapping, Scalar, Span
 
 
 @mistake(Where.HERE)
-def give_a_step_the_id_of_another(unit: Unit) -> Iterator[Seed]:
+def give_a_step_the_id_of_another(unit: SourceFile) -> Iterator[Seed]:
     for scope in unit.scopes:
         steps = list(scope.walk())
         for before, step in itertools.pairwise(steps):
             yield replace(step, step.span, before.name)
 
 
-def _jumps(unit: Unit) -> Iterator[tuple[Step, Span]]:
+def _jumps(unit: SourceFile) -> Iterator[tuple[Step, Span]]:
     """Every place that names a step to go to."""
     for step in unit.steps:
         if isinstance(step, Goto):
@@ -33,13 +33,13 @@ def _jumps(unit: Unit) -> Iterator[tuple[Step, Span]]:
 
 
 @mistake(Where.HERE)
-def misspell_a_target(unit: Unit) -> Iterator[Seed]:
+def misspell_a_target(unit: SourceFile) -> Iterator[Seed]:
     for step, span in _jumps(unit):
         yield replace(step, span, misspell(span.text))
 
 
 @mistake(Where.HERE)
-def aim_a_jump_into_a_block(unit: Unit) -> Iterator[Seed]:
+def aim_a_jump_into_a_block(unit: SourceFile) -> Iterator[Seed]:
     """The target is a step inside a branch or loop that the jump is not in."""
     seen: set[Span] = set()
     for scope in unit.scopes:
@@ -58,14 +58,14 @@ def _is_within(step: Step, block: list[Step]) -> bool:
 
 
 @mistake(Where.HERE)
-def aim_a_jump_at_itself(unit: Unit) -> Iterator[Seed]:
+def aim_a_jump_at_itself(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         if isinstance(step, Goto) and step.target:
             yield replace(step, step.target.span, step.name)
 
 
 @mistake(Where.ANYWHERE)
-def exchange_target_and_else(unit: Unit) -> Iterator[Seed]:
+def exchange_target_and_else(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         if isinstance(step, Goto) and step.target and step.else_:
             target, other = step.target.span, step.else_.span
@@ -73,21 +73,21 @@ def exchange_target_and_else(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def misspell_a_task(unit: Unit) -> Iterator[Seed]:
+def misspell_a_task(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         if isinstance(step, Foreach) and step.task:
             yield replace(step, step.task.span, misspell(step.task.text))
 
 
 @mistake(Where.HERE)
-def misspell_a_called_workflow(unit: Unit) -> Iterator[Seed]:
+def misspell_a_called_workflow(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         if isinstance(step, Call) and step.workflow:
             yield replace(step, step.workflow.span, misspell(step.workflow.text))
 
 
 @mistake(Where.HERE)
-def write_an_agent_wrong(unit: Unit) -> Iterator[Seed]:
+def write_an_agent_wrong(unit: SourceFile) -> Iterator[Seed]:
     """Without its sign, in capitals, with an underscore."""
     for step in unit.steps:
         node = step.node.get("agent")
@@ -96,7 +96,7 @@ def write_an_agent_wrong(unit: Unit) -> Iterator[Seed]:
                 yield replace(step, node.span, f'"{wrong}"')
 
 
-def _bindings(unit: Unit) -> Iterator[tuple[Step, Mapping]]:
+def _bindings(unit: SourceFile) -> Iterator[tuple[Step, Mapping]]:
     for step in unit.steps:
         node = step.node.get("with") if isinstance(step, Foreach | Call) else None
         if isinstance(node, Mapping):
@@ -104,7 +104,7 @@ def _bindings(unit: Unit) -> Iterator[tuple[Step, Mapping]]:
 
 
 @mistake(Where.STEP)
-def leave_an_argument_out(unit: Unit) -> Iterator[Seed]:
+def leave_an_argument_out(unit: SourceFile) -> Iterator[Seed]:
     for step, node in _bindings(unit):
         needed = _needed(unit, step)
         for entry in node.entries:
@@ -112,7 +112,7 @@ def leave_an_argument_out(unit: Unit) -> Iterator[Seed]:
                 yield drop(step, node, entry)
 
 
-def _needed(unit: Unit, step: Step) -> set[str]:
+def _needed(unit: SourceFile, step: Step) -> set[str]:
     if isinstance(step, Foreach) and step.task and unit.workflow:
         declared = unit.workflow.declared_tasks[step.task.text].declared_inputs
     elif isinstance(step, Call) and step.workflow:
@@ -124,14 +124,14 @@ def _needed(unit: Unit, step: Step) -> set[str]:
 
 
 @mistake(Where.HERE)
-def misspell_an_argument(unit: Unit) -> Iterator[Seed]:
+def misspell_an_argument(unit: SourceFile) -> Iterator[Seed]:
     for step, node in _bindings(unit):
         for entry in node.entries:
             yield replace(step, entry.key.span, misspell(entry.key.text))
 
 
 @mistake(Where.HERE)
-def compute_what_must_be_named(unit: Unit) -> Iterator[Seed]:
+def compute_what_must_be_named(unit: SourceFile) -> Iterator[Seed]:
     """The tool, task, agent or workflow comes from a value."""
     for step in unit.steps:
         for key in ("tool", "task", "agent", "workflow"):

@@ -22,7 +22,7 @@ from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
 from wfc.language.steps.set_state import SetState
 from wfc.language.values import state_use
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Mapping, Sequence
 
 
@@ -35,7 +35,7 @@ def readers(scope: Scope, name: str) -> list[Step]:
     return [step for step in scope.walk() if name in reads(step)]
 
 
-def _lists(unit: Unit) -> Iterator[tuple[Step, Sequence]]:
+def _lists(unit: SourceFile) -> Iterator[tuple[Step, Sequence]]:
     for step in unit.steps:
         node = step.node.get("needs_state")
         if isinstance(node, Sequence):
@@ -43,7 +43,7 @@ def _lists(unit: Unit) -> Iterator[tuple[Step, Sequence]]:
 
 
 @mistake(Where.STEP)
-def drop_a_needs_state_entry(unit: Unit) -> Iterator[Seed]:
+def drop_a_needs_state_entry(unit: SourceFile) -> Iterator[Seed]:
     for step, node in _lists(unit):
         for name in step.declared:
             left = ", ".join(word.text for word in step.declared if word is not name)
@@ -51,7 +51,7 @@ def drop_a_needs_state_entry(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.STEP)
-def drop_needs_state(unit: Unit) -> Iterator[Seed]:
+def drop_needs_state(unit: SourceFile) -> Iterator[Seed]:
     for step, _ in _lists(unit):
         entry = step.node.entry("needs_state")
         assert entry
@@ -59,14 +59,14 @@ def drop_needs_state(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def misspell_a_needs_state_entry(unit: Unit) -> Iterator[Seed]:
+def misspell_a_needs_state_entry(unit: SourceFile) -> Iterator[Seed]:
     for step in unit.steps:
         for word in step.declared:
             yield replace(step, word.span, misspell(word.text))
 
 
 @mistake(Where.HERE)
-def list_a_field_that_is_not_read(unit: Unit) -> Iterator[Seed]:
+def list_a_field_that_is_not_read(unit: SourceFile) -> Iterator[Seed]:
     for scope in unit.scopes:
         fields = {name for step in scope.walk() for name in step.writes()}
         for step in scope.walk():
@@ -81,45 +81,45 @@ def list_a_field_that_is_not_read(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def delete_an_initial_field(unit: Unit) -> Iterator[Seed]:
+def delete_an_initial_field(unit: SourceFile) -> Iterator[Seed]:
     yield from _without_one(unit, "initial_state", "initial state")
 
 
 @mistake(Where.HERE)
-def declare_an_initial_field_for_nothing(unit: Unit) -> Iterator[Seed]:
+def declare_an_initial_field_for_nothing(unit: SourceFile) -> Iterator[Seed]:
     yield from _with_one_more(unit, "initial_state", "initial field", "leftover: 0")
 
 
 @mistake(Where.ANYWHERE)
-def delete_an_input(unit: Unit) -> Iterator[Seed]:
+def delete_an_input(unit: SourceFile) -> Iterator[Seed]:
     yield from _without_one(unit, "inputs", "inputs")
 
 
 @mistake(Where.HERE)
-def declare_an_input_for_nothing(unit: Unit) -> Iterator[Seed]:
+def declare_an_input_for_nothing(unit: SourceFile) -> Iterator[Seed]:
     yield from _with_one_more(unit, "inputs", "input", "leftover: {type: string}")
 
 
-def _mappings(unit: Unit, key: str) -> Iterator[tuple[Scope, Mapping]]:
+def _mappings(unit: SourceFile, key: str) -> Iterator[tuple[Scope, Mapping]]:
     for scope in unit.scopes:
         node = scope.node.get(key)
         if isinstance(node, Mapping):
             yield scope, node
 
 
-def _without_one(unit: Unit, key: str, what: str) -> Iterator[Seed]:
+def _without_one(unit: SourceFile, key: str, what: str) -> Iterator[Seed]:
     for scope, node in _mappings(unit, key):
         yield from (drop(f"{what} of {scope.known_as}", node, entry) for entry in node.entries)
 
 
-def _with_one_more(unit: Unit, key: str, what: str, line: str) -> Iterator[Seed]:
+def _with_one_more(unit: SourceFile, key: str, what: str, line: str) -> Iterator[Seed]:
     for scope, node in _mappings(unit, key):
         first = node.entries[0].key.span
         text = f"{line}\n{' ' * (first.column - 1)}"
         yield Seed(scope.known_as, f"one more {what}", (Change(first.start, first.start, text),))
 
 
-def _outputs(unit: Unit) -> Iterator[tuple[Scope, Step]]:
+def _outputs(unit: SourceFile) -> Iterator[tuple[Scope, Step]]:
     """Steps that keep a result which someone reads."""
     for scope in unit.scopes:
         for step in scope.walk():
@@ -129,7 +129,7 @@ def _outputs(unit: Unit) -> Iterator[tuple[Scope, Step]]:
 
 
 @mistake(Where.ANYWHERE)
-def drop_output_to(unit: Unit) -> Iterator[Seed]:
+def drop_output_to(unit: SourceFile) -> Iterator[Seed]:
     for _, step in _outputs(unit):
         entry = step.node.entry("output_to")
         assert entry
@@ -137,14 +137,14 @@ def drop_output_to(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def misspell_output_to(unit: Unit) -> Iterator[Seed]:
+def misspell_output_to(unit: SourceFile) -> Iterator[Seed]:
     for _, step in _outputs(unit):
         span = step.value_span("output_to")
         yield replace(step, span, misspell(span.text))
 
 
 @mistake(Where.ANYWHERE)
-def misspell_an_update(unit: Unit) -> Iterator[Seed]:
+def misspell_an_update(unit: SourceFile) -> Iterator[Seed]:
     """The new value goes to a field that nobody reads."""
     for step in unit.steps:
         node = step.node.get("updates") if isinstance(step, SetState) else None
@@ -153,7 +153,7 @@ def misspell_an_update(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def drop_an_update(unit: Unit) -> Iterator[Seed]:
+def drop_an_update(unit: SourceFile) -> Iterator[Seed]:
     for scope in unit.scopes:
         for step in scope.walk():
             node = step.node.get("updates") if isinstance(step, SetState) else None
@@ -164,7 +164,7 @@ def drop_an_update(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def read_an_update_too_early(unit: Unit) -> Iterator[Seed]:
+def read_an_update_too_early(unit: SourceFile) -> Iterator[Seed]:
     """Two updates change places, and the first reads the second."""
     for step in unit.steps:
         node = step.node.get("updates") if isinstance(step, SetState) else None
@@ -185,7 +185,7 @@ def read_an_update_too_early(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def delete_the_step_that_writes(unit: Unit) -> Iterator[Seed]:
+def delete_the_step_that_writes(unit: SourceFile) -> Iterator[Seed]:
     for scope, step in _outputs(unit):
         initial = scope.initial
         block = next(block for block in _blocks(scope) if step in block)
@@ -194,7 +194,7 @@ def delete_the_step_that_writes(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def read_before_it_is_written(unit: Unit) -> Iterator[Seed]:
+def read_before_it_is_written(unit: SourceFile) -> Iterator[Seed]:
     """Two neighbouring steps change places, and the first needs what the second writes."""
     for scope in unit.scopes:
         for block in _blocks(scope):
@@ -207,7 +207,7 @@ def read_before_it_is_written(unit: Unit) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def skip_a_step_whose_result_is_needed(unit: Unit) -> Iterator[Seed]:
+def skip_a_step_whose_result_is_needed(unit: SourceFile) -> Iterator[Seed]:
     for scope, step in _outputs(unit):
         word = step.values["output_to"].text
         if word not in scope.initial and "when" not in step.values:

@@ -9,7 +9,7 @@ from itertools import groupby
 
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Entry, Mapping, Span
 
 
@@ -38,7 +38,7 @@ class Seed:
     changes: tuple[Change, ...]
 
 
-Sow = Callable[[Unit], Iterator[Seed]]
+Sow = Callable[[SourceFile], Iterator[Seed]]
 
 
 @dataclass(frozen=True)
@@ -91,7 +91,7 @@ class Mutant:
             shift += len(change.text) - (change.end - change.start)
 
 
-def mutants(mistake: Mistake, file: str, unit: Unit) -> Iterator[Mutant]:
+def mutants(mistake: Mistake, file: str, unit: SourceFile) -> Iterator[Mutant]:
     """All that a mistake makes of a workflow, in a steady order."""
     seeds = sorted(mistake.sow(unit), key=lambda seed: (seed.owner, seed.what, seed.changes[0].start))
     for _, same in groupby(seeds, key=lambda seed: (seed.owner, seed.what)):

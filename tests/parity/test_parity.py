@@ -12,10 +12,10 @@ from tests.blocks.support import result
 from tests.support import ROOT, load, unit_of
 from wfc.check import check_unit
 from wfc.convert import to_steps
-from wfc.diagnostics import Severity
 from wfc.dialects import DIALECTS
+from wfc.findings import Severity
 from wfc.ir import Module, dump
-from wfc.unit import Unit
+from wfc.project import SourceFile
 
 HERE = Path(__file__).parent
 PAIRS: dict[str, dict[str, Path]] = defaultdict(dict)
@@ -27,7 +27,7 @@ SHIPPED = [
 RUNS = sorted((ROOT / "tests" / "blocks" / "cases").glob("*.yaml"))
 
 
-def module_of(unit: Unit) -> Module:
+def module_of(unit: SourceFile) -> Module:
     assert unit.module is not None
     return unit.module
 

@@ -12,8 +12,8 @@ import re
 from collections import Counter
 from collections.abc import Callable
 
-from wfc.diagnostics import Diagnostic, Severity
-from wfc.fixes import apply_fixes
+from wfc.findings import Diagnostic, Severity
+from wfc.suppress import apply_fixes
 
 Check = Callable[[str], list[Diagnostic]]
 """The findings of a text, in the place where it stands in its project."""

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from wfc.compile import Compilation, compile_project
 from wfc.config import Config
-from wfc.diagnostics import Diagnostic
-from wfc.fixes import apply_fixes
-from wfc.pipeline import Compilation, compile_project
+from wfc.findings import Diagnostic
+from wfc.project import Project, load_unit
 from wfc.render.github import render_github
 from wfc.render.json import render_json
 from wfc.render.sarif import render_sarif
 from wfc.render.style import Style
 from wfc.render.text import render_text
-from wfc.unit import Project, load_unit
+from wfc.suppress import apply_fixes
 from wfc.yaml import Span
 
 CONFIG = Config(Path("."))

@@ -13,8 +13,8 @@ from tests.mutation.seeding import Mutant
 from tests.property.fixing import broken_promises
 from tests.property.mutations import mutated_texts, mutated_trees
 from tests.support import check
-from wfc.diagnostics import Diagnostic
-from wfc.fixes import apply_fixes
+from wfc.findings import Diagnostic
+from wfc.suppress import apply_fixes
 
 few = settings(max_examples=settings.default.max_examples // 2 or 1)
 BAD = [

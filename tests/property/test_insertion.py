@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.property.grammar import HELPER, Tree, to_yaml, workflows
 from tests.property.survival import CONFIG
 from wfc.check import check_project, has_errors
-from wfc.pipeline import compile_unit
-from wfc.unit import Project, Unit, load_unit
+from wfc.compile import compile_unit
+from wfc.project import Project, SourceFile, load_unit
 
 FIRST = {"id": "very-first", "type": "shell", "command": "make"}
 """Every workflow has a shell step, so that one more needs no further import."""
@@ -53,7 +53,7 @@ def _lists(node: Any) -> Iterator[list[Any]]:
             yield from _lists(step)
 
 
-def _neighbour(tree: Tree, number: int, place: int, name: str) -> tuple[Unit, str]:
+def _neighbour(tree: Tree, number: int, place: int, name: str) -> tuple[SourceFile, str]:
     """The tree with a step of that name inserted, and the state that comes after it."""
     changed = copy.deepcopy(tree)
     list(_lists(changed))[number].insert(place, {"id": name, "type": "shell", "command": "make more"})
@@ -66,14 +66,14 @@ def _neighbour(tree: Tree, number: int, place: int, name: str) -> tuple[Unit, st
     return unit, next(edge.target for edge in edges if edge.source in ids)
 
 
-def _unit(tree: Tree) -> Unit | None:
+def _unit(tree: Tree) -> SourceFile | None:
     project = Project(CONFIG)
     unit = load_unit("w.yaml", to_yaml(tree).encode(), CONFIG, project)
     load_unit("helper.yaml", HELPER.encode(), CONFIG, project)
     return None if has_errors(check_project(project)) else unit
 
 
-def _chart(unit: Unit | None) -> list[str]:
+def _chart(unit: SourceFile | None) -> list[str]:
     """The module without its header and its table of lines."""
     assert unit is not None
     return compile_unit(unit, "w.yaml").text.split("\nWORKFLOW = ")[0].splitlines()[4:]

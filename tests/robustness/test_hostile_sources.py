@@ -14,7 +14,7 @@ from tests.property.survival import CONFIG, compiled, survived
 from tests.robustness.cases import CASES, RIGHT, Case
 from tests.robustness.measured import measured
 from wfc.cli.shared.output import FORMATS
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
 
 CALLS = 6_000_000
 """The most that any of these files may take to compile; the heaviest takes two thirds of it."""

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support import check, load
-from wfc.diagnostics import Severity
-from wfc.pipeline import compile_unit
+from wfc.compile import compile_unit
+from wfc.findings import Severity
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService

@@ -10,9 +10,9 @@ from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from tests.server.driver import ERAS, Agent, Place
 from wfc.check import has_errors
+from wfc.compile import compile_project
 from wfc.config import Config
-from wfc.pipeline import compile_project
-from wfc.unit import Project, load_unit
+from wfc.project import Project, load_unit
 
 WORKFLOWS = Path(__file__).parent / "workflows"
 

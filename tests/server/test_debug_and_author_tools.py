@@ -10,7 +10,7 @@ from typing import cast
 import pytest
 
 from tests.server.driver import SHELL_OK, Agent
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc_runtime.server.tool import Call
 from wfc_runtime.server.toolsets.author import validate_workflow_yaml
 
@@ -220,7 +220,9 @@ def test_what_the_author_tools_compiled_is_let_go_of(tmp_path: Path, monkeypatch
         yaml = SAID_BY_TEXT.replace("NAME", f"n{number}")
         assert validate_workflow_yaml(call, yaml)["valid"]
     gc.collect()
-    assert [one.name for one in gc.get_objects() if isinstance(one, Unit) and one.name in ("n0", "n1")] == []
+    assert [
+        one.name for one in gc.get_objects() if isinstance(one, SourceFile) and one.name in ("n0", "n1")
+    ] == []
 
 
 def test_state_dependencies_tell_what_a_field_is_made_from_and_what_is_made_from_it(agent: Agent) -> None:

@@ -103,7 +103,7 @@ def test_nothing_but_the_sdk_is_loaded_before_the_first_answer(place: Place) -> 
         "sqlite3",
         "yaml",
         "black",
-        "wfc.unit",
+        "wfc.project",
         "wfc_runtime.machine",
         "wfc_runtime.store",
     ):

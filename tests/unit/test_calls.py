@@ -6,7 +6,7 @@ import random
 
 from tests.support import load
 from wfc.analysis.call_graph import CallGraph, CallSite
-from wfc.unit import Project
+from wfc.project import Project
 
 
 def project(**calls: str) -> Project:

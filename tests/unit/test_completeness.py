@@ -9,7 +9,7 @@ import textwrap
 import pytest
 
 from tests.support import ROOT, check, unit_of
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step
 

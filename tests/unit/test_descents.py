@@ -5,7 +5,7 @@ from __future__ import annotations
 from tests.support import load
 from tests.unit.test_calls import project
 from wfc.analysis.call_graph import Nesting
-from wfc.unit import Project
+from wfc.project import Project
 
 
 def depths(made: Project) -> dict[str, int]:

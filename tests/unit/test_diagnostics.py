@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wfc.diagnostics import tidy
+from wfc.findings import tidy
 
 
 @pytest.mark.parametrize(

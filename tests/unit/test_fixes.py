@@ -8,9 +8,9 @@ from typing import SupportsIndex
 import pytest
 
 from tests.support import ROOT, check, unit_of
-from wfc.diagnostics import Diagnostic, Edit, Fix, Severity
-from wfc.fixes import apply_fixes
+from wfc.findings import Diagnostic, Edit, Fix, Severity
 from wfc.rules.shared.edits import add_entry, remove_entry, remove_items, rename, whole_lines
+from wfc.suppress import apply_fixes
 from wfc.yaml import Mapping, Scalar, Sequence, Source, YamlLimits, parse_document
 
 TEXT = "one two three four"

@@ -47,7 +47,7 @@ def test_compiling_needs_neither_the_machines_nor_black(project: Path) -> None:
 
 
 def test_help_and_version_load_no_compiler(project: Path) -> None:
-    assert "wfc.unit" not in imported_by(CHECK, "--version", cwd=project)
+    assert "wfc.project" not in imported_by(CHECK, "--version", cwd=project)
 
 
 def test_a_generated_module_imports_the_machines_and_nothing_of_the_compiler() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support import check
-from wfc.diagnostics import Diagnostic
+from wfc.findings import Diagnostic
 from wfc.render.github import render_github
 from wfc.render.json import render_json
 from wfc.render.sarif import render_sarif

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support import check
-from wfc.diagnostics import Diagnostic, Edit, Fix, Note, Severity
+from wfc.findings import Diagnostic, Edit, Fix, Note, Severity
 from wfc.render.github import render_github
 from wfc.render.json import render_json, to_json
 from wfc.render.sarif import render_sarif

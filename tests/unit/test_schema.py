@@ -10,9 +10,9 @@ import pytest
 
 from tests.support import ROOT, check, unit_of
 from wfc.block_reference import block_page
-from wfc.diagnostics import Severity
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.schema import blocks_schema
+from wfc.findings import Severity
 from wfc.language.schema import steps_schema
 from wfc.language.steps import STEP_TYPES
 from wfc.language.values import plain

@@ -14,16 +14,16 @@ import pytest
 from tests.bench.workloads import write_project
 from tests.e2e.command import SMALL
 from tests.support import PATIENCE
-from wfc import spread as module
+from wfc import worker_pool as module
 from wfc.check import check_project
+from wfc.compile import compile_project
 from wfc.config import Config
-from wfc.pipeline import compile_project
+from wfc.project import Project, SourceFile, load_unit
 from wfc.render.json import render_json
 from wfc.render.sarif import render_sarif
 from wfc.render.style import Style
 from wfc.render.text import render_text
-from wfc.spread import spread
-from wfc.unit import Project, Unit, load_unit
+from wfc.worker_pool import run_in_workers
 
 CALLER = SMALL + "  - {{id: go, type: call, workflow: flow-1, with: {{nothing: 1}}}}\n"
 UNSAFE = SMALL.replace("command: make", 'command: "make {{{{ inputs.who }}}}"')
@@ -74,7 +74,7 @@ def test_modules_are_the_same_and_belong_to_the_units_of_the_project() -> None:
 
 def test_the_work_is_shared_and_comes_back_in_order() -> None:
     units = project(1).units
-    done = spread(lambda unit: (unit, os.getpid()), units, 3)
+    done = run_in_workers(lambda unit: (unit, os.getpid()), units, 3)
     assert [unit for unit, _ in done] == units
     assert len({process for _, process in done}) == 3
     assert [process for _, process in done][::3] == [os.getpid()] * 3
@@ -82,7 +82,7 @@ def test_the_work_is_shared_and_comes_back_in_order() -> None:
 
 def test_little_work_stays_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WORTH_IT", 60_000)
-    assert set(spread(lambda unit: os.getpid(), project(1).units, 8)) == {os.getpid()}
+    assert set(run_in_workers(lambda unit: os.getpid(), project(1).units, 8)) == {os.getpid()}
 
 
 def test_a_process_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_a_process_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) -
     thread = threading.Thread(target=done.wait)
     thread.start()
     try:
-        assert set(spread(lambda unit: os.getpid(), project(1).units, 3)) == {os.getpid()}
+        assert set(run_in_workers(lambda unit: os.getpid(), project(1).units, 3)) == {os.getpid()}
     finally:
         done.set()
         thread.join()
@@ -108,22 +108,22 @@ def nobody_is_left() -> bool:
 def test_what_a_helper_fails_at_is_done_here() -> None:
     here = os.getpid()
 
-    def work(unit: Unit) -> str:
+    def work(unit: SourceFile) -> str:
         if os.getpid() != here:
             raise MemoryError
         return unit.source.path
 
     units = project(1).units
-    assert spread(work, units, 3) == [unit.source.path for unit in units]
+    assert run_in_workers(work, units, 3) == [unit.source.path for unit in units]
 
 
 def test_what_fails_everywhere_fails_as_it_would_alone() -> None:
-    def work(unit: Unit) -> str:
+    def work(unit: SourceFile) -> str:
         raise RecursionError(unit.source.path)
 
     before = nobody_is_left()
     with pytest.raises(RecursionError, match=r"flow-0\.yaml"):
-        spread(work, project(1).units, 3)
+        run_in_workers(work, project(1).units, 3)
     assert nobody_is_left() == before
 
 

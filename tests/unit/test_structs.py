@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from wfc.structs import replace, struct
+from wfc.struct import replace, struct
 
 
 @struct(frozen=True)

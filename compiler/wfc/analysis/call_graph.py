@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Iterator
 
+from wfc.caching import cached_per_file
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
 from wfc.language.steps.call import Call
 from wfc.language.steps.foreach import Foreach
-from wfc.lazy import remembered_of_files
-from wfc.structs import struct
-from wfc.unit import Project, Unit
+from wfc.project import Project, SourceFile
+from wfc.struct import struct
 from wfc.yaml import Span
 from wfc_runtime.digraph import components
 
@@ -20,30 +20,30 @@ from wfc_runtime.digraph import components
 class CallSite:
     """One call step, and the workflow that it runs."""
 
-    caller: Unit
+    caller: SourceFile
     step: Call
     span: Span
-    callee: Unit
+    callee: SourceFile
 
 
 class CallGraph:
     """The calls of a project's workflows, and of those that they call elsewhere."""
 
     def __init__(self, project: Project) -> None:
-        self._calls: dict[Unit, list[CallSite]] = {}
+        self._calls: dict[SourceFile, list[CallSite]] = {}
         todo = list(project.units)
         while todo:
             unit = todo.pop()
             if unit not in self._calls:
                 self._calls[unit] = list(_calls_of(unit, project))
                 todo += [call.callee for call in self._calls[unit]]
-        self._circle: dict[Unit, int] = {}
+        self._circle: dict[SourceFile, int] = {}
         """Workflows that can call each other in a circle have the same number."""
         graph = {unit: [call.callee for call in calls] for unit, calls in self._calls.items()}
         for number, members in enumerate(components(graph, graph)):
             self._circle |= dict.fromkeys(members, number)
 
-    def calls(self, unit: Unit) -> list[CallSite]:
+    def calls(self, unit: SourceFile) -> list[CallSite]:
         return self._calls[unit]
 
     def is_circular(self, call: CallSite) -> bool:
@@ -52,7 +52,7 @@ class CallGraph:
 
     def way_back(self, call: CallSite) -> list[CallSite]:
         """The fewest calls that lead from the end of a circular call back to its beginning."""
-        before: dict[Unit, CallSite] = {}
+        before: dict[SourceFile, CallSite] = {}
         todo = deque([call.callee])
         while call.caller is not call.callee and call.caller not in before:
             for onward in self.calls(todo.popleft()):
@@ -67,14 +67,14 @@ class CallGraph:
         return found[::-1]
 
 
-def _calls_of(unit: Unit, project: Project) -> Iterator[CallSite]:
+def _calls_of(unit: SourceFile, project: Project) -> Iterator[CallSite]:
     for step in unit.steps:
         if isinstance(step, Call) and step.workflow:
             for callee in project.named(step.workflow.text)[:1]:
                 yield CallSite(unit, step, step.workflow.span, callee)
 
 
-@remembered_of_files(1)
+@cached_per_file(1)
 def call_graph(project: Project) -> CallGraph:
     """The graph of a project, whose files have all been read."""
     return CallGraph(project)
@@ -145,14 +145,14 @@ class Nesting:
         return found
 
 
-def _located(unit: Unit) -> Iterator[tuple[str, Scope, Unit]]:
+def _located(unit: SourceFile) -> Iterator[tuple[str, Scope, SourceFile]]:
     """The workflow of a file and its tasks, with their names."""
     if unit.workflow is not None:
         yield unit.name or unit.source.path, unit.workflow, unit
         yield from ((name, task, unit) for name, task in unit.workflow.declared_tasks.items())
 
 
-def _from(step: Step, outer: str, unit: Unit, project: Project) -> Iterator[Descent]:
+def _from(step: Step, outer: str, unit: SourceFile, project: Project) -> Iterator[Descent]:
     if isinstance(step, Foreach) and step.task and unit.workflow:
         task = unit.workflow.declared_tasks.get(step.task.text)
         if task is not None:
@@ -164,7 +164,7 @@ def _from(step: Step, outer: str, unit: Unit, project: Project) -> Iterator[Desc
             yield Descent(outer, step, step.workflow.span, step.workflow.text, called[0].workflow)
 
 
-@remembered_of_files(1)
+@cached_per_file(1)
 def nesting_of(project: Project) -> Nesting:
     """Those of a project, whose files have all been read."""
     return Nesting(project)

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 
+from wfc.caching import cached_per_file
 from wfc.ir import Chart, Edge, Guard, Region, State
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
-from wfc.lazy import remembered_of_files
-from wfc.structs import struct
-from wfc.unit import Unit
+from wfc.project import SourceFile
+from wfc.struct import struct
 from wfc_runtime.digraph import components
 
 OUTSIDE_EVENTS = frozenset({"submit", "due", "joined"})
@@ -129,8 +129,8 @@ class Flow:
         return found
 
 
-@remembered_of_files(8)
-def flows_of(unit: Unit) -> list[tuple[Scope, Flow]]:
+@cached_per_file(8)
+def flows_of(unit: SourceFile) -> list[tuple[Scope, Flow]]:
     """Every scope of a file with its flow."""
     charts = unit.module.charts if unit.module else []
     return [(scope, Flow(chart)) for scope, chart in zip(unit.scopes, charts, strict=True)]

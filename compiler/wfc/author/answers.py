@@ -35,7 +35,7 @@ import yaml
 
 from wfc.author.files import Reader, mistake
 from wfc.config import CompileLimits
-from wfc.diagnostics import Diagnostic
+from wfc.findings import Diagnostic
 from wfc.suggest import did_you_mean
 from wfc.yaml import Node, Sequence, Span
 from wfc_runtime.machine.ask import Ask

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from wfc.config import CompileLimits
-from wfc.diagnostics import Diagnostic, Severity, tidy
+from wfc.findings import Diagnostic, Severity, tidy
 from wfc.language.values import plain
 from wfc.suggest import did_you_mean
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span, YamlLimits, parse_document, read_source

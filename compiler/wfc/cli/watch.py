@@ -9,12 +9,12 @@ from pathlib import Path
 
 import click
 
+from wfc.caching import clear_file_caches
 from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import counted
 from wfc.cli.shared.selection import Selection, as_typed, modules_folder, select
 from wfc.cli.testing.files import TEST_ENDINGS, tests_of
 from wfc.config import ConfigError
-from wfc.lazy import forget_files
 from wfc.render.style import style_for
 
 _PAUSE = 0.2
@@ -43,7 +43,7 @@ def command(paths: tuple[str, ...], no_tests: bool) -> int:
             if changed or trouble:
                 report = _report(selection, changed, first=not known, tests=not no_tests)
                 click.echo(f"{_CLEAR if sys.stdout.isatty() else ''}{report}")
-                forget_files()
+                clear_file_caches()
             known, trouble = now, ""
         except (click.ClickException, ConfigError) as error:
             if not known and isinstance(error, click.UsageError):

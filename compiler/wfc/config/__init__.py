@@ -22,7 +22,7 @@ from wfc.config.readers import (
     text,
     texts,
 )
-from wfc.structs import struct
+from wfc.struct import struct
 
 __all__ = ["CompileLimits", "Config", "ConfigError", "find_root", "load_config"]
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from wfc.config.readers import count, misfit, read_table, texts
-from wfc.structs import struct
+from wfc.struct import struct
 
 ANY = "*"
 """The pattern that stands for every command."""

@@ -13,8 +13,8 @@ from wfc.cli.shared.output import counted
 from wfc.cli.shared.selection import Selection, in_folder
 from wfc.cli.shared.trust import Sources
 from wfc.config import Config
-from wfc.diagnostics import Severity
 from wfc.doctor.report import Result, bad, good, note
+from wfc.findings import Severity
 from wfc_runtime.header import read_header
 from wfc_runtime.module_files import module_paths, read_module
 

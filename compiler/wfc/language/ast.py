@@ -6,12 +6,12 @@ from collections.abc import Iterator, Mapping
 from types import MappingProxyType
 from typing import Any
 
-from wfc.diagnostics import Fix, Note, Severity
+from wfc.caching import lazy
+from wfc.findings import Fix, Note, Severity
 from wfc.language.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, MapOf, Nested
 from wfc.language.shape import Field, InputDecl, Shape
 from wfc.language.steps.base import Step
-from wfc.lazy import lazy
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml import Mapping as MappingNode
 from wfc.yaml import Span
 

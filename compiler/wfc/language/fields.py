@@ -8,7 +8,7 @@ from math import isfinite
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeGuard, TypeVar, cast
 
 from wfc.language.values import Constant, Literal, Text, Tree, Word
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
 if TYPE_CHECKING:

@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 
+from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.steps.base import Recovery, Step
 from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.goto import Goto
 from wfc.language.values import Text, Tree, Word
-from wfc.lazy import remembered_of_files
-from wfc.structs import struct
+from wfc.struct import struct
 
 # Nesting: the list that a step is in, and the lists around it. Jumps may target only those.
 
@@ -150,7 +150,7 @@ class Site:
     names: NamesInScope
 
 
-@remembered_of_files(8)
+@cached_per_file(8)
 def template_sites(workflow: Workflow) -> list[Site]:
     """Every template with holes, of the workflow and its tasks, with the names that it may use."""
     run_by = runners(workflow)
@@ -166,7 +166,7 @@ def template_sites(workflow: Workflow) -> list[Site]:
     return found
 
 
-@remembered_of_files(8)
+@cached_per_file(8)
 def runners(workflow: Workflow) -> dict[str, list[Foreach]]:
     """The foreach steps that run each task, by the task's name."""
     found: dict[str, list[Foreach]] = {}

@@ -9,10 +9,10 @@ from collections.abc import Container
 from collections.abc import Mapping as ReadOnly
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
+from wfc.caching import lazy
 from wfc.language import types
 from wfc.language.fields import ANYTHING, BOOLEAN, NUMBER, SIZE, WORD, WORDS, FieldType, MapOf, Nested, OneOf
 from wfc.language.types import Type
-from wfc.lazy import lazy
 from wfc.yaml import Entry, Mapping, Span
 
 T = TypeVar("T")

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple, NotRequired
 
 from typing_extensions import get_type_hints, is_typeddict
 
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.template import parse_template
 
 

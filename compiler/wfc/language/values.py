@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from wfc.lazy import lazy, remembered
-from wfc.structs import struct
+from wfc.caching import cached, lazy
+from wfc.struct import struct
 from wfc.template import Read, Template, parse_template
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
@@ -130,7 +130,7 @@ class StateUse:
     """Whether it looks at the state as a whole, as `state | tojson` and `state[name]` do."""
 
 
-@remembered(4096)
+@cached(4096)
 def state_use(template: Template) -> StateUse:
     fields: dict[str, list[Read]] = {}
     whole = False

@@ -6,8 +6,8 @@ import keyword
 import re
 from collections.abc import Iterable
 
+from wfc.caching import cached
 from wfc.language.steps.base import Step
-from wfc.lazy import remembered
 
 
 def _words(text: str) -> frozenset[str]:
@@ -58,7 +58,7 @@ _DONE = "done_state_"
 """So begins the name of the edge that leaves a parallel step."""
 
 
-@remembered(4096)
+@cached(4096)
 def identifier(name: str) -> str:
     """A Python identifier for a step, task or workflow name."""
     made = _NOT_NAME.sub("_", name)
@@ -170,7 +170,7 @@ ANNOTATION_NAMES = frozenset(("bool", "dict", "float", "int", "list", "str"))
 _NOT_FIELD_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
-@remembered(4096)
+@cached(4096)
 def field_name(name: str) -> str:
     """The attribute for a field: its own name, or one close to it where Python or pydantic objects.
 

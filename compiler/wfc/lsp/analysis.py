@@ -12,13 +12,13 @@ from wfc.check import check_project
 from wfc.cli.shared.files import load_project
 from wfc.cli.shared.selection import Selection, is_left_out
 from wfc.config import Config, ConfigError, load_config
-from wfc.diagnostics import Diagnostic
 from wfc.dialects import DIALECTS
+from wfc.findings import Diagnostic
 from wfc.language.ast import Scope
 from wfc.language.scopes import Site, template_sites
 from wfc.language.steps.base import Step
 from wfc.lsp.index import Index
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Mapping
 
 PathTexts = Table[Path, str]
@@ -36,7 +36,7 @@ class Analysis:
         self.config_error = ""
 
     @cached_property
-    def unit(self) -> Unit:
+    def unit(self) -> SourceFile:
         selection = Selection(self._config(), [self.path], [])
         text = self.text.encode("utf-8", "replace").decode()
         project, units = load_project(selection, {self.path: text}, with_runs=True)

@@ -6,11 +6,11 @@ from collections.abc import Iterator
 
 from wfc.dialects.blocks.model import Block, BlocksFile, Dependency
 from wfc.dialects.blocks.references import find_references
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Source, Span
 
 
-def block_named(unit: Unit, name: str) -> Block | None:
+def block_named(unit: SourceFile, name: str) -> Block | None:
     file = unit.workflow.surface if unit.workflow else None
     blocks = (file.blocks or []) if isinstance(file, BlocksFile) else []
     return next((one for one in blocks if one.id and one.id.text == name), None)
@@ -41,7 +41,7 @@ def read_blocks(source: Source, node: Node | None) -> Iterator[tuple[str, Span]]
                 yield from read_blocks(source, entry.value)
 
 
-def state_at(unit: Unit, offset: int) -> tuple[str, str, Span] | None:
+def state_at(unit: SourceFile, offset: int) -> tuple[str, str, Span] | None:
     """The block and the part of it that a reference at a place names: `build` and `succeeded`."""
     text = unit.source.text
     start, end = text.rfind("\n", 0, offset) + 1, text.find("\n", offset)

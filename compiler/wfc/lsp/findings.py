@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from lsprotocol import types as lsp
 
-from wfc.diagnostics import Diagnostic, Fix, Severity
-from wfc.fixes import apply_fixes
+from wfc.findings import Diagnostic, Fix, Severity
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.places import to_position, to_range
+from wfc.suppress import apply_fixes
 
 _SEVERITIES = {
     Severity.ERROR: lsp.DiagnosticSeverity.Error,

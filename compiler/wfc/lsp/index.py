@@ -13,7 +13,7 @@ from wfc.language.steps.base import Step
 from wfc.language.steps.call import Call
 from wfc.language.steps.foreach import Foreach
 from wfc.lsp.block_references import read_blocks, waited_for
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Entry, Mapping, Span
 
 
@@ -43,7 +43,7 @@ class Symbol:
 
 
 class Index:
-    def __init__(self, unit: Unit) -> None:
+    def __init__(self, unit: SourceFile) -> None:
         self._symbols: dict[tuple[str, Scope | None, str], Symbol] = {}
         workflow = unit.workflow
         if workflow is not None:
@@ -79,7 +79,7 @@ class Index:
 
     # -- filling it ------------------------------------------------------------
 
-    def _add_scope(self, scope: Scope, unit: Unit) -> None:
+    def _add_scope(self, scope: Scope, unit: SourceFile) -> None:
         for entry in _entries(scope.node, "inputs"):
             self._define("input", scope, entry.key.text, entry.key.span)
         for entry in _entries(scope.node, "initial_state"):
@@ -87,7 +87,7 @@ class Index:
         for step in scope.walk():
             self._add_step(scope, step, unit)
 
-    def _add_blocks(self, file: BlocksFile, unit: Unit) -> None:
+    def _add_blocks(self, file: BlocksFile, unit: SourceFile) -> None:
         """What such a file calls a block, the core knows as a step, a field or not at all."""
         for key in [key for key in self._symbols if key[0] in ("step", "field")]:
             del self._symbols[key]
@@ -99,7 +99,7 @@ class Index:
         for name, span in read_blocks(unit.source, unit.document.root):
             self._refer("block", None, name, span)
 
-    def _add_step(self, scope: Scope, step: Step, unit: Unit) -> None:
+    def _add_step(self, scope: Scope, step: Step, unit: SourceFile) -> None:
         if step.id:
             self._define("step", scope, step.name, step.id.span)
         for _, word in jumps(step):

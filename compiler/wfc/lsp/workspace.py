@@ -12,7 +12,7 @@ from lsprotocol import types as lsp
 from pygls.lsp.server import LanguageServer
 from pygls.uris import to_fs_path
 
-from wfc.lazy import forget_files
+from wfc.caching import clear_file_caches
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.findings import diagnostics_of
 from wfc.lsp.lines import Lines
@@ -140,7 +140,7 @@ class WorkflowServer(LanguageServer):
             analysis.prepare()
         finally:
             self._at_work = None
-            forget_files()
+            clear_file_caches()
 
     def _check_callers(self, uri: str, names: set[str | None]) -> None:
         """Of a workflow that may have another name or other inputs now."""

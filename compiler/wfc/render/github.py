@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wfc.diagnostics import Diagnostic, Severity
-from wfc.masking import Mask
+from wfc.findings import Diagnostic, Redaction, Severity
 from wfc.render.paths import whole
 
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
 def render_github(found: Sequence[Diagnostic]) -> str:
-    mask = Mask(found)
+    mask = Redaction(found)
     return "".join(_annotation(mask.finding(diagnostic)) + "\n" for diagnostic in found)
 
 

@@ -6,12 +6,11 @@ import json
 from collections.abc import Sequence
 from typing import Any
 
-from wfc.diagnostics import Diagnostic, Severity
-from wfc.masking import Mask
+from wfc.findings import Diagnostic, Redaction, Severity
 
 
 def render_json(found: Sequence[Diagnostic]) -> str:
-    mask = Mask(found)
+    mask = Redaction(found)
     document = {
         "findings": [to_json(mask.finding(diagnostic)) for diagnostic in found],
         "errors": sum(diagnostic.severity is Severity.ERROR for diagnostic in found),

@@ -9,8 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from wfc.diagnostics import Diagnostic, Fix, Severity
-from wfc.masking import Mask
+from wfc.findings import Diagnostic, Fix, Redaction, Severity
 from wfc.render.paths import whole
 from wfc.rules import BY_CODE
 from wfc.yaml import Span
@@ -20,7 +19,7 @@ _LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: 
 
 
 def render_sarif(found: Sequence[Diagnostic]) -> str:
-    mask = Mask(found)
+    mask = Redaction(found)
     codes = {code: number for number, code in enumerate(sorted({diagnostic.code for diagnostic in found}))}
     driver = {"name": "wfc", "version": __version__, "rules": [_rule(code) for code in codes]}
     run = {
@@ -47,7 +46,7 @@ def _rule(code: str) -> dict[str, Any]:
     }
 
 
-def _result(found: Diagnostic, codes: dict[str, int], mask: Mask) -> dict[str, Any]:
+def _result(found: Diagnostic, codes: dict[str, int], mask: Redaction) -> dict[str, Any]:
     text = found.message + (f"\n{found.help}" if found.help else "")
     result: dict[str, Any] = {
         "ruleId": found.code,

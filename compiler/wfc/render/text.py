@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from unicodedata import combining, east_asian_width
 
-from wfc.diagnostics import Diagnostic, Severity, one_line
-from wfc.masking import Mask
+from wfc.findings import Diagnostic, Redaction, Severity, one_line
 from wfc.render.style import Style
 from wfc.yaml import Span
 
@@ -15,11 +14,11 @@ _WIDTH = 160
 
 
 def render_text(found: Sequence[Diagnostic], style: Style) -> str:
-    mask = Mask(found)
+    mask = Redaction(found)
     return "".join(_finding(mask.finding(diagnostic), style, mask) + "\n" for diagnostic in found)
 
 
-def _finding(found: Diagnostic, style: Style, mask: Mask) -> str:
+def _finding(found: Diagnostic, style: Style, mask: Redaction) -> str:
     color = _COLORS[found.severity]
     place = f"{_escaped(found.path)}:{found.span.line}:{found.span.column}:"
     kind = style.paint(f"{found.severity}[{found.code}]" if found.code else found.severity, color, "bold")
@@ -43,7 +42,7 @@ def _place(span: Span, found: Diagnostic) -> str:
     return place if span.source.path == found.path else f"{span.source.path}, {place}"
 
 
-def _excerpt(span: Span, style: Style, color: str, mask: Mask) -> list[str]:
+def _excerpt(span: Span, style: Style, color: str, mask: Redaction) -> list[str]:
     """The first line of the span, cut around it if it is very long."""
     text = mask.line(span.source, span.line)
     if not text.strip():

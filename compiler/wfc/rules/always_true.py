@@ -29,12 +29,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from wfc.analysis.types.environment import mentions
-from wfc.diagnostics import Edit, Fix
+from wfc.findings import Edit, Fix
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.builtins import builtin_names
 from wfc.rules.shared.condition_fields import ConditionField, condition_fields
 from wfc.template import Template, parse_template
-from wfc.unit import Unit
 from wfc_runtime.expr import nodes
 
 _KNOWN_ROOTS = frozenset({"state", "inputs", "item", "index", "previous"})
@@ -44,7 +44,7 @@ _LOOSE = (nodes.And, nodes.Or, nodes.Not, nodes.CondExpr, nodes.Compare, nodes.T
 
 
 @rule("WF209", "always-true", fix="safe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for found in condition_fields(unit):
         template = found.text.template
         if not found.text.is_text or template.error is not None or template.lone:

@@ -34,14 +34,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wfc.diagnostics import Edit, Fix, Severity
+from wfc.caching import cached
+from wfc.findings import Edit, Fix, Severity
 from wfc.language.scopes import jumps
 from wfc.language.values import Word
-from wfc.lazy import remembered
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nodes import nodes_of
 from wfc.rules.wrong_type import wrong_places
-from wfc.unit import Unit
 from wfc.yaml import Scalar
 
 _BOOLEANS = {
@@ -65,7 +65,7 @@ _LONGEST = 40
 
 
 @rule("WF003", "ambiguous-scalar", Severity.WARNING, fix="safe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     nodes = nodes_of(unit.document.root)
     found = [
         (scalar, other)
@@ -83,7 +83,7 @@ def check(unit: Unit) -> Iterator[Finding]:
             yield _finding(scalar, other, is_key=id(scalar) in keys)
 
 
-def _words(unit: Unit) -> set[int]:
+def _words(unit: SourceFile) -> set[int]:
     """The scalars that name something: a step, a state field, a task."""
     values = [value for step in unit.steps for value in step.values.values()]
     words = [word for value in values for word in (value if isinstance(value, list) else [value])]
@@ -91,7 +91,7 @@ def _words(unit: Unit) -> set[int]:
     return {id(word.node) for word in words if isinstance(word, Word)}
 
 
-@remembered(4096)
+@cached(4096)
 def _other_meaning(text: str) -> str | None:
     """What YAML 1.1 takes a plain scalar for, if that is not what it is here."""
     if len(text) > _LONGEST:

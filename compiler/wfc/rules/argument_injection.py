@@ -28,14 +28,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.commands import CommandHole, command_holes
-from wfc.unit import Unit
 
 
 @rule("WF503", "argument-injection", Severity.WARNING, fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for hole in command_holes(unit):
         if hole.is_quoted and hole.needs_dashes and not hole.spot.quote:
             yield Finding(

@@ -29,9 +29,9 @@ from collections.abc import Iterator
 
 from wfc.language.steps.base import Step
 from wfc.language.values import Word
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import rename
-from wfc.unit import Unit
 from wfc_runtime.expr.syntax import is_template
 
 _AGENT = re.compile(r"@[a-z0-9-]+")
@@ -39,7 +39,7 @@ _SEPARATORS = re.compile(r"[^a-z0-9-]+")
 
 
 @rule("WF106", "bad-agent", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
         agent = step.values.get("agent")
         if isinstance(agent, Word) and agent.node.value is not None and _is_wrong(agent.text):

@@ -6,11 +6,11 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from wfc.diagnostics import Diagnostic, Fix, Note, Severity, tidy
+from wfc.caching import pattern
+from wfc.findings import Diagnostic, Fix, Note, Severity, tidy
 from wfc.language.ast import Workflow
-from wfc.lazy import pattern
-from wfc.structs import struct
-from wfc.unit import Unit
+from wfc.project import SourceFile
+from wfc.struct import struct
 from wfc.yaml import Span
 
 
@@ -31,7 +31,7 @@ class Finding(NamedTuple):
     """Characters that no output may repeat."""
 
 
-Check = Callable[[Unit], Iterator[Finding]]
+Check = Callable[[SourceFile], Iterator[Finding]]
 
 
 @struct(frozen=True)
@@ -48,7 +48,7 @@ class Rule:
     def summary(self) -> str:
         return self.doc.strip().split("\n", 1)[0]
 
-    def run(self, unit: Unit) -> Iterator[Diagnostic]:
+    def run(self, unit: SourceFile) -> Iterator[Diagnostic]:
         workflow = unit.workflow
         if workflow is not None and self.code in workflow.silent:
             return _NONE

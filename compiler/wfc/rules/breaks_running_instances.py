@@ -14,16 +14,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.control_flow import is_waiting
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
 from wfc.language.ast import Scope
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.suggest import nearest
-from wfc.unit import Unit
 from wfc.yaml import Span
 
 
 @rule("WF703", "breaks-running-instances", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     if unit.workflow is None or unit.name is None:
         return
     gone: dict[tuple[str | None, str], list[str]] = {}
@@ -36,14 +36,14 @@ def check(unit: Unit) -> Iterator[Finding]:
         yield _finding(unit, task, step, runs)
 
 
-def _waiting_steps(unit: Unit, task: str | None) -> set[str]:
+def _waiting_steps(unit: SourceFile, task: str | None) -> set[str]:
     """The steps that a run can wait in."""
     assert unit.module is not None
     chart = unit.module.main if task is None else unit.module.tasks.get(task)
     return {state.title for state in chart.states() if is_waiting(state)} if chart else set()
 
 
-def _finding(unit: Unit, task: str | None, step: str, runs: list[str]) -> Finding:
+def _finding(unit: SourceFile, task: str | None, step: str, runs: list[str]) -> Finding:
     scope = _scope(unit, task)
     who = f"run `{runs[0]}` waits" if len(runs) == 1 else f"run `{runs[0]}` and {len(runs) - 1} more wait"
     names = [one.name for one in scope.walk()] if scope else []
@@ -57,12 +57,12 @@ def _finding(unit: Unit, task: str | None, step: str, runs: list[str]) -> Findin
     )
 
 
-def _scope(unit: Unit, task: str | None) -> Scope | None:
+def _scope(unit: SourceFile, task: str | None) -> Scope | None:
     assert unit.workflow is not None
     return unit.workflow if task is None else unit.workflow.declared_tasks.get(task)
 
 
-def _place(unit: Unit, scope: Scope | None) -> Span:
+def _place(unit: SourceFile, scope: Scope | None) -> Span:
     """The list of steps that lacks it."""
     assert unit.workflow is not None
     return (scope or unit.workflow).key_span("steps")

@@ -32,13 +32,14 @@ from collections.abc import Iterator
 
 from wfc.analysis.types.constants import Values, decide
 from wfc.analysis.types.environment import Kind
-from wfc.diagnostics import Fix, Severity
+from wfc.findings import Fix, Severity
 from wfc.language import types
 from wfc.language.ast import walk
 from wfc.language.scopes import blocks_of, jumps
 from wfc.language.steps.condition import Condition
 from wfc.language.steps.while_ import While
 from wfc.language.values import Text
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.choices import never_goes_on
 from wfc.rules.shared.condition_fields import ConditionField, condition_fields
@@ -46,13 +47,12 @@ from wfc.rules.shared.edits import remove_entry, remove_run
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.rules.shared.typed import finding, problems
 from wfc.rules.shared.unwrapping import unwrap
-from wfc.unit import Unit
 
 _NOTHING_KNOWN = Values(state=lambda name: types.ANY, least=lambda name: None)
 
 
 @rule("WF210", "constant-condition", Severity.WARNING, fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     decided: set[Text] = set()
     for field in condition_fields(unit):
         value = _value(field)
@@ -94,7 +94,7 @@ def _help(field: ConditionField, value: bool) -> str:
     return "take the steps out of the branch" if value else "the steps are never taken"
 
 
-def _fix(unit: Unit, field: ConditionField, value: bool) -> Fix | None:
+def _fix(unit: SourceFile, field: ConditionField, value: bool) -> Fix | None:
     """The workflow without the condition. None where something would be left that nobody needs then."""
     step = field.step
     if field.entry is None:

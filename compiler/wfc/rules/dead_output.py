@@ -26,22 +26,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Fix, Severity
+from wfc.findings import Fix, Severity
 from wfc.language.steps.base import Step
 from wfc.language.steps.set_state import SetState
 from wfc.language.values import Tree
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_entry, rename
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
-from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping, Scalar
 
 _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 @rule("WF306", "dead-output", Severity.INFO, fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         if use.is_clear and use.is_whole and not use.gives_state:
             read, unknown = Nearest((*use.reads, *use.as_a_whole)), Nearest(use.meant)

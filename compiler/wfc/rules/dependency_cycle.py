@@ -36,18 +36,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.steps.foreach import Foreach
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 from wfc_runtime.digraph import components, has_circle, shortest_way
 
 _SHOWN = 8
 
 
 @rule("WF409", "dependency-cycle")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     tasks = unit.workflow.declared_tasks if unit.workflow else {}
     runs: dict[str, dict[str, Foreach]] = {name: {} for name in tasks}
     for name, task in tasks.items():

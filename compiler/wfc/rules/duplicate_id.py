@@ -24,15 +24,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 
 
 @rule("WF101", "duplicate-id")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for scope in unit.scopes:
         first: dict[str, Step] = {}
         for step in scope.walk():

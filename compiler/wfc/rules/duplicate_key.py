@@ -27,18 +27,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Edit, Fix, Note, Severity
 from wfc.dialects.steps.prompt_pair import prompt_pair
+from wfc.findings import Edit, Fix, Note, Severity
 from wfc.language.steps.base import Step
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nodes import nodes_of
-from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping, Scalar
 from wfc.yaml.explain import excerpt
 
 
 @rule("WF002", "duplicate-key", fix="safe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     repeated = [
         node
         for node in nodes_of(unit.document.root).mappings

@@ -30,9 +30,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 from wfc.yaml import Scalar
 from wfc_runtime.expr.syntax import is_template
 
@@ -40,7 +40,7 @@ _NAMES = ("tool", "agent", "task", "workflow")
 
 
 @rule("WF506", "dynamic-dispatch")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
         for field in _NAMES:
             node = step.node.get(field) if field in step.FIELDS else None

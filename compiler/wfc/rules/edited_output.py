@@ -13,28 +13,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.generated import Condition, Drift
+from wfc.project import Drift, DriftKind, SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 from wfc.yaml import Span
 
 
 @rule("WF702", "edited-output")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for drift in unit.drift:
-        if drift.condition is Condition.EDITED:
+        if drift.condition is DriftKind.EDITED:
             yield Finding(
                 _first_difference(drift),
                 f"`{drift.path}` was edited by hand",
                 help="make the change in the YAML; `wfc compile` will overwrite this module",
             )
-        elif drift.condition is Condition.CONFLICTED:
+        elif drift.condition is DriftKind.CONFLICTED:
             yield Finding(
                 drift.file.start,
                 f"`{drift.path}` has conflicts that a merge left",
                 help="resolve them in the YAML and run `wfc compile`, which writes this module anew",
             )
-        elif drift.condition is Condition.FOREIGN:
+        elif drift.condition is DriftKind.FOREIGN:
             yield Finding(
                 drift.file.start,
                 f"`{drift.path}` is in the way: wfc did not make it",

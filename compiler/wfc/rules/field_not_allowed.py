@@ -27,9 +27,9 @@ from collections.abc import Iterator
 from wfc.language.shape import Shape
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step, UnknownStep
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_entry
-from wfc.unit import Unit
 from wfc.yaml import Entry
 
 _INSTEAD = {
@@ -44,7 +44,7 @@ _INSTEAD = {
 
 
 @rule("WF009", "field-not-allowed", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
         for entry in step.unknown if not isinstance(step, UnknownStep) else ():
             if belongs_elsewhere(step, entry.key.text):

@@ -25,15 +25,15 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 
 _SPELT_OTHERWISE = re.compile(r"\$\{\s*((?:inputs|state)\.[A-Za-z_][\w.-]*)\s*\}")
 
 
 @rule("WF219", "foreign-reference", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     workflow = unit.workflow
     # A front end for another language knows its own spelling, and tells what is foreign to that.
     if workflow is None or workflow.surface is not None:

@@ -40,7 +40,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import islice
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.ast import Scope
 from wfc.language.scopes import Block, Targets, jumps
 from wfc.language.steps.base import Step
@@ -48,14 +48,14 @@ from wfc.language.steps.break_ import Break
 from wfc.language.steps.continue_ import Continue
 from wfc.language.steps.while_ import While
 from wfc.language.values import Word
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 
 _SHOWN = 6
 
 
 @rule("WF105", "goto-into-scope")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     if not any(_is_jump(step) for step in unit.steps):
         return
     homes: dict[str, tuple[Scope, Step]] = {}

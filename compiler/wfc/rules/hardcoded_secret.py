@@ -28,15 +28,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nodes import nodes_of
 from wfc.rules.shared.secrets import Secret, may_hold_secrets, named_secret, secrets_in
-from wfc.unit import Unit
 from wfc.yaml import Mapping, Node, Scalar
 
 
 @rule("WF504", "hardcoded-secret")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     nodes = nodes_of(unit.document.root)
     if not may_hold_secrets([scalar.text for scalar in nodes.scalars]):
         return

@@ -32,16 +32,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Fix, Note, Severity
+from wfc.findings import Fix, Note, Severity
 from wfc.language.ast import walk
 from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.language.steps.condition import Condition
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_use import scope_uses
 from wfc.rules.shared.unwrapping import unwrap
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 _JUMPS = frozenset({"target", "else", "goto"})
@@ -49,7 +49,7 @@ _JUMPS = frozenset({"target", "else", "goto"})
 
 
 @rule("WF410", "identical-branches", Severity.WARNING, fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         steps = list(use.scope.walk())
         same = [step for step in steps if isinstance(step, Condition) and _is_same(step)]

@@ -25,13 +25,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 
-from wfc.diagnostics import Note
+from wfc.caching import cached_per_file
+from wfc.findings import Note
 from wfc.language.ast import Scope, Workflow
 from wfc.language.steps.parallel import Parallel
-from wfc.lazy import remembered_of_files
 from wfc.lower.names import field_name, identifier, machine_name, module_name
+from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Project, Unit
 from wfc.yaml import Mapping, Node, Span
 
 Named = tuple[str, Span]
@@ -39,7 +39,7 @@ _HELP = "give one of them another name"
 
 
 @rule("WF110", "identifier-clash")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     workflow = unit.workflow
     if workflow is None:
         return
@@ -102,7 +102,7 @@ def _classes(workflow: Workflow) -> Iterator[tuple[str, Named]]:
 # -- workflows of one project --------------------------------------------------
 
 
-def _module_clashes(unit: Unit) -> Iterator[Finding]:
+def _module_clashes(unit: SourceFile) -> Iterator[Finding]:
     workflow = unit.workflow
     if workflow is None or workflow.name is None:
         return
@@ -113,7 +113,7 @@ def _module_clashes(unit: Unit) -> Iterator[Finding]:
             return
 
 
-def _is_overridden(unit: Unit, other: Unit) -> bool:
+def _is_overridden(unit: SourceFile, other: SourceFile) -> bool:
     overrides = unit.project.overrides
     return unit.name == other.name and (overrides(unit.source.path) or overrides(other.source.path))
 
@@ -133,10 +133,10 @@ def _file_of(name: str) -> str:
     return module_name(name).casefold()
 
 
-@remembered_of_files(1)
-def _by_module(project: Project, count: int) -> dict[str, list[Unit]]:
+@cached_per_file(1)
+def _by_module(project: Project, count: int) -> dict[str, list[SourceFile]]:
     """The files that are compiled together, by the module that each becomes; `count` of them."""
-    found: dict[str, list[Unit]] = {}
+    found: dict[str, list[SourceFile]] = {}
     for unit in project.units[:count]:
         if unit.name is not None:
             found.setdefault(_file_of(unit.name), []).append(unit)

@@ -39,19 +39,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.control_flow import Flow, FlowEdge
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
 from wfc.language.steps.base import Step
 from wfc.language.steps.condition import Condition
 from wfc.language.steps.return_ import Return
 from wfc.language.steps.while_ import While
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 
 
 @rule("WF404", "inconsistent-return", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         if use.is_clear:
             yield from _findings(use)

@@ -31,14 +31,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.shape import RULES_FOR, InputDecl, Validation
 from wfc.language.steps.prompt import Prompt
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.input_rules import Misfit, misfits, with_article
 from wfc.rules.shared.patterns import pattern_error
 from wfc.rules.shared.rule_set import RuleSet
-from wfc.unit import Unit
 from wfc.yaml import Node, Scalar, Sequence
 from wfc.yaml.nodes import resolve_plain
 
@@ -46,7 +46,7 @@ _RANGES = (("min", "max"), ("min_length", "max_length"), ("min_items", "max_item
 
 
 @rule("WF011", "invalid-default")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     # What other languages declare is looked at as the core has it.
     for shape in unit.core_shapes:
         if isinstance(shape, InputDecl):

@@ -35,19 +35,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.ast import Task, Workflow
 from wfc.language.scopes import CHILD_IN_TURN, PREVIOUS, Site, is_in_turn, runners, template_sites
 from wfc.language.steps.foreach import Foreach
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_names import names_of
 from wfc.template import Read
-from wfc.unit import Unit
 from wfc.yaml import Span
 
 
 @rule("WF205", "item-outside-foreach")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     workflow = unit.workflow
     if workflow is None:
         return

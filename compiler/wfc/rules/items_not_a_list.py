@@ -32,14 +32,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Kind
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, misfit_finding, misfits, problems
 from wfc.rules.wrong_type import wrong_places
-from wfc.unit import Unit
 
 
 @rule("WF208", "items-not-a-list")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for _, found in problems(unit, Kind.NOT_A_LIST):
         yield finding(found)
     found_wrong = list(misfits(unit, Kind.NOT_A_LIST))

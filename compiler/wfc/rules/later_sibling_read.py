@@ -30,16 +30,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.scopes import Site, template_sites
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.template import Read
-from wfc.unit import Unit
 from wfc.yaml import Mapping
 
 
 @rule("WF212", "later-sibling-read")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for site in template_sites(unit.workflow) if unit.workflow else ():
         found: dict[str, Read] = {}
         for read in site.text.template.reads:

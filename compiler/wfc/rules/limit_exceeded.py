@@ -39,22 +39,22 @@ from collections.abc import Iterator
 from wfc.analysis.call_graph import Descent, nesting_of
 from wfc.analysis.control_flow import is_waiting
 from wfc.config import AT_ONCE
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.ir import State
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
 from wfc.language.steps.call import Call
 from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.parallel import Parallel
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 from wfc.yaml import Problem
 
 _SHOWN = 8
 
 
 @rule("WF010", "limit-exceeded")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for problem in unit.problems:
         if problem.kind == "limit":
             yield _of_reader(problem)
@@ -72,7 +72,7 @@ def _of_reader(problem: Problem) -> Finding:
     return Finding(problem.span, problem.message, help=", or ".join(filter(None, parts)), notes=notes)
 
 
-def _too_many_steps(unit: Unit) -> Iterator[Finding]:
+def _too_many_steps(unit: SourceFile) -> Iterator[Finding]:
     count, limit = len(unit.steps), unit.limits.steps
     if count > limit:
         yield Finding(
@@ -124,7 +124,7 @@ def _height(steps: list[Step]) -> int:
     return height
 
 
-def _runs_too_deep(unit: Unit) -> Iterator[Finding]:
+def _runs_too_deep(unit: SourceFile) -> Iterator[Finding]:
     if unit.workflow is None or not any(isinstance(step, Foreach | Call) for step in unit.workflow.walk()):
         return
     runs = nesting_of(unit.project)
@@ -157,7 +157,7 @@ def _runs_deep(way: list[Descent], limit: int) -> Finding:
     )
 
 
-def _too_many_at_once(unit: Unit) -> Iterator[Finding]:
+def _too_many_at_once(unit: SourceFile) -> Iterator[Finding]:
     if unit.is_hopeless or not any(isinstance(step, Parallel) for step in unit.steps):
         return
     limit = unit.config.run_limits.get("pending_actions", AT_ONCE)

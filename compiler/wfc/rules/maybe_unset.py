@@ -38,15 +38,15 @@ from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Kind
 from wfc.analysis.types.workflow import Located, ScopeTypes
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
 from wfc.language.steps.base import Step
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, problems
-from wfc.unit import Unit
 
 
 @rule("WF305", "maybe-unset", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     seen: set[tuple[Step, str | None]] = set()
     for scope, found in problems(unit, Kind.UNSET):
         key = (found.step, found.problem.field)

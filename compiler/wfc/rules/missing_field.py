@@ -31,10 +31,10 @@ from wfc.language.ast import Task, Workflow
 from wfc.language.shape import Field, Shape
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import flow, label_of
 from wfc.rules.unknown_field import meant_fields
-from wfc.unit import Unit
 from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 _A_WORKFLOW = "a workflow is a mapping with `name`, `version` and `steps`"
@@ -43,7 +43,7 @@ _BOUND = "max_iterations"
 
 
 @rule("WF005", "missing-field")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     if not unit.problems and not isinstance(unit.document.root, Mapping):
         yield _no_workflow(unit, unit.document.root)
     for shape in unit.shapes:
@@ -51,7 +51,7 @@ def check(unit: Unit) -> Iterator[Finding]:
         yield from (_finding(shape, name, shape.FIELDS[name]) for name in missing if name != _BOUND)
 
 
-def _no_workflow(unit: Unit, root: Node | None) -> Finding:
+def _no_workflow(unit: SourceFile, root: Node | None) -> Finding:
     match root:
         case Sequence():
             help = "put the list under `steps:`, and add `name` and `version`"

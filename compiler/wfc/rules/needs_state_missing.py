@@ -27,15 +27,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.language.steps.base import Step
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.needs_state_list import list_fields
 from wfc.rules.shared.state_access import state_access
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 
 
 @rule("WF301", "needs-state-missing", fix="safe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for access in state_access(unit):
         step = access.step
         fix = list_fields(step, list(access.missing)) if access.missing else None

@@ -29,20 +29,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Edit, Fix
+from wfc.findings import Edit, Fix
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.needs_state_list import own_list, unlist
 from wfc.rules.shared.state_access import FieldRead, StepAccess, Stranger, state_access
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 
 _MOST_FIXED = 100
 """Of unknown fields in one step: each fix looks at the whole list, and more than these are no slips of the pen."""
 
 
 @rule("WF303", "needs-state-unknown", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for access in state_access(unit):
         for stranger in access.strangers:
             if stranger.owner is None:

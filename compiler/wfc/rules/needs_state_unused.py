@@ -27,16 +27,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.needs_state_list import unlist
 from wfc.rules.shared.state_access import StepAccess, state_access
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 
 
 @rule("WF302", "needs-state-unused", Severity.WARNING, fix="safe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for access in state_access(unit):
         if access.unused or access.repeated:
             yield from _findings(access)

@@ -31,20 +31,20 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.control_flow import Flow, endless_circles, flows_of
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.language.values import Word
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 from wfc_runtime.digraph import components
 
 _SHOWN = 8
 
 
 @rule("WF403", "no-path-to-end")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for _, flow in flows_of(unit):
         stuck = flow.reachable - flow.ending
         if stuck:

@@ -36,17 +36,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
 from wfc.language.scopes import CHILD_IN_TURN, EVERYWHERE
 from wfc.language.steps.base import Step
 from wfc.language.steps.goto import Goto
 from wfc.language.values import Text
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.loops import Loop, Loops
 from wfc.rules.shared.scope_use import scope_uses
 from wfc.rules.shared.wording import call
 from wfc.template import Read
-from wfc.unit import Unit
 from wfc.yaml import Span
 
 _SHOWN = 4
@@ -56,7 +56,7 @@ _CHANGING = frozenset({"now", "uuid", "random"})
 
 
 @rule("WF405", "no-progress-loop", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         yield from (_to_itself(step) for step in use.scope.walk() if isinstance(step, Goto) and _is_own(step))
         if use.is_clear:

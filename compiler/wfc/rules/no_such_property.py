@@ -33,15 +33,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Kind
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.escapes import escapes_in
 from wfc.rules.shared.typed import finding, problems
-from wfc.unit import Unit
 
 
 @rule("WF206", "no-such-property", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for _, found in problems(unit, Kind.PROPERTY):
         # A name that leads to Python is more than a slip: WF507 speaks of it.
         if any(

@@ -43,15 +43,15 @@ from collections.abc import Iterator
 from wfc.analysis.types.environment import Kind
 from wfc.analysis.types.lattice import options
 from wfc.analysis.types.workflow import Located, ScopeTypes
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
 from wfc.language.types import NULL
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, misfit_finding, misfits, problems
-from wfc.unit import Unit
 
 
 @rule("WF217", "nullable-access", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for scope, found in problems(unit, Kind.NULLABLE):
         notes = _reason(scope, found)
         if notes is not None:

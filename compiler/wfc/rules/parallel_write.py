@@ -33,19 +33,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.ast import walk
 from wfc.language.steps.base import Step
 from wfc.language.steps.files import Written, may_clash, written_by
 from wfc.language.steps.parallel import Parallel
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 from wfc.yaml import Span
 
 
 @rule("WF310", "parallel-write")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
         if isinstance(step, Parallel):
             yield from _clashes(step)

@@ -44,19 +44,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.ast import Scope, Task
 from wfc.language.scopes import runners
 from wfc.language.steps.foreach import Foreach
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_fields import ScopeFields
 from wfc.rules.shared.state_access import StepAccess, Stranger, state_access
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 
 
 @rule("WF312", "parent-state-in-task")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     if unit.workflow is None:
         return
     run_by: dict[str, list[Foreach]] | None = None

@@ -34,19 +34,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
 from wfc.language.steps.base import Step
 from wfc.language.steps.create_worktree import CreateWorktree
 from wfc.language.steps.served import Served
 from wfc.language.steps.shell import Shell
 from wfc.language.values import Text
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.holes import shown_in
 from wfc.taint.analysis import taint_of
 from wfc.taint.expressions import holes_in
 from wfc.taint.policy import PATH
 from wfc.taint.values import Level
-from wfc.unit import Unit
 
 _HELP = (
     "use a fixed path, a choice from a list, or a `pattern` such as `^[a-z0-9-]+$`; "
@@ -55,7 +55,7 @@ _HELP = (
 
 
 @rule("WF509", "path-injection")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     paths = [(step, *found) for step in unit.steps for found in _paths(step) if found[0].template.ast]
     # Most files have no such path, and need no look at where values come from.
     taint = taint_of(unit, PATH) if paths else None

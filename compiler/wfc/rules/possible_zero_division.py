@@ -31,13 +31,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Kind
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, problems
-from wfc.unit import Unit
 
 
 @rule("WF215", "possible-zero-division", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for _, found in problems(unit, Kind.ZERO_DIVISION):
         yield finding(found)

@@ -33,19 +33,19 @@ from collections import deque
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
 from wfc.language.ast import Scope, Workflow
 from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.prompt import Prompt
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 
 _SHOWN = 5
 
 
 @rule("WF408", "prompt-in-delegated-task", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for task, handover in _handovers(unit.workflow).items() if unit.workflow else ():
         for step in handover.scope.walk():
             if isinstance(step, Prompt):

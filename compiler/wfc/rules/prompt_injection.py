@@ -34,10 +34,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Change
-from wfc.diagnostics import Fix, Severity
+from wfc.findings import Fix, Severity
 from wfc.language.steps.base import Step
 from wfc.language.steps.delegate import Delegate
 from wfc.language.values import Text
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.delimiters import Delimiters
 from wfc.rules.shared.holes import shown_in
@@ -45,7 +46,6 @@ from wfc.rules.shared.typed import edit_in
 from wfc.taint.analysis import FileTaint, taint_of
 from wfc.taint.expressions import Hole, holes_in
 from wfc.taint.values import Level
-from wfc.unit import Unit
 from wfc_runtime.expr import nodes
 
 _INNER = frozenset({"response", "input", "stdout", "stderr", "selected", "result", "text", "content"})
@@ -53,7 +53,7 @@ _INNER = frozenset({"response", "input", "stdout", "stderr", "selected", "result
 
 
 @rule("WF505", "prompt-injection", Severity.INFO, fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     taint = taint_of(unit)
     for step in unit.steps if taint else ():
         if taint is not None and isinstance(step, Delegate) and step.instructions is not None:

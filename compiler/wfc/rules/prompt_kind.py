@@ -27,11 +27,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.steps.prompt import Prompt
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.missing_field import is_missing
-from wfc.unit import Unit
 from wfc.yaml import Span
 from wfc.yaml.explain import excerpt
 
@@ -47,7 +47,7 @@ _WHY = {
 
 
 @rule("WF008", "prompt-kind")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
         if isinstance(step, Prompt):
             yield from _empty_message(step)

@@ -30,10 +30,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Change
-from wfc.diagnostics import Fix
+from wfc.findings import Fix
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.commands import CommandHole, command_holes
-from wfc.unit import Unit
 
 _PLACES = {
     "'": "between single quotes of the command",
@@ -44,7 +44,7 @@ _PLACES = {
 
 
 @rule("WF502", "quoted-injection", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for hole in command_holes(unit):
         if hole.spot.quote and not hole.spot.unsure:
             yield Finding(

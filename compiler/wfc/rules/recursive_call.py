@@ -27,16 +27,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.call_graph import CallGraph, CallSite, call_graph
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.steps.call import Call
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 
 _SHOWN = 8
 
 
 @rule("WF108", "recursive-call")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     if not any(isinstance(step, Call) for step in unit.steps):
         return
     graph = call_graph(unit.project)
@@ -80,5 +80,5 @@ def _notes(calls: list[CallSite]) -> tuple[Note, ...]:
     )
 
 
-def unit_name(unit: Unit) -> str:
+def unit_name(unit: SourceFile) -> str:
     return unit.name or unit.source.path

@@ -30,13 +30,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.language.scopes import template_sites
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.escapes import Escape, escapes_in
-from wfc.unit import Unit
 
 
 @rule("WF507", "sandbox-escape")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for site in template_sites(unit.workflow) if unit.workflow else ():
         for found in escapes_in(site.text.template):
             yield Finding(

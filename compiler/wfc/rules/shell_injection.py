@@ -30,14 +30,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Fix
+from wfc.findings import Fix
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.commands import CommandHole, command_holes
-from wfc.unit import Unit
 
 
 @rule("WF501", "shell-injection", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for hole in command_holes(unit):
         if not hole.is_quoted and (not hole.spot.quote or hole.spot.unsure):
             yield Finding(

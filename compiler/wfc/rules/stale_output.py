@@ -12,21 +12,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.generated import Condition
+from wfc.project import DriftKind, SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 
 _MESSAGES = {
-    Condition.MISSING: "`{path}` has not been generated",
-    Condition.STALE: "`{path}` is not what its source says",
-    Condition.OLD_FORMAT: "`{path}` was made by another version of wfc",
-    Condition.ORPHANED: "`{path}` was made from a workflow that has gone",
+    DriftKind.MISSING: "`{path}` has not been generated",
+    DriftKind.STALE: "`{path}` is not what its source says",
+    DriftKind.OLD_FORMAT: "`{path}` was made by another version of wfc",
+    DriftKind.ORPHANED: "`{path}` was made from a workflow that has gone",
 }
 
 
 @rule("WF701", "stale-output")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for drift in unit.drift:
         if drift.condition in _MESSAGES:
-            place = unit.source.start if drift.condition is Condition.MISSING else drift.file.start
+            place = unit.source.start if drift.condition is DriftKind.MISSING else drift.file.start
             yield Finding(place, _MESSAGES[drift.condition].format(path=drift.path), help="run `wfc compile`")

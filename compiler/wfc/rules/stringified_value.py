@@ -40,14 +40,14 @@ from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Kind
 from wfc.analysis.types.workflow import Located, ScopeTypes
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, problems
-from wfc.unit import Unit
 
 
 @rule("WF213", "stringified-value", Severity.WARNING, fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for scope, found in problems(unit, Kind.STRINGIFIED):
         yield finding(found, notes=_writer(scope, found))
 

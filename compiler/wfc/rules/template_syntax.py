@@ -28,13 +28,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.language.scopes import template_sites
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.escapes import escapes_in
-from wfc.unit import Unit
 
 
 @rule("WF201", "template-syntax")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for site in template_sites(unit.workflow) if unit.workflow else ():
         error = site.text.template.error
         # A name with an underscore is more than a slip: WF507 speaks of it.

@@ -37,16 +37,16 @@ from collections.abc import Iterator
 from wfc.analysis.types.lattice import describe, join, kind_of, options
 from wfc.analysis.types.reaching import Definition
 from wfc.analysis.types.workflow import ScopeTypes, types_of
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
 from wfc.language.types import Type
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 
 _KINDS = frozenset({"text", "number", "bool", "list", "object"})
 
 
 @rule("WF311", "type-conflict", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     types = types_of(unit)
     for scope in types.scopes if types else ():
         for field, ways in scope.inference.definitions.by_field.items():

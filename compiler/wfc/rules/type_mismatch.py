@@ -34,13 +34,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Kind
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, misfit_finding, misfits, problems
-from wfc.unit import Unit
 
 
 @rule("WF207", "type-mismatch")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for _, found in problems(unit, Kind.MISMATCH):
         yield finding(found)
     for _, step, misfit in misfits(unit, Kind.MISMATCH):

@@ -50,16 +50,16 @@ from collections.abc import Iterator
 from wfc.analysis.types.lattice import kinds_of, plain
 from wfc.analysis.types.scope import fills_by_name
 from wfc.analysis.types.workflow import types_of
-from wfc.diagnostics import Edit, Fix, Note, Severity
+from wfc.findings import Edit, Fix, Note, Severity
 from wfc.language import types
 from wfc.language.ast import Scope
 from wfc.language.steps.foreach import Foreach
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.bindings import Binding, bindings
 from wfc.rules.shared.edits import add_entry, line_break, rename
 from wfc.rules.shared.nearest import Nearest
 from wfc.suggest import did_you_mean
-from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping, Span
 
 _SCALARS = frozenset({"text", "number", "bool", "null"})
@@ -67,7 +67,7 @@ _WORDS: dict[types.Type, str] = {types.TEXT: "text", types.INT: "numbers", types
 
 
 @rule("WF109", "unbound-task-input", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     names: dict[Scope, Nearest] = {}
     for binding in bindings(unit):
         item = _item(unit, binding)
@@ -96,7 +96,7 @@ def _missing(binding: Binding, item: types.Type) -> list[str]:
     return list(binding.needed) if kinds_of(item) <= _SCALARS else []
 
 
-def _item(unit: Unit, binding: Binding) -> types.Type:
+def _item(unit: SourceFile, binding: Binding) -> types.Type:
     """What fills the inputs of a task by name; any where something else does, or nothing shows it."""
     if not isinstance(binding.step, Foreach) or binding.given is not None:
         return types.ANY

@@ -32,19 +32,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
 from wfc.language.steps.foreach import Foreach
 from wfc.language.values import Text
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
 from wfc.taint.analysis import taint_of
 from wfc.taint.values import Level
-from wfc.unit import Unit
 from wfc.yaml import Scalar, Span
 
 
 @rule("WF602", "unbounded-fanout", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     taint = taint_of(unit)
     for step in unit.steps if taint else ():
         if not isinstance(step, Foreach) or step.items is None or step.node.get("max_items") is not None:

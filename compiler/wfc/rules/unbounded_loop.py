@@ -27,13 +27,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.control_flow import Circle, Flow, FlowEdge, endless_circles, flows_of, is_waiting
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.language.values import Word
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 from wfc_runtime.digraph import shortest_way
 
 _BOUND = "max_iterations"
@@ -43,7 +43,7 @@ _EXPLAINED = 20
 
 
 @rule("WF402", "unbounded-loop")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
         if _BOUND in step.FIELDS and step.node.entry(_BOUND) is None:
             yield _without_bound(step)

@@ -33,14 +33,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
 from wfc.language.steps.shell import Shell
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_use import ScopeUse, StateRead, scope_uses
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 from wfc_runtime.expr import nodes
 
 _SEEN = 2000
@@ -60,7 +60,7 @@ _CANNOT_FAIL = re.compile(r"\s*(date|echo|hostname|printf|pwd|uname|whoami)\b[^|
 
 
 @rule("WF406", "unchecked-exit-code", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         if use.is_clear:
             yield from _findings(use)

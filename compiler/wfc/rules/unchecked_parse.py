@@ -31,15 +31,15 @@ from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Kind
 from wfc.analysis.types.workflow import Located, ScopeTypes
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
 from wfc.language.steps.base import Recovery, Step
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.typed import finding, problems
-from wfc.unit import Unit
 
 
 @rule("WF218", "unchecked-parse", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for scope, found in problems(unit, Kind.UNCHECKED_PARSE):
         if not _copes(found.step):
             yield finding(

@@ -26,19 +26,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.scopes import Site, template_sites
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.scope_names import keys_of
 from wfc.rules.shared.template_edits import replace_in_text
 from wfc.template import Part
-from wfc.unit import Unit
 
 
 @rule("WF204", "undeclared-input", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     if unit.workflow is None:
         return
     declared: dict[Scope, Nearest] = {}

@@ -28,11 +28,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.language.scopes import CHILD_IN_TURN, Site, template_sites
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.scope_names import ScopeNames, names_of
 from wfc.rules.shared.template_edits import replace_in_text
 from wfc.template import Read
-from wfc.unit import Unit
 from wfc_runtime.expr import FUNCTIONS
 
 _OTHER_WORDS = {"null": "none", "nil": "none", "undefined": "none", "yes": "true", "no": "false"}
@@ -40,7 +40,7 @@ _OTHER_WORDS = {"null": "none", "nil": "none", "undefined": "none", "yes": "true
 
 
 @rule("WF202", "undefined-name", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for site in template_sites(unit.workflow) if unit.workflow else ():
         wrong: dict[str, list[Read]] = {}
         for read in site.text.template.reads:

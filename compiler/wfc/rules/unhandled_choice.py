@@ -27,21 +27,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
 from wfc.language.steps.prompt import Prompt
 from wfc.language.values import Text
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.choices import Comparison, Comparisons
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 
 _SHOWN = 6
 
 
 @rule("WF407", "unhandled-choice", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         prompts = _prompts(use) if use.is_clear else {}
         for name, prompt in prompts.items():

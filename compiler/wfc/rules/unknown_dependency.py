@@ -24,11 +24,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 
 
 @rule("WF112", "unknown-dependency")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     """In the core a step comes after another by standing there: only a front end can find this."""
     return iter(())

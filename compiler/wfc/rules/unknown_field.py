@@ -26,12 +26,12 @@ from collections.abc import Iterator
 
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step, UnknownStep
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.field_not_allowed import belongs_elsewhere
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.wording import label_of
 from wfc.suggest import did_you_mean, nearest
-from wfc.unit import Unit
 from wfc.yaml import Entry
 from wfc.yaml.explain import excerpt
 
@@ -72,7 +72,7 @@ _OTHER_NAMES = {(name, field) for field, names in _SAME.items() for name in name
 
 
 @rule("WF004", "unknown-field", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for shape in unit.shapes:
         for entry, near in meant_fields(shape) if shape.unknown else ():
             # Nobody knows which fields a step of an unknown type has, but `tpye` is no field of any.

@@ -29,16 +29,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.language.scopes import Site, template_sites
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.builtins import BuiltinNames, builtin_names
 from wfc.rules.shared.escapes import escapes_in
 from wfc.rules.shared.template_edits import replace_in_text
 from wfc.template import Use
-from wfc.unit import Unit
 
 
 @rule("WF203", "unknown-filter", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     kinds = builtin_names()
     for site in template_sites(unit.workflow) if unit.workflow else ():
         template = site.text.template

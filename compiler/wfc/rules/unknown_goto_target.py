@@ -30,15 +30,15 @@ from wfc.language.ast import Scope
 from wfc.language.scopes import Targets, jumps
 from wfc.language.steps.base import Step
 from wfc.language.values import Word
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.goto_into_scope import reach_hint
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.nearest import Nearest
-from wfc.unit import Unit
 
 
 @rule("WF104", "unknown-goto-target", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     # A step of another task is there, but out of reach: that is WF105's.
     known = {step.name for step in unit.steps}
     for scope in unit.scopes:

@@ -21,14 +21,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Edit, Fix
+from wfc.findings import Edit, Fix
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step
 from wfc.language.steps.prompt import PROMPT_KINDS
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import add_entry, rename
 from wfc.rules.shared.nearest import Nearest
-from wfc.unit import Unit
 from wfc.yaml import Scalar
 from wfc.yaml.explain import excerpt
 
@@ -71,7 +71,7 @@ _HINTS = {
 
 
 @rule("WF007", "unknown-step-type", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     names = Nearest(STEP_TYPES)
     for step in unit.steps:
         if step.type and step.type.text not in STEP_TYPES:

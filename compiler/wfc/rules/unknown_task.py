@@ -38,16 +38,16 @@ from collections.abc import Iterator
 from wfc.language.scopes import runners
 from wfc.language.steps.foreach import Foreach
 from wfc.language.values import Word
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.scope_names import keys_of
-from wfc.unit import Unit
 from wfc_runtime.expr.syntax import is_template
 
 
 @rule("WF102", "unknown-task", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     known = keys_of(unit.workflow, "tasks") if unit.workflow else None
     if unit.workflow is None or known is None:
         return

@@ -25,15 +25,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from fnmatch import fnmatchcase
 
-from wfc.diagnostics import Severity
+from wfc.findings import Severity
 from wfc.language.values import Text
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nearest import Nearest
-from wfc.unit import Unit
 
 
 @rule("WF107", "unknown-tool", Severity.WARNING)
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     known = unit.config.tools
     if known is None:
         return

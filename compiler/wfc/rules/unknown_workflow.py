@@ -25,17 +25,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.caching import cached_per_file
 from wfc.language.steps.call import Call
-from wfc.lazy import remembered_of_files
+from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import rename
 from wfc.rules.shared.nearest import Nearest
-from wfc.unit import Project, Unit
 from wfc_runtime.expr.syntax import is_template
 
 
 @rule("WF111", "unknown-workflow", fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
         word = step.workflow if isinstance(step, Call) else None
         # A computed name is wrong for another reason: WF506 says so.
@@ -55,7 +55,7 @@ def _is_known(name: str, project: Project) -> bool:
     return bool(project.named(name)) or project.offered(name)
 
 
-@remembered_of_files(1)
+@cached_per_file(1)
 def _others(project: Project, name: str | None) -> Nearest:
     """What a workflow may call: any other."""
     return Nearest(other for other in project.names() if other != name)

@@ -25,11 +25,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 
 
 @rule("WF313", "unordered-read")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     """In the core steps come one after the other: only a front end can find this."""
     return iter(())

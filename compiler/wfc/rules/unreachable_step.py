@@ -26,19 +26,19 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from wfc.diagnostics import Fix, Note, Severity
+from wfc.findings import Fix, Note, Severity
 from wfc.language.ast import Scope
 from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_run
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
 from wfc.rules.shared.wording import call
-from wfc.unit import Unit
 
 
 @rule("WF401", "unreachable-step", Severity.WARNING, fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         scope, flow = use.scope, use.flow
         if not flow.reachable.issuperset(flow.states) and _jumps_are_known(scope):

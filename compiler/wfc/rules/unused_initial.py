@@ -27,16 +27,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note, Severity
+from wfc.findings import Note, Severity
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.removal import remove_entries
 from wfc.rules.shared.scope_use import ScopeUse, scope_uses
-from wfc.unit import Unit
 from wfc.yaml import Mapping, Span
 
 
 @rule("WF307", "unused-initial", Severity.WARNING, fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         node = use.scope.node.get("initial_state")
         if use.is_clear and use.is_whole and isinstance(node, Mapping) and not use.gives_state:

@@ -31,24 +31,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Severity
+from wfc.caching import cached_per_file
+from wfc.findings import Severity
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.scopes import runners
 from wfc.language.steps.base import Step
 from wfc.language.steps.call import Call
 from wfc.language.steps.foreach import Foreach
-from wfc.lazy import remembered_of_files
+from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.removal import remove_entries
 from wfc.rules.shared.scope_use import scope_uses
 from wfc.template import Read
-from wfc.unit import Project, Unit
 from wfc.yaml import Entry, Mapping
 
 
 @rule("WF309", "unused-input", Severity.WARNING, fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         scope, node = use.scope, use.scope.node.get("inputs")
         if not (use.is_clear and use.is_whole and isinstance(node, Mapping)) or _is_brief(unit, scope):
@@ -67,7 +67,7 @@ def check(unit: Unit) -> Iterator[Finding]:
             )
 
 
-def _is_brief(unit: Unit, scope: Scope) -> bool:
+def _is_brief(unit: SourceFile, scope: Scope) -> bool:
     """Whether it is a task that some agent gets as one text, with all of its inputs."""
     if not isinstance(scope, Task) or unit.workflow is None:
         return False
@@ -114,7 +114,7 @@ def _reads(step: Step) -> Iterator[Read]:
         yield from (read for read in text.template.reads if read.root != "item" or text not in given)
 
 
-def _removable(unit: Unit, scope: Scope, unread: list[Entry]) -> list[Entry]:
+def _removable(unit: SourceFile, scope: Scope, unread: list[Entry]) -> list[Entry]:
     """Those that no step gives a value to: the others are to be taken out there first."""
     if isinstance(scope, Task):
         steps = runners(unit.workflow).get(scope.task_name, []) if unit.workflow else []
@@ -127,7 +127,7 @@ def _removable(unit: Unit, scope: Scope, unread: list[Entry]) -> list[Entry]:
     return [entry for entry in unread if entry.key.text not in given]
 
 
-@remembered_of_files(2)
+@cached_per_file(2)
 def _given_by_calls(project: Project) -> dict[str, set[str]]:
     """The inputs that calls anywhere in the project give, by workflow."""
     found: dict[str, set[str]] = {}

@@ -33,7 +33,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Edit, Fix, Severity
+from wfc.findings import Edit, Fix, Severity
+from wfc.project import SourceFile
 from wfc.rules import (
     field_not_allowed,
     missing_field,
@@ -44,7 +45,6 @@ from wfc.rules import (
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import whole_lines
 from wfc.suppress import Comment, Suppression, can_be_hidden
-from wfc.unit import Unit
 from wfc.yaml import Span
 from wfc.yaml.explain import excerpt
 
@@ -53,7 +53,7 @@ _STRUCTURE = (unknown_field, missing_field, wrong_type, unknown_step_type, field
 
 
 @rule(CODE, "unused-suppression", Severity.WARNING, fix="safe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     comments = unit.suppressions.comments
     is_whole = bool(comments) and _is_whole(unit)
     for comment in comments:
@@ -65,14 +65,14 @@ def check(unit: Unit) -> Iterator[Finding]:
             yield _finding(item, fix)
 
 
-def _is_whole(unit: Unit) -> bool:
+def _is_whole(unit: SourceFile) -> bool:
     """Whether every check has seen all of the file."""
     if unit.workflow is None or unit.problems:
         return False
     return not any(next(module.check.check(unit), None) for module in _STRUCTURE)
 
 
-def _is_unused(item: Suppression, unit: Unit) -> bool:
+def _is_unused(item: Suppression, unit: SourceFile) -> bool:
     return not item.used and item.code != CODE and item.code not in unit.config.ignore
 
 

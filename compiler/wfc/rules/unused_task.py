@@ -33,21 +33,21 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Fix, Note, Severity
+from wfc.findings import Fix, Note, Severity
 from wfc.language.ast import Scope, Workflow
 from wfc.language.scopes import runners
 from wfc.language.steps.foreach import Foreach
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.edits import remove_entry
 from wfc.rules.shared.nearest import Nearest
 from wfc.rules.shared.removal import with_comment
-from wfc.unit import Unit
 from wfc.yaml import Entry, Mapping
 from wfc_runtime.expr.syntax import is_template
 
 
 @rule("WF103", "unused-task", Severity.WARNING, fix="unsafe")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     workflow = unit.workflow
     node = workflow.node.get("tasks") if workflow else None
     if workflow is None or not isinstance(node, Mapping) or _any_computed(workflow):

@@ -30,12 +30,12 @@ from collections.abc import Iterator
 
 from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Keeping
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 
 
 @rule("WF508", "useless-secret")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for shape in unit.shapes:
         if isinstance(shape, InputDecl) and shape.is_secret and _has_default(shape):
             yield Finding(

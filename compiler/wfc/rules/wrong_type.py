@@ -30,14 +30,14 @@ from wfc.language.fields import Mismatch
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step
 from wfc.language.values import Literal, Text, Word
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.type_hints import Hints
-from wfc.unit import Unit
 from wfc.yaml import Entry
 
 
 @rule("WF006", "wrong-type")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for shape, entry, found in _mismatches(unit):
         hints = Hints(entry, shape.FIELDS[entry.key.text].type)
         for bad in found:
@@ -49,12 +49,12 @@ def check(unit: Unit) -> Iterator[Finding]:
             )
 
 
-def wrong_places(unit: Unit) -> set[int]:
+def wrong_places(unit: SourceFile) -> set[int]:
     """Where the values begin that are of a wrong kind, for checks that then have nothing to add."""
     return {bad.span.start for _, _, found in _mismatches(unit) for bad in found}
 
 
-def _mismatches(unit: Unit) -> Iterator[tuple[Shape, Entry, list[Mismatch]]]:
+def _mismatches(unit: SourceFile) -> Iterator[tuple[Shape, Entry, list[Mismatch]]]:
     # What YAML could not make sense of has been reported; nothing can be said of its kind.
     seen = {problem.span.start for problem in unit.problems}
     for shape in unit.shapes:

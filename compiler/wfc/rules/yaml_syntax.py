@@ -24,13 +24,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Note
+from wfc.findings import Note
+from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.unit import Unit
 
 
 @rule("WF001", "yaml-syntax")
-def check(unit: Unit) -> Iterator[Finding]:
+def check(unit: SourceFile) -> Iterator[Finding]:
     for problem in unit.problems:
         if problem.kind == "syntax":
             notes = tuple(Note(text, span) for span, text in problem.related)

@@ -12,31 +12,31 @@ from collections.abc import Iterable, Mapping
 
 from wfc.analysis.types.conditions import Place
 from wfc.analysis.types.workflow import FileTypes, ScopeTypes, types_of
+from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, Task
 from wfc.language.scopes import runners
 from wfc.language.steps.base import Step
 from wfc.language.values import Text, Tree
-from wfc.lazy import remembered_of_files
+from wfc.project import SourceFile
 from wfc.taint.effects import outcome_of
 from wfc.taint.expressions import Piece, Walk
 from wfc.taint.names import Names, Variable
 from wfc.taint.policy import SHELL, Policy
 from wfc.taint.sources import within
 from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, record
-from wfc.unit import Unit
 from wfc.yaml import Node, Scalar, Sequence
 
 _DEEPEST_CALL = 5
-_underway: list[Unit] = []
+_underway: list[SourceFile] = []
 
 
-def taint_of(unit: Unit, policy: Policy = SHELL) -> FileTaint | None:
+def taint_of(unit: SourceFile, policy: Policy = SHELL) -> FileTaint | None:
     """Where what comes from outside gets to in a file, as far as it does harm there."""
     return _taint_of(unit, policy)
 
 
-@remembered_of_files(128)
-def _taint_of(unit: Unit, policy: Policy) -> FileTaint | None:
+@cached_per_file(128)
+def _taint_of(unit: SourceFile, policy: Policy) -> FileTaint | None:
     types = types_of(unit)
     if types is None or unit.workflow is None:
         return None
@@ -48,7 +48,7 @@ def _taint_of(unit: Unit, policy: Policy) -> FileTaint | None:
 
 
 class FileTaint:
-    def __init__(self, unit: Unit, types: FileTypes, policy: Policy) -> None:
+    def __init__(self, unit: SourceFile, types: FileTypes, policy: Policy) -> None:
         self._unit = unit
         self.policy = policy
         self.scopes: dict[Scope, ScopeTypes] = {found.scope: found for found in types.scopes}

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import Protocol
 
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.taint.filters import Uses
 from wfc.taint.policy import Policy
 from wfc.taint.values import CLEAN, ITEMS, Flow, Taint, join, joined, listed, only, record, worse

@@ -7,9 +7,9 @@ from typing import Any, Protocol
 
 from wfc.analysis.types.conditions import Place
 from wfc.analysis.types.workflow import ScopeTypes
+from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, Task
 from wfc.language.shape import InputDecl
-from wfc.lazy import remembered_of_files
 from wfc.taint.guards import settled_by
 from wfc.taint.policy import Policy
 from wfc.taint.sources import of_declaration
@@ -68,7 +68,7 @@ class Names:
         return self._file.read((name, self._home.scope)) if is_child else CLEAN
 
 
-@remembered_of_files(128)
+@cached_per_file(128)
 def _given_at_start(scope: Scope, name: str, decl: InputDecl, policy: Policy) -> Taint:
     return of_declaration(decl, only(_input_flow(scope, name)), policy)
 

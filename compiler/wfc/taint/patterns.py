@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from wfc.lazy import pattern
+from wfc.caching import pattern
 
 _QUANTIFIER = pattern(r"[*+?]\??|\{\d*,?\d*\}\??")
 _OPENER = pattern(r"\((?:\?:)?")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wfc.analysis.types.builtins import FILTERS
 from wfc.language.types import BOOL, INT, NUMBER
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.taint.patterns import IN_PATH, IN_SHELL, Characters
 
 NUMBERS = (INT, NUMBER, BOOL)

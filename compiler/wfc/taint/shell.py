@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import field
 
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.taint.expressions import Choice, Hole, Literal, Piece
 
 _HEREDOC = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")

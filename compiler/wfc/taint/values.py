@@ -9,8 +9,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import field
 from enum import IntEnum
 
-from wfc.diagnostics import Note
-from wfc.structs import struct
+from wfc.findings import Note
+from wfc.struct import struct
 from wfc.yaml import Span
 
 ITEMS = "[]"

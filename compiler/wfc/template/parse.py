@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from wfc.lazy import lazy, remembered
+from wfc.caching import cached, lazy
 from wfc.template.reads import Read, Use, Walk
 from wfc_runtime.expr import nodes
 from wfc_runtime.expr.errors import TemplateError
@@ -63,7 +63,7 @@ class Template:
         return self._syntax.span(node)
 
 
-@remembered(4096)
+@cached(4096)
 def parse_template(text: str) -> Template:
     """Read a template. Any text will do: what can't be read has an `error`."""
     return Template(text)

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import NamedTuple
 
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc_runtime.expr import nodes
 from wfc_runtime.expr.syntax import Syntax
 

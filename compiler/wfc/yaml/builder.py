@@ -12,7 +12,7 @@ from yaml.parser import Parser
 from yaml.reader import Reader
 from yaml.scanner import Scanner
 
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml.explain import (
     BareTemplateError,
     Failure,

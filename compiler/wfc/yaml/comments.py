@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator
 
-from wfc.lazy import pattern
+from wfc.caching import pattern
 from wfc.yaml.nodes import Mapping, Node, Scalar, Sequence
 from wfc.yaml.source import Source, Span
 

@@ -7,8 +7,8 @@ from collections.abc import Callable
 
 from yaml import MarkedYAMLError
 
-from wfc.lazy import pattern
-from wfc.structs import struct
+from wfc.caching import pattern
+from wfc.struct import struct
 from wfc.yaml.nodes import Problem, Scalar
 from wfc.yaml.source import Source, Span, find_tag
 

@@ -13,8 +13,8 @@ from dataclasses import field
 from itertools import accumulate
 from typing import NamedTuple
 
-from wfc.lazy import pattern, remembered_of_files
-from wfc.structs import struct
+from wfc.caching import cached_per_file, pattern
+from wfc.struct import struct
 from wfc.yaml.source import Span
 
 # Plain scalars by the YAML 1.2 core schema: `no`, `on`, `12:30` and dates are text, `010` is ten.
@@ -163,7 +163,7 @@ def locate(scalar: Scalar, start: int, end: int) -> Span:
     return Span(span.source, at, at)
 
 
-@remembered_of_files(256)
+@cached_per_file(256)
 def _decode(scalar: Scalar) -> tuple[list[Piece], list[int]]:
     """The pieces of the text and where in it each begins; no pieces when they do not make up the text."""
 

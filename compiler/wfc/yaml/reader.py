@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import codecs
 
-from wfc.lazy import pattern
+from wfc.caching import pattern
 from wfc.yaml.nodes import Problem
 from wfc.yaml.source import Source
 

@@ -8,8 +8,8 @@ from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from wfc.lazy import pattern
-from wfc.structs import struct
+from wfc.caching import pattern
+from wfc.struct import struct
 
 _LINE_BREAK = pattern(r"\r\n|\n|\r")
 

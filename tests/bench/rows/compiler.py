@@ -12,10 +12,10 @@ from tests.bench.measure import Row, growth_of, processor_time, python
 from tests.bench.venvs import CannotInstallError
 from tests.bench.workloads import workflow, write_actions, write_project
 from wfc.check import check_project
+from wfc.compile import compile_project
 from wfc.config import CompileLimits, Config
-from wfc.pipeline import compile_project
+from wfc.project import Project, load_unit
 from wfc.template.parse import parse_template
-from wfc.unit import Project, load_unit
 
 CONFIG = Config(Path("."), limits=CompileLimits(steps=2000))
 PARSE_ALL = """

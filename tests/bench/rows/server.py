@@ -14,8 +14,8 @@ from tests.bench.servers import BARE_COMMAND, Server, our_command, start_seconds
 from tests.bench.workloads import workflow
 from tests.property.survival import CONFIG
 from tests.torture.load import bytes_per_step
-from wfc.pipeline import compile_project
-from wfc.unit import Project, load_unit
+from wfc.compile import compile_project
+from wfc.project import Project, load_unit
 from wfc_runtime.service.sqlite import SqliteService
 
 _STARTS = 7

@@ -7,7 +7,7 @@ from wfc.author.explore import Budget, Report, explore
 from wfc.author.explore.explorer import make_search
 from wfc.author.explore.search import Search
 from wfc.cli.shared.workflow import compile_in_memory, with_called
-from wfc.unit import Unit
+from wfc.project import SourceFile
 
 HEAD = 'name: w\nversion: "1.0.0"\n'
 
@@ -17,7 +17,7 @@ def search_of(*texts: str, runs: int = 300, seed: int = 0) -> Search:
     return search_in(load(*texts).units[0], runs, seed)
 
 
-def search_in(unit: Unit, runs: int = 300, seed: int = 0) -> Search:
+def search_in(unit: SourceFile, runs: int = 300, seed: int = 0) -> Search:
     """A workflow among others, before the search has begun."""
     assert unit.workflow is not None
     assert unit.name is not None

@@ -17,7 +17,7 @@ from tests.unit.explore.support import HEAD, search_in
 from tests.unit.explore.test_problems import COUNT, HIDDEN
 from wfc.author.answers import read_answers
 from wfc.cli.main import cli
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc_runtime.plan import explain_plan
 
 SHIPPED = sorted(path.stem for path in (ROOT / "workflows").glob("*.yaml") if not path.stem.endswith(".test"))
@@ -113,7 +113,7 @@ def test_a_workflow_with_an_error_is_not_explored(tmp_path: Path) -> None:
 
 
 @cache
-def shipped() -> dict[str, Unit]:
+def shipped() -> dict[str, SourceFile]:
     texts = [(ROOT / "workflows" / f"{name}.yaml").read_text(encoding="utf-8") for name in SHIPPED]
     return dict(zip(SHIPPED, load(*texts).units, strict=True))
 

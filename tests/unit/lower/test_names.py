@@ -9,8 +9,8 @@ import pytest
 from statemachine import State, StateChart
 
 from tests.support import ROOT, unit_of, workflow_of
+from wfc.compile import compile_unit
 from wfc.lower.names import CLASS_NAMES, RESERVED, Names, identifier
-from wfc.pipeline import compile_unit
 from wfc_runtime import contract, machine
 from wfc_runtime.machine import Machine
 from wfc_runtime.machine.events import Start, Submit

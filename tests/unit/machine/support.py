@@ -10,8 +10,8 @@ from itertools import count
 from typing import Any
 
 from tests.support import check, unit_of
-from wfc.diagnostics import Severity
 from wfc.emit.module import emit_body
+from wfc.findings import Severity
 from wfc_runtime.machine import Workflow
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit

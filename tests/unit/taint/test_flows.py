@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support import check
-from wfc.diagnostics import Diagnostic, Severity
+from wfc.findings import Diagnostic, Severity
 from wfc.render.sarif import render_sarif
 
 HEAD = 'name: w{}\nversion: "1.0.0"\n'

@@ -22,7 +22,7 @@ from wfc.analysis.types.lattice import (
     without,
 )
 from wfc.language.types import ANY, INT, NULL, OBJECT, TEXT, Fixed, ListType, MapType, Property, Record, Type
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.suggest import did_you_mean, nearest
 from wfc_runtime.expr import nodes
 from wfc_runtime.expr.lookup import DATE_FIELDS, TIME_FIELDS

@@ -24,6 +24,7 @@ from wfc.analysis.types.lattice import (
     truthy,
     without,
 )
+from wfc.caching import pattern
 from wfc.language.types import (
     ANY,
     BOOL,
@@ -40,8 +41,7 @@ from wfc.language.types import (
     Record,
     Type,
 )
-from wfc.lazy import pattern
-from wfc.structs import struct
+from wfc.struct import struct
 
 if TYPE_CHECKING:
     from wfc.analysis.types.calls import Use

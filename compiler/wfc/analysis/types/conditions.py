@@ -12,14 +12,14 @@ from dataclasses import field
 
 from wfc.analysis.control_flow import Flow, FlowEdge
 from wfc.analysis.types.environment import Held
+from wfc.caching import cached
 from wfc.ir import State
 from wfc.language.fields import CONDITION
 from wfc.language.steps.base import Step
 from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.set_state import SetState
 from wfc.language.values import Text, Tree
-from wfc.lazy import remembered
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.template import Template, parse_template
 from wfc.yaml import Scalar
 from wfc_runtime.expr import nodes
@@ -62,7 +62,7 @@ def _clauses(text: object, outcome: bool) -> tuple[Clause, ...]:
     return _clauses_of_text(text, outcome) if isinstance(text, str) else ()
 
 
-@remembered(2048)
+@cached(2048)
 def _clauses_of_text(text: str, outcome: bool) -> tuple[Clause, ...]:
     template = parse_template(text)
     expression = template.expression if template.ast is not None else None
@@ -81,7 +81,7 @@ def _split(template: Template, node: nodes.Expr, outcome: bool) -> Iterator[Clau
             yield Clause(key, outcome == same, template, node, outcome, _narrows(node), names)
 
 
-@remembered(2048)
+@cached(2048)
 def _said(node: nodes.Expr) -> tuple[frozenset[str] | None, str, bool]:
     """What a condition looks at, and its form: the same however it comes out."""
     return names_in(node), *_form(node)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from wfc.analysis.types.environment import Change, Kind, Path
 from wfc.analysis.types.lattice import UNDEFINED, always_true, describe, kind_of, options, without
 from wfc.language.types import BOOL, NULL, Choice, Exact, Record, Type
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc_runtime.expr import nodes
 from wfc_runtime.expr.filters.data import FALSE_WORDS, TRUE_WORDS
 

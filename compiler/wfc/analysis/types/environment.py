@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Protocol
 
 from wfc.language.types import ANY, Type
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.template import Template
 from wfc_runtime.expr import nodes
 

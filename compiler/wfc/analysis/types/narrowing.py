@@ -22,7 +22,7 @@ from wfc.analysis.types.lattice import (
     without,
 )
 from wfc.language.types import BOOL, NULL, Exact, Type
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.template.reads import DEFAULTS, PRESENCE_TESTS
 from wfc_runtime.expr import nodes
 

@@ -13,7 +13,7 @@ from wfc.analysis.types.reaching import StateFlow
 from wfc.language.steps.base import Step
 from wfc.language.steps.goto import Goto
 from wfc.language.types import ANY
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml import Span
 
 _VISITS = 3

@@ -27,7 +27,7 @@ from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.set_state import SetState
 from wfc.language.types import ANY, INT, LIST, ListType, Type
 from wfc.language.values import state_use
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
 # Tasks and workflows that a scope runs.

@@ -33,7 +33,7 @@ from wfc.language.steps.call import Call
 from wfc.language.steps.foreach import Foreach
 from wfc.language.types import ANY, LIST, NULL, Record, Type
 from wfc.language.values import Text, Tree
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.template import parse_template
 from wfc.yaml import Node, Scalar, Span
 from wfc.yaml.nodes import resolve_plain

@@ -13,6 +13,7 @@ from wfc.analysis.types.lattice import EMPTY_OBJECT, UNDEFINED, join, options, p
 from wfc.analysis.types.paths import Paths
 from wfc.analysis.types.reaching import Children, Definition, StateFlow, child_names, with_failures
 from wfc.analysis.types.scope import Misfit, ScopeInference, TextTypes, least_of_input, misfits, type_of_tree
+from wfc.caching import cached_per_file
 from wfc.ir import Chart, Module
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.scopes import runners
@@ -24,10 +25,9 @@ from wfc.language.steps.return_ import Return
 from wfc.language.steps.set_state import SetState
 from wfc.language.types import ANY, NULL, Choice, ListType, Property, Record, Type, of_value
 from wfc.language.values import Text, Tree
-from wfc.lazy import remembered_of_files
 from wfc.lower.charts import merged
-from wfc.structs import replace, struct
-from wfc.unit import Unit
+from wfc.project import SourceFile
+from wfc.struct import replace, struct
 from wfc.yaml import Span
 
 # The fixpoint: types are propagated around the loops of a scope until they no longer change.
@@ -308,12 +308,12 @@ def _reads_item(scope: Scope) -> bool:
 # The types of a file within its project: a call returns what the called workflow returns.
 
 _DEEPEST_CALL = 5
-_underway: list[Unit] = []
+_underway: list[SourceFile] = []
 """The files at work, one calling the other."""
 
 
-@remembered_of_files(128)
-def types_of(unit: Unit) -> FileTypes | None:
+@cached_per_file(128)
+def types_of(unit: SourceFile) -> FileTypes | None:
     """What is known of a file, for its checks. One that is far too large has other worries."""
     if unit.workflow is None or unit.is_hopeless:
         return None
@@ -324,7 +324,7 @@ def types_of(unit: Unit) -> FileTypes | None:
         _underway.remove(unit)
 
 
-def _called(unit: Unit, step: Call) -> tuple[Scope | None, Type]:
+def _called(unit: SourceFile, step: Call) -> tuple[Scope | None, Type]:
     found = unit.project.named(step.workflow.text) if step.workflow else []
     if len(found) != 1 or found[0].workflow is None:
         return None, ANY
@@ -347,7 +347,7 @@ def _with_facts(returns: Type, step: Call, callee: Workflow) -> Type:
     return replace(returns, properties=(*returns.properties, *more))
 
 
-def typed_module(unit: Unit) -> Module | None:
+def typed_module(unit: SourceFile) -> Module | None:
     """The IR with inferred types of its fields. They come from the file itself and no other: a module changes
     only when its source does, so what a call returns is any here."""
     module = unit.module

@@ -17,7 +17,7 @@ from wfc.language.shape import InputDecl, Shape, Validation
 from wfc.language.steps.base import Step
 from wfc.language.types import shown
 from wfc.language.values import Literal, Text, Tree, Word
-from wfc.unit import Unit
+from wfc.project import SourceFile
 
 # Differences as data.
 
@@ -273,7 +273,7 @@ def _longest_rise(numbers: list[int]) -> set[int]:
     return found
 
 
-def compare(old: Unit, new: Unit) -> list[Change]:
+def compare(old: SourceFile, new: SourceFile) -> list[Change]:
     """All that differs. Both have to be workflows."""
     before, after = typed_module(old), typed_module(new)
     if before is None or after is None or old.workflow is None or new.workflow is None:

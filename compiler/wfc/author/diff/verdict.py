@@ -17,7 +17,7 @@ from wfc.analysis.types.workflow import ScopeTypes, types_of
 from wfc.author.diff.compare import Reason, match_steps
 from wfc.ir import State
 from wfc.language.types import Type, union
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc_runtime.machine import Ask, Delay, Spawn
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.moving import steps_in_the_way
@@ -117,7 +117,7 @@ _SHOWN = 3
 """Steps that a message names; all of them stand in `steps`."""
 
 
-def reasons(old: Unit, new: Unit, was: Workflow, now: Workflow) -> list[Reason]:
+def reasons(old: SourceFile, new: SourceFile, was: Workflow, now: Workflow) -> list[Reason]:
     """Why not; empty where it is safe. The workflows are the two versions, compiled."""
     if was.name != now.name:
         message = f"the workflow was called {was.name}: its runs find no current version to move to"
@@ -156,7 +156,9 @@ def _is_followed(workflow: Workflow, task: str) -> bool:
     return any(spawn.task == task and spawn.agent in (None, "@task") for spawn in spawns)
 
 
-def _scope(old: Unit, new: Unit, was: AnyMachine, now: AnyMachine, task: str | None) -> Iterator[Reason]:
+def _scope(
+    old: SourceFile, new: SourceFile, was: AnyMachine, now: AnyMachine, task: str | None
+) -> Iterator[Reason]:
     renamed = _renamed(old, new, task)
     before, after = _needs(old, task), _needs(new, task)
     for node in structure_of(was).nodes.values():
@@ -224,7 +226,7 @@ def _without_words(schema: Any) -> Any:
 # -- what later steps need -----------------------------------------------------
 
 
-def _needs(unit: Unit, task: str | None) -> Needs | None:
+def _needs(unit: SourceFile, task: str | None) -> Needs | None:
     types = types_of(unit)
     if types is None:
         return None
@@ -232,11 +234,11 @@ def _needs(unit: Unit, task: str | None) -> Needs | None:
     return Needs(flows_of(unit)[number][1], types.scopes[number])
 
 
-def _tasks(unit: Unit) -> dict[str, Any]:
+def _tasks(unit: SourceFile) -> dict[str, Any]:
     return dict(unit.workflow.declared_tasks) if unit.workflow else {}
 
 
-def _renamed(old: Unit, new: Unit, task: str | None) -> dict[str, str]:
+def _renamed(old: SourceFile, new: SourceFile, task: str | None) -> dict[str, str]:
     scopes = [unit.workflow if task is None else _tasks(unit).get(task) for unit in (old, new)]
     return match_steps(scopes[0], scopes[1]).renamed if scopes[0] and scopes[1] else {}
 

@@ -11,7 +11,7 @@ from wfc.cli.shared.memory import Answer
 from wfc.cli.shared.output import counted, rendered
 from wfc.cli.shared.progress import progress
 from wfc.cli.shared.selection import Selection
-from wfc.diagnostics import Diagnostic, Severity
+from wfc.findings import Diagnostic, Severity
 
 
 def check_selection(

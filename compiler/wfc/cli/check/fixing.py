@@ -18,9 +18,9 @@ from wfc.cli.shared.output import counted
 from wfc.cli.shared.selection import Selection, read_bytes
 from wfc.cli.shared.writing import replace_file, writing
 from wfc.config import Config
-from wfc.diagnostics import Diagnostic
-from wfc.fixes import apply_fixes
-from wfc.unit import Unit
+from wfc.findings import Diagnostic
+from wfc.project import SourceFile
+from wfc.suppress import apply_fixes
 from wfc.yaml import Source, YamlLimits, parse_document
 
 _ROUNDS = 10
@@ -117,7 +117,7 @@ def _fix_once(selection: Selection, texts: dict[Path, str], unsafe: bool) -> int
     return settled
 
 
-def _is_still_yaml(text: str, unit: Unit) -> bool:
+def _is_still_yaml(text: str, unit: SourceFile) -> bool:
     """A fix that breaks a file would be our mistake; the author's text is worth more than the fix."""
     limits = YamlLimits(unit.limits.yaml_depth, unit.limits.yaml_nodes)
     return len(parse_document(Source(unit.source.path, text), limits).problems) <= len(unit.problems)

@@ -8,11 +8,11 @@ from wfc.analysis.types.lattice import UNDEFINED
 from wfc.analysis.types.workflow import ScopeTypes, types_of
 from wfc.language.types import shown
 from wfc.language.values import state_use
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Span
 
 
-def render_types(unit: Unit) -> str:
+def render_types(unit: SourceFile) -> str:
     """What is known of a file's state, as text for people."""
     types = types_of(unit)
     if types is None:

@@ -14,8 +14,8 @@ from wfc.cli.shared.names import REVISIONS
 from wfc.cli.shared.output import say, to_json, write_out
 from wfc.cli.shared.selection import stored_runs
 from wfc.cli.shared.workflow import compile_in_memory
-from wfc.diagnostics import Severity
-from wfc.unit import Unit
+from wfc.findings import Severity
+from wfc.project import SourceFile
 
 
 @click.command("diff")
@@ -78,7 +78,7 @@ def _differences(versions: Versions) -> list[WorkflowDiff]:
     return found
 
 
-def _difference(old: Unit | None, new: Unit | None) -> WorkflowDiff:
+def _difference(old: SourceFile | None, new: SourceFile | None) -> WorkflowDiff:
     if new is None:
         assert old is not None
         reason = Reason(
@@ -100,7 +100,7 @@ def _difference(old: Unit | None, new: Unit | None) -> WorkflowDiff:
     return replace(diff, reasons=reasons(old, new, was.workflow, now.workflow))
 
 
-def _errors(unit: Unit) -> int:
+def _errors(unit: SourceFile) -> int:
     return sum(found.severity is Severity.ERROR for found in check_unit(unit))
 
 

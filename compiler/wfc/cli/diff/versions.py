@@ -13,7 +13,7 @@ import click
 from wfc.cli.shared.git import commit_of, content_of, files_at, top_of
 from wfc.cli.shared.selection import ENDINGS, as_typed, is_left_out, read_bytes, select
 from wfc.config import Config, load_config
-from wfc.unit import Project, Unit, load_unit
+from wfc.project import Project, SourceFile, load_unit
 
 
 @dataclass
@@ -25,9 +25,9 @@ class Version:
     """By path, as a person would type it."""
     contents: dict[str, str] = field(default_factory=dict)
     """What git calls each content: equal names, equal bytes."""
-    _units: dict[str, Unit] = field(default_factory=dict)
+    _units: dict[str, SourceFile] = field(default_factory=dict)
 
-    def unit(self, path: str) -> Unit:
+    def unit(self, path: str) -> SourceFile:
         """A file, among the others of its version: a call finds the workflow as it was then."""
         if path not in self._units:
             project = Project(self.config, others=lambda: self._others(path))

@@ -12,7 +12,7 @@ from wfc.render.style import style_for
 from wfc.render.text import render_text
 
 if TYPE_CHECKING:
-    from wfc.diagnostics import Diagnostic
+    from wfc.findings import Diagnostic
 
 _USAGE = 2
 

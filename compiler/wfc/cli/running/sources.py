@@ -14,9 +14,9 @@ from wfc.cli.shared.files import load_project
 from wfc.cli.shared.modules import recorded_path
 from wfc.cli.shared.selection import TEMPLATE_PATHS, select
 from wfc.cli.shared.workflow import find_workflow, missing_calls, print_errors, with_called
+from wfc.compile import compile_unit
 from wfc.config import Config
-from wfc.pipeline import compile_unit
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc_runtime.errors import DefinitionError, NotFoundError, WfcError
 from wfc_runtime.header import digest, read_header
 from wfc_runtime.machine.spawn import Spawn
@@ -34,17 +34,17 @@ class SourceRegistry(Registry):
         self._own: dict[str, Module] = {}
         self._broken: dict[str, str] = {}
 
-    def prefer(self, units: Iterable[Unit]) -> None:
+    def prefer(self, units: Iterable[SourceFile]) -> None:
         """Take these workflows as their sources have them, whatever the folder says."""
         for unit in units:
             module = self.compile(unit)
             self._own[module.workflow.name] = module
 
-    def leave_out(self, units: Iterable[Unit]) -> None:
+    def leave_out(self, units: Iterable[SourceFile]) -> None:
         """These have errors: whatever the folder says, nobody can call them."""
         self._broken |= {str(unit.name): unit.source.path for unit in units}
 
-    def compile(self, unit: Unit) -> Module:
+    def compile(self, unit: SourceFile) -> Module:
         return self.take(compile_unit(unit, recorded_path(Path(unit.source.path), self.config.root)).text)
 
     def find(self, name: str) -> Module:
@@ -65,7 +65,7 @@ class SourceRegistry(Registry):
             self._own[name] = self.compile(unit)
             return self._own[name]
 
-    def _in_sources(self, name: str) -> Unit | None:
+    def _in_sources(self, name: str) -> SourceFile | None:
         if not self.config.workflows_dir.is_dir():
             return None
         _, units = load_project(select((str(self.config.workflows_dir),)))

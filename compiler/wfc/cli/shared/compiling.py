@@ -13,11 +13,10 @@ from wfc.cli.shared.modules import apply_drift, find_drift, recorded_path
 from wfc.cli.shared.output import counted, rendered
 from wfc.cli.shared.progress import progress
 from wfc.cli.shared.selection import Selection
-from wfc.diagnostics import Diagnostic, Severity
-from wfc.generated import Condition, Drift
-from wfc.pipeline import Compilation, compile_project
+from wfc.compile import Compilation, compile_project
+from wfc.findings import Diagnostic, Severity
+from wfc.project import Drift, DriftKind, Project, SourceFile
 from wfc.rules import BY_CODE
-from wfc.unit import Project, Unit
 from wfc.yaml import Document, Source
 from wfc_runtime.header import read_header
 
@@ -56,12 +55,12 @@ def compile_selection(task: Task) -> Answer:
 
 def _drift_findings(project: Project, drift: list[Drift], check_only: bool) -> list[Diagnostic]:
     """With --check every difference is a finding; without it only a file in the way is."""
-    gone = Unit(Source("", ""), Document(None, []), project.config, None, project)
+    gone = SourceFile(Source("", ""), Document(None, []), project.config, None, project)
     if not check_only:
         for unit in project.units:
-            unit.drift = [item for item in unit.drift if item.condition is Condition.FOREIGN]
+            unit.drift = [item for item in unit.drift if item.condition is DriftKind.FOREIGN]
     else:
-        gone.drift = [item for item in drift if item.condition is Condition.ORPHANED]
+        gone.drift = [item for item in drift if item.condition is DriftKind.ORPHANED]
     rules = (BY_CODE["WF701"], BY_CODE["WF702"])
     return [found for unit in (*project.units, gone) for rule in rules for found in rule.run(unit)]
 
@@ -75,7 +74,7 @@ def _diff(drift: list[Drift]) -> str:
 
 
 def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry: bool) -> str:
-    changed = [item for item in drift if item.after is not None and item.condition is not Condition.FOREIGN]
+    changed = [item for item in drift if item.after is not None and item.condition is not DriftKind.FOREIGN]
     removed = [item for item in drift if item.after is None]
     same = len(compilation.modules) - sum(item.after is not None for item in drift)
     verbs = ("would write", "would remove") if dry else ("wrote", "removed")
@@ -90,5 +89,5 @@ def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry:
 
 
 def _was_edited(item: Drift) -> bool:
-    header = read_header(item.before) if item.before and item.condition is not Condition.FOREIGN else None
+    header = read_header(item.before) if item.before and item.condition is not DriftKind.FOREIGN else None
     return header is not None and header.edited

@@ -17,7 +17,7 @@ from wfc.cli.shared.selection import (
     stored_runs,
     template_folders,
 )
-from wfc.unit import Project, Unit, load_unit
+from wfc.project import Project, SourceFile, load_unit
 
 
 def load_project(
@@ -26,7 +26,7 @@ def load_project(
     *,
     with_runs: bool = False,
     with_templates: bool = True,
-) -> tuple[Project, dict[Path, Unit]]:
+) -> tuple[Project, dict[Path, SourceFile]]:
     """Read the selected files, or the texts given for them; others only when a call asks for a name.
 
     `with_runs`: let rules look at the runs in the project's store, where there is one.
@@ -45,7 +45,7 @@ def load_project(
         overrides=is_template,
         processes=_processors(),
     )
-    units: dict[Path, Unit] = {}
+    units: dict[Path, SourceFile] = {}
     for path in selection.files:
         given = texts.get(path) if texts else None
         data = read_bytes(path, selection.config) if given is None else given

@@ -25,7 +25,7 @@ from wfc.cli.shared.selection import Selection, other_files, read_bytes, templat
 from wfc.config import Config
 from wfc.render.paths import WORKSPACE
 from wfc.render.style import style_for
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc_runtime.version import __version__
 
 _MOST_ANSWERS = 100

@@ -8,9 +8,9 @@ import click
 
 from wfc.cli.shared.selection import Selection
 from wfc.cli.shared.writing import replace_file, writing
+from wfc.compile import Compilation
 from wfc.config import Config, find_root, real
-from wfc.generated import Condition, Drift, compare
-from wfc.pipeline import Compilation
+from wfc.project import Drift, DriftKind, drift_of
 from wfc_runtime.header import read_header
 
 
@@ -31,7 +31,7 @@ def find_drift(
     found: list[Drift] = []
     for module in compilation.modules:
         path = folder / module.file_name
-        drift = compare(str(path), _read(path), module.text, module.unit.source.text)
+        drift = drift_of(str(path), _read(path), module.text, module.unit.source.text)
         if drift:
             module.unit.drift.append(drift)
             found.append(drift)
@@ -54,7 +54,7 @@ def _orphans(compilation: Compilation, folder: Path, selection: Selection, recor
             continue
         renamed = header.path in recorded and not _is_broken(header.path, compilation)
         if header.path not in recorded or renamed:
-            found.append(Drift(Condition.ORPHANED, str(path), text, None))
+            found.append(Drift(DriftKind.ORPHANED, str(path), text, None))
     return found
 
 
@@ -88,5 +88,5 @@ def apply_drift(found: list[Drift], folder: Path) -> None:
         with writing(path):
             if drift.after is None:
                 path.unlink(missing_ok=True)
-            elif drift.condition is not Condition.FOREIGN:
+            elif drift.condition is not DriftKind.FOREIGN:
                 replace_file(path, drift.after.encode())

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from wfc.render.style import printable
 
 if TYPE_CHECKING:
-    from wfc.diagnostics import Diagnostic
+    from wfc.findings import Diagnostic
 
 FORMATS = ("text", "json", "github", "sarif")
 

@@ -12,7 +12,7 @@ import click
 
 from wfc.cli.shared.service import store_path
 from wfc.config import Config, find_root, load_config, real
-from wfc.structs import struct
+from wfc.struct import struct
 
 if TYPE_CHECKING:
     from wfc_runtime.store.waiting import Waiting

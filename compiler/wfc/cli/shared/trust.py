@@ -70,10 +70,10 @@ class Sources:
     def _compiled(self, paths: list[Path]) -> Iterator[str]:
         """The modules that `wfc compile` may have made of some files: each alone, then beside all others as without
         arguments. The shell in which the command was given may lack the variable that names template folders."""
+        from wfc.caching import clear_caches
         from wfc.check import check_unit, has_errors
         from wfc.cli.shared.files import load_project
-        from wfc.lazy import forget
-        from wfc.pipeline import compile_unit
+        from wfc.compile import compile_unit
 
         everything = Selection(self._config, self._files(), [self._config.workflows_dir])
         tries = [(Selection(self._config, [path], []), True) for path in paths]
@@ -86,7 +86,7 @@ class Sources:
                     if unit is not None and unit.module is not None and not has_errors(check_unit(unit)):
                         yield compile_unit(unit, self._recorded(path)).text
             finally:
-                forget()
+                clear_caches()
 
 
 def _stamp(path: Path) -> object:

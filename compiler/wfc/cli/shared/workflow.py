@@ -15,14 +15,14 @@ from wfc.check import check_unit, has_errors, in_order
 from wfc.cli.shared.files import load_project
 from wfc.cli.shared.selection import select, template_folders
 from wfc.language.steps.call import Call
+from wfc.project import SourceFile
 from wfc.suggest import did_you_mean
-from wfc.unit import Unit
 
 if TYPE_CHECKING:
     from wfc_runtime.registry import Module
 
 
-def find_workflow(workflow: str) -> Unit:
+def find_workflow(workflow: str) -> SourceFile:
     """The workflow of a file, or the one of that name in the project."""
     path = Path(workflow)
     if os.path.exists(path) and not os.path.isdir(path):
@@ -50,7 +50,7 @@ def find_workflow(workflow: str) -> Unit:
     raise click.UsageError(f"there is no workflow or file `{workflow}`; {hint}")
 
 
-def print_errors(units: Iterable[Unit]) -> bool:
+def print_errors(units: Iterable[SourceFile]) -> bool:
     """Whether one of some workflows has an error. Then all findings of those that have go to standard error."""
     from wfc.render.style import style_for
     from wfc.render.text import render_text
@@ -62,7 +62,7 @@ def print_errors(units: Iterable[Unit]) -> bool:
     return bool(broken)
 
 
-def with_called(unit: Unit) -> list[Unit]:
+def with_called(unit: SourceFile) -> list[SourceFile]:
     """A workflow, and those that it calls, directly or not."""
     graph = call_graph(unit.project)
     found = [unit]
@@ -71,16 +71,16 @@ def with_called(unit: Unit) -> list[Unit]:
     return found
 
 
-def missing_calls(units: Sequence[Unit]) -> list[str]:
+def missing_calls(units: Sequence[SourceFile]) -> list[str]:
     """Workflows that some call and that are not there, where a language takes that for no error."""
     steps = (step for unit in units for step in unit.steps if isinstance(step, Call))
     called = dict.fromkeys(step.workflow.text for step in steps if step.workflow)
     return [name for name in called if not units[0].project.named(name)]
 
 
-def compile_in_memory(units: Iterable[Unit]) -> dict[str, Module]:
+def compile_in_memory(units: Iterable[SourceFile]) -> dict[str, Module]:
     """Workflows without errors as loaded modules, by name: what would run, without a file written."""
-    from wfc.pipeline import compile_unit
+    from wfc.compile import compile_unit
     from wfc_runtime.registry import Registry
 
     registry = Registry(Path(os.devnull))

@@ -9,7 +9,7 @@ from xml.etree import ElementTree
 from wfc.author.testing import Coverage, Mismatch, total
 from wfc.cli.shared.output import counted
 from wfc.cli.testing.running import CaseReport, FileReport
-from wfc.diagnostics import one_line
+from wfc.findings import one_line
 from wfc.render.json import to_json
 from wfc.render.style import Style
 from wfc.render.text import render_text

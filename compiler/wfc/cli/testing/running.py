@@ -22,7 +22,7 @@ from wfc.cli.shared.service import NO_DEADLINE
 from wfc.cli.shared.workflow import with_called
 from wfc.cli.testing.files import tested_file
 from wfc.config import load_config
-from wfc.diagnostics import Diagnostic
+from wfc.findings import Diagnostic
 from wfc.suggest import did_you_mean
 from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.machine.limits import Limits
@@ -32,7 +32,7 @@ from wfc_runtime.store import Store
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from wfc.unit import Unit
+    from wfc.project import SourceFile
     from wfc_runtime.registry import Module
 
 _MOST_ACTIONS = 10_000
@@ -153,7 +153,7 @@ def run_file(path: Path, wanted: Callable[[str, str], bool]) -> FileReport:
     return report
 
 
-def _unit(path: Path, file: TestFile, reader: Reader) -> Unit | None:
+def _unit(path: Path, file: TestFile, reader: Reader) -> SourceFile | None:
     """The workflow that the file is about."""
     named = file.workflow
     target = tested_file(path, named.value if named else None)
@@ -197,7 +197,7 @@ def _mistakes(file: TestFile, reader: Reader, registry: SourceRegistry, module: 
 
 
 @contextmanager
-def _stage(registry: SourceRegistry, unit: Unit) -> Iterator[tuple[SqliteService, _Clock]]:
+def _stage(registry: SourceRegistry, unit: SourceFile) -> Iterator[tuple[SqliteService, _Clock]]:
     clock, count = _Clock(), iter(range(1, 10**9))
     limits = replace(Limits.of(unit.config.run_limits), grace_seconds=NO_DEADLINE)
     with tempfile.TemporaryDirectory(prefix="wfc-test-") as folder:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from wfc.diagnostics import Note, Severity
 from wfc.dialects.blocks.graph import BlockNode, Graph, Wait
 from wfc.dialects.blocks.model import Block, BlocksFile
 from wfc.dialects.blocks.references import find_references
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.spelling import scalars_in
+from wfc.findings import Note, Severity
 from wfc.language.values import Word
 from wfc.suggest import did_you_mean
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from wfc.diagnostics import Note, Severity
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.translation import Translation
+from wfc.findings import Note, Severity
 from wfc.language.ast import Workflow
 from wfc.language.steps.files import Written, may_clash, written_by
 

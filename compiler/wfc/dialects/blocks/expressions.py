@@ -6,9 +6,9 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from wfc.caching import lazy
 from wfc.dialects.blocks.pieces import Piece
-from wfc.lazy import lazy
-from wfc.structs import replace, struct
+from wfc.struct import replace, struct
 
 UNKNOWN = object()
 """Of a value that only a run can tell."""

@@ -7,7 +7,7 @@ from typing import Any
 
 from wfc.dialects.blocks.expressions import METHODS
 from wfc.dialects.blocks.references import REFERENCE, Reference
-from wfc.structs import struct
+from wfc.struct import struct
 
 _DEEPEST = 30
 _TOKEN = re.compile(

@@ -11,7 +11,7 @@ from wfc.dialects.blocks.conditions import Node
 from wfc.dialects.blocks.kinds import Kind
 from wfc.dialects.blocks.model import Block, Dependency
 from wfc.language.values import Word
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml import Span
 from wfc_runtime.digraph import components, has_circle, reachable, shortest_way
 

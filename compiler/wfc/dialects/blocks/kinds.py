@@ -10,7 +10,7 @@ from wfc.dialects.blocks.model import OrReference
 from wfc.language.fields import ANYTHING, BINDINGS, BOOLEAN, NUMBER, SECONDS, WORD, MapOf, ScalarType
 from wfc.language.shape import Field, Shape
 from wfc.language.values import Literal
-from wfc.structs import struct
+from wfc.struct import struct
 
 FLAG = OrReference(BOOLEAN)
 AMOUNT = OrReference(NUMBER)

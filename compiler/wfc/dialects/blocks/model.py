@@ -24,7 +24,7 @@ from wfc.language.fields import (
 from wfc.language.shape import Field, Shape
 from wfc.language.steps.base import Retry
 from wfc.language.values import Tree, Word
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar
 
 INPUT_TYPES = {

@@ -12,7 +12,7 @@ from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, World
 from wfc.dialects.blocks.texts import Texts, concatenation, hole
 from wfc.language.values import Tree
-from wfc.structs import replace
+from wfc.struct import replace
 from wfc.yaml import Entry, Mapping, Scalar, Sequence
 from wfc.yaml import Node as SourceNode
 

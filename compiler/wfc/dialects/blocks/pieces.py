@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import accumulate
 from typing import NamedTuple
 
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml import Scalar, Span
 from wfc.yaml.nodes import ScalarValue
 

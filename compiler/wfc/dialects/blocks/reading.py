@@ -11,7 +11,7 @@ from wfc.dialects.blocks.translation import translate
 from wfc.dialects.steps import StepsDialect, read_shape
 from wfc.language.ast import Workflow
 from wfc.language.values import Word
-from wfc.structs import replace
+from wfc.struct import replace
 from wfc.yaml import Entry, Mapping, Node, Sequence
 
 MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502", "WF509"})

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 
 from wfc.dialects.blocks.expressions import Expr
-from wfc.structs import struct
+from wfc.struct import struct
 
 REFERENCE = re.compile(r"\$\{\s*([a-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*)\s*\}")
 """What counts as a reference. `${HOME}`, `${x:-1}` and the like are left to the shell."""

@@ -6,10 +6,10 @@ from collections.abc import Collection, Iterator
 
 from jinja2 import Environment, TemplateSyntaxError, meta, nodes
 
-from wfc.diagnostics import Severity
 from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.references import find_references
 from wfc.dialects.blocks.reports import Reports
+from wfc.findings import Severity
 from wfc.suggest import did_you_mean
 from wfc.yaml import Mapping, Scalar
 from wfc_runtime.expr import TEXT_LIMITS, mistake_in

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from wfc.diagnostics import Fix, Note, Severity
 from wfc.dialects.blocks.expressions import NO_CONDITIONS, Expr, literal
 from wfc.dialects.blocks.grammar import Node
 from wfc.dialects.blocks.references import Reference
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
+from wfc.findings import Fix, Note, Severity
 from wfc.language.ast import Reported
 from wfc.yaml import Scalar, Span
 

@@ -9,7 +9,7 @@ from wfc.dialects.blocks.model import INPUT_TYPES, VALUE_TYPES
 from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Part, Reference
 from wfc.dialects.blocks.results import STATES, Results, UnresolvedError, World
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.suggest import did_you_mean
 from wfc.yaml import Mapping, Scalar
 

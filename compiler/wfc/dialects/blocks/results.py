@@ -21,7 +21,7 @@ from wfc.dialects.blocks.graph import BlockNode, Graph, field_name
 from wfc.dialects.blocks.model import BlocksFile
 from wfc.dialects.blocks.pieces import Piece
 from wfc.dialects.blocks.references import Part, Reference
-from wfc.structs import replace, struct
+from wfc.struct import replace, struct
 from wfc.suggest import did_you_mean
 
 if TYPE_CHECKING:

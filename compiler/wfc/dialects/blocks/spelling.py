@@ -12,7 +12,7 @@ from collections.abc import Callable, Collection, Iterator
 from wfc.dialects.blocks.kinds import AMOUNT, FLAG, MILLISECONDS, TIME
 from wfc.dialects.blocks.meant import kind_of
 from wfc.dialects.blocks.model import INPUT_TYPES
-from wfc.structs import replace
+from wfc.struct import replace
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 
 TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Severity
 from wfc.dialects.blocks.expressions import Expr, collected, literal, piped
 from wfc.dialects.blocks.graph import BlockNode
 from wfc.dialects.blocks.kinds import Kind, Mode
@@ -17,7 +16,8 @@ from wfc.dialects.blocks.resolving import Site, UnresolvedError, World
 from wfc.dialects.blocks.skipping import Skipping, site_of
 from wfc.dialects.blocks.spelling import scalars_in
 from wfc.dialects.blocks.texts import Texts, concatenation, hole
-from wfc.structs import replace
+from wfc.findings import Severity
+from wfc.struct import replace
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 
 _TIMEOUT = 120

@@ -10,7 +10,7 @@ from wfc.dialects.blocks.kinds import Mode
 from wfc.dialects.blocks.pieces import Piece, made, translated
 from wfc.dialects.blocks.references import REFERENCE, Reference, find_references
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
-from wfc.structs import replace
+from wfc.struct import replace
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 
 _OPENS = re.compile(r"\{[{%#]|\{$")

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from wfc.config import AT_ONCE
-from wfc.diagnostics import Edit, Fix
 from wfc.dialects.blocks.checking import check_defaults, check_graph, without_repeated
 from wfc.dialects.blocks.conditions import ConditionError, Node, read_condition
 from wfc.dialects.blocks.foreign import check_spelling
@@ -19,6 +18,7 @@ from wfc.dialects.blocks.pieces import made
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import EXECUTION_ID, START_TIME, World
 from wfc.dialects.blocks.steps import Steps
+from wfc.findings import Edit, Fix
 from wfc.suggest import did_you_mean, nearest
 from wfc.yaml import Entry, Mapping, Sequence, Span
 from wfc.yaml import Node as SourceNode

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.diagnostics import Edit, Fix
 from wfc.dialects.blocks.conditions import Node, references, to_expression
 from wfc.dialects.blocks.expressions import Expr
 from wfc.dialects.blocks.graph import BlockNode, Wait
 from wfc.dialects.blocks.references import Reference
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.resolving import Site, UnresolvedError
+from wfc.findings import Edit, Fix
 from wfc.yaml import Scalar, Span
 
 _NEVER = ("pending", "running", "paused")

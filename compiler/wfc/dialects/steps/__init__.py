@@ -10,7 +10,7 @@ from wfc.language.ast import Workflow
 from wfc.language.shape import Shape
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step, UnknownStep
-from wfc.structs import replace
+from wfc.struct import replace
 from wfc.yaml import Entry, Mapping, Node, Scalar
 
 

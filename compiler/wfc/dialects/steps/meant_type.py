@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from typing import TypeVar
 
-from wfc.lazy import remembered
+from wfc.caching import cached
 from wfc.suggest import only_near
 from wfc.yaml import Entry, Scalar
 
@@ -35,6 +35,6 @@ def meant_type(name: str, types: Mapping[str, T]) -> T | None:
     return types.get(name) or types.get(_nearly(name, tuple(types)) or "")
 
 
-@remembered(4096)
+@cached(4096)
 def _nearly(name: str, known: tuple[str, ...]) -> str | None:
     return only_near(name, known) if len(name) <= _LONGEST else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wfc.language.steps.prompt import PROMPT_KINDS
-from wfc.structs import replace
+from wfc.struct import replace
 from wfc.yaml import Entry, Mapping, Scalar
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from wfc.caching import lazy
 from wfc.ir import Ref
 from wfc.language import types
 from wfc.language.fields import (
@@ -28,8 +29,7 @@ from wfc.language.fields import (
 from wfc.language.shape import Field, Shape
 from wfc.language.types import Type
 from wfc.language.values import Constant, Literal, Text, Tree, Word
-from wfc.lazy import lazy
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from wfc.ir import Effect, Guard
 from wfc.language.fields import BLOCK, CONDITION
 from wfc.language.shape import Field
 from wfc.language.steps.base import Keeping, Retried, Step
-from wfc.structs import replace
+from wfc.struct import replace
 
 if TYPE_CHECKING:
     from wfc.lower import Lowering

@@ -20,7 +20,7 @@ from wfc.language.steps.base import Action
 from wfc.language.steps.served import parameter
 from wfc.language.types import Property, Record, Type
 from wfc.language.values import Text, Tree
-from wfc.structs import replace
+from wfc.struct import replace
 from wfc_runtime.contract import CommandResult, ShellResult
 
 OUTPUT_TYPES: dict[str, Type] = {

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from wfc.lazy import pattern
+from wfc.caching import pattern
 from wfc.taint.shell import HOLE, Spot
 from wfc_runtime.expr import nodes
 

@@ -9,9 +9,9 @@ from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Step
 from wfc.language.steps.call import Call
 from wfc.language.steps.foreach import Foreach
+from wfc.project import SourceFile
 from wfc.rules.shared.scope_names import keys_of, names_of
-from wfc.structs import struct
-from wfc.unit import Unit
+from wfc.struct import struct
 from wfc.yaml import Entry, Mapping
 
 
@@ -78,7 +78,7 @@ class Binding:
         )
 
 
-def bindings(unit: Unit) -> Iterator[Binding]:
+def bindings(unit: SourceFile) -> Iterator[Binding]:
     """Every step that runs a child which is there, with what it hands over."""
     for scope in unit.scopes:
         for step in scope.walk():
@@ -86,7 +86,7 @@ def bindings(unit: Unit) -> Iterator[Binding]:
                 yield from _binding(unit, scope, step)
 
 
-def _binding(unit: Unit, scope: Scope, step: Foreach | Call) -> Iterator[Binding]:
+def _binding(unit: SourceFile, scope: Scope, step: Foreach | Call) -> Iterator[Binding]:
     child, title = _child(unit, step)
     declared = keys_of(child, "inputs") if child else None
     given = step.node.get("with")
@@ -94,7 +94,7 @@ def _binding(unit: Unit, scope: Scope, step: Foreach | Call) -> Iterator[Binding
         yield Binding(scope, step, child, title, declared, given)
 
 
-def _child(unit: Unit, step: Step) -> tuple[Scope | None, str]:
+def _child(unit: SourceFile, step: Step) -> tuple[Scope | None, str]:
     if isinstance(step, Foreach) and step.task and unit.workflow:
         name = step.task.text
         return unit.workflow.declared_tasks.get(name), f"the task `{name}`"

@@ -14,7 +14,7 @@ from wfc.language.steps.return_ import Return
 from wfc.language.steps.while_ import While
 from wfc.language.values import Text
 from wfc.rules.shared.scope_use import ScopeUse, StateRead
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml import Span
 from wfc_runtime.expr import nodes
 

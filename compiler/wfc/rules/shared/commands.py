@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 from wfc.analysis.types.environment import Change
-from wfc.diagnostics import Edit, Fix, Severity
+from wfc.caching import cached_per_file
+from wfc.findings import Edit, Fix, Severity
 from wfc.language.steps.base import Step
 from wfc.language.steps.shell import Shell
 from wfc.language.values import Text
-from wfc.lazy import remembered_of_files
+from wfc.project import SourceFile
 from wfc.rules.shared.arguments import may_be_option
 from wfc.rules.shared.holes import shown_in
 from wfc.rules.shared.typed import edit_in
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.taint.analysis import taint_of
 from wfc.taint.shell import Spot, spots_of
 from wfc.taint.values import Flow, Level
-from wfc.unit import Unit
 from wfc.yaml import Span
 from wfc_runtime.expr import nodes
 
@@ -95,8 +95,8 @@ class CommandHole:
         return Fix(description, tuple(edits), safe=False)
 
 
-@remembered_of_files(8)
-def command_holes(unit: Unit) -> list[CommandHole]:
+@cached_per_file(8)
+def command_holes(unit: SourceFile) -> list[CommandHole]:
     """In source order."""
     taint = taint_of(unit)
     found: list[CommandHole] = []

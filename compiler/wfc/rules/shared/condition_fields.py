@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from wfc.caching import cached_per_file
 from wfc.language.fields import CONDITION
 from wfc.language.steps.base import Step
 from wfc.language.values import Text
-from wfc.lazy import remembered_of_files
-from wfc.structs import struct
-from wfc.unit import Unit
+from wfc.project import SourceFile
+from wfc.struct import struct
 from wfc.yaml import Entry
 
 
@@ -22,8 +22,8 @@ class ConditionField:
         return self.step.node.entry(self.name)
 
 
-@remembered_of_files(8)
-def condition_fields(unit: Unit) -> list[ConditionField]:
+@cached_per_file(8)
+def condition_fields(unit: SourceFile) -> list[ConditionField]:
     """Every condition of a file, in source order."""
     return [
         ConditionField(step, name, value)

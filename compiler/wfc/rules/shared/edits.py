@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from wfc.diagnostics import Edit, Fix
-from wfc.lazy import pattern
+from wfc.caching import pattern
+from wfc.findings import Edit, Fix
 from wfc.yaml import Entry, Mapping, Scalar, Sequence, Source, Span
 from wfc.yaml.nodes import resolve_plain
 

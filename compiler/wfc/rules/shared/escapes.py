@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wfc.lazy import pattern
-from wfc.structs import struct
+from wfc.caching import pattern
+from wfc.struct import struct
 from wfc.template import Template
 from wfc_runtime.expr import nodes
 

@@ -11,7 +11,7 @@ from wfc.language.values import plain
 from wfc.rules.shared.patterns import is_found, pattern_error
 from wfc.rules.shared.rule_set import RuleSet
 from wfc.rules.shared.wording import quote
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 from wfc.yaml.explain import excerpt
 from wfc.yaml.nodes import resolve_plain

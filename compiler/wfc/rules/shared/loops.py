@@ -13,7 +13,7 @@ from wfc.language.steps.while_ import While
 from wfc.language.values import Text
 from wfc.rules.shared.beside import Beside
 from wfc.rules.shared.scope_use import ScopeUse
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc_runtime.digraph import components, has_circle
 
 

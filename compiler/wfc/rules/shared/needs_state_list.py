@@ -3,7 +3,7 @@ collide."""
 
 from __future__ import annotations
 
-from wfc.diagnostics import Edit, Fix
+from wfc.findings import Edit, Fix
 from wfc.language.steps.base import Step
 from wfc.language.values import Word
 from wfc.rules.shared.edits import add_entry, line_break, remove_entry, remove_items

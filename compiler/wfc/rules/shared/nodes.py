@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wfc.lazy import remembered_of_files
-from wfc.structs import struct
+from wfc.caching import cached_per_file
+from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 
@@ -16,7 +16,7 @@ class Nodes:
     mappings: list[Mapping]
 
 
-@remembered_of_files(2)
+@cached_per_file(2)
 def nodes_of(root: Node | None) -> Nodes:
     scalars: list[Scalar] = []
     mappings: list[Mapping] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from wfc.lazy import remembered
+from wfc.caching import cached
 from wfc_runtime.expr import DEFAULT_LIMITS, ExpressionError
 from wfc_runtime.expr.filters.patterns import regex_search
 from wfc_runtime.expr.run import Run
@@ -12,7 +12,7 @@ from wfc_runtime.expr.run import Run
 _ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
 
 
-@remembered(64)
+@cached(64)
 def pattern_error(pattern: str) -> str | None:
     """Why a pattern can't be used; None if it can."""
     try:

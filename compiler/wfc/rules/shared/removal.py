@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wfc.diagnostics import Edit, Fix
+from wfc.findings import Edit, Fix
 from wfc.rules.shared.edits import remove_entry
 from wfc.yaml import Entry, Mapping
 

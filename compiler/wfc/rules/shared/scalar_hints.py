@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 from unicodedata import combining, normalize
 
+from wfc.caching import pattern
 from wfc.language.fields import (
     BOOLEAN,
     CONDITION,
@@ -23,7 +24,6 @@ from wfc.language.fields import (
     WORD,
     FieldType,
 )
-from wfc.lazy import pattern
 from wfc.rules.shared.wording import quote
 from wfc.yaml import Node, Scalar
 

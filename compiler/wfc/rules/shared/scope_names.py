@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from wfc.caching import cached_per_file
 from wfc.language.ast import Scope
 from wfc.language.scopes import CHILD_IN_TURN, EVERYWHERE, NamesInScope
 from wfc.language.shape import Shape
-from wfc.lazy import remembered_of_files
 from wfc.rules.shared.nearest import Nearest
 from wfc.yaml import Mapping
 
@@ -33,7 +33,7 @@ class ScopeNames:
         return f"inputs.{near}" if near in self.inputs else None
 
 
-@remembered_of_files(8)
+@cached_per_file(8)
 def names_of(scope: Scope) -> ScopeNames:
     return ScopeNames(scope)
 

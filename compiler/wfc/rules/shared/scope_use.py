@@ -6,15 +6,15 @@ from dataclasses import field
 from functools import cached_property
 
 from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
+from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, walk
 from wfc.language.scopes import CHILD_IN_TURN, Targets, jumps
 from wfc.language.steps.base import Step, UnknownStep
 from wfc.language.values import Text, Tree, state_use
-from wfc.lazy import remembered_of_files
+from wfc.project import SourceFile
 from wfc.rules.shared.state_access import state_access
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.template import Read
-from wfc.unit import Unit
 from wfc.yaml import Node, Span
 
 
@@ -102,8 +102,8 @@ def _sources(flow: Flow, edge: FlowEdge) -> tuple[str, ...]:
     return flow.branch_ends[edge.join] if edge.join is not None else (edge.source,)
 
 
-@remembered_of_files(8)
-def scope_uses(unit: Unit) -> list[ScopeUse]:
+@cached_per_file(8)
+def scope_uses(unit: SourceFile) -> list[ScopeUse]:
     """The use that is made of things in every scope of a file."""
     found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(unit)}
     # A front end that could not make out a text has left it out.

@@ -7,8 +7,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable
 
-from wfc.lazy import pattern
-from wfc.structs import struct
+from wfc.caching import pattern
+from wfc.struct import struct
 
 
 @struct(frozen=True)

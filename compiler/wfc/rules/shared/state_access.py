@@ -10,13 +10,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
+from wfc.caching import cached_per_file
 from wfc.language.steps.base import Step, UnknownStep
 from wfc.language.values import Text, Word, state_use
-from wfc.lazy import remembered_of_files
+from wfc.project import SourceFile
 from wfc.rules.shared.scope_fields import ScopeFields
-from wfc.structs import struct
+from wfc.struct import struct
 from wfc.template import Read
-from wfc.unit import Unit
 from wfc.yaml import Sequence, Span
 
 
@@ -65,8 +65,8 @@ class StepAccess:
     strangers: list[Stranger] = field(default_factory=list)
 
 
-@remembered_of_files(8)
-def state_access(unit: Unit) -> list[StepAccess]:
+@cached_per_file(8)
+def state_access(unit: SourceFile) -> list[StepAccess]:
     """How every step of a file treats the state, in source order."""
     scopes = [ScopeFields(scope) for scope in unit.scopes]
     steps = [(step, fields) for fields in scopes for step in fields.scope.walk()]

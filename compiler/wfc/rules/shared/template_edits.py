@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wfc.diagnostics import Edit, Fix
+from wfc.findings import Edit, Fix
 from wfc.language.values import Text
 
 

@@ -7,22 +7,22 @@ from collections.abc import Iterator
 from wfc.analysis.types.environment import Change, Kind
 from wfc.analysis.types.scope import Misfit
 from wfc.analysis.types.workflow import Located, ScopeTypes, types_of
-from wfc.diagnostics import Edit, Fix, Note, Severity
+from wfc.findings import Edit, Fix, Note, Severity
 from wfc.language.steps.base import Step
 from wfc.language.values import Text
+from wfc.project import SourceFile
 from wfc.rules.base import Finding
-from wfc.unit import Unit
 from wfc.yaml import Span
 
 
-def problems(unit: Unit, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Located]]:
+def problems(unit: SourceFile, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Located]]:
     """The problems of these kinds in a file's templates, in source order."""
     types = types_of(unit)
     for scope in types.scopes if types else ():
         yield from ((scope, found) for found in scope.problems if found.problem.kind in kinds)
 
 
-def misfits(unit: Unit, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Step, Misfit]]:
+def misfits(unit: SourceFile, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Step, Misfit]]:
     """Values that do not fit where they stand."""
     types = types_of(unit)
     for scope in types.scopes if types else ():

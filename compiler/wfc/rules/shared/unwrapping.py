@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from wfc.diagnostics import Edit, Fix
-from wfc.lazy import pattern
+from wfc.caching import pattern
+from wfc.findings import Edit, Fix
 from wfc.rules.shared.edits import whole_lines
 from wfc.yaml import Mapping, Sequence, Source, Span
 

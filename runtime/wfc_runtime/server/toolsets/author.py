@@ -12,7 +12,7 @@ from wfc_runtime.server.tool import READS, Call, Hints, Tool
 from wfc_runtime.service import Reply
 
 if TYPE_CHECKING:
-    from wfc.pipeline import Compilation
+    from wfc.compile import Compilation
 
 _SHOWN = 20
 _NAME = "inline.yaml"
@@ -20,11 +20,11 @@ _NAME = "inline.yaml"
 
 def validate_workflow_yaml(call: Call, yaml: str) -> Reply:
     """Check a workflow without saving or running it: every finding with its place and the way out."""
-    from wfc.masking import Mask
+    from wfc.findings import Redaction
     from wfc.render.json import to_json
 
     found = _compile(call, yaml).findings
-    mask = Mask(found)
+    mask = Redaction(found)
     shown = [
         {key: value for key, value in to_json(mask.finding(one)).items() if value is not None}
         for one in found[:_SHOWN]
@@ -42,9 +42,9 @@ def execute_inline_workflow(
     check_format(response_format)
     compilation = _compile(call, yaml)
     if not compilation.modules:
-        from wfc.masking import Mask
+        from wfc.findings import Redaction
 
-        mask = Mask(compilation.findings)
+        mask = Redaction(compilation.findings)
         shown = [mask.finding(one) for one in compilation.findings[:_SHOWN]]
         errors = [f"{one.span.line}:{one.span.column} {one.code} {one.message}" for one in shown]
         raise RequestError(
@@ -78,12 +78,12 @@ def get_workflow_schema(call: Call, language: str = "steps") -> Reply:
 def _compile(call: Call, yaml: str) -> Compilation:
     """One workflow in memory. The project's others are read only if it calls one of them, and it may call those that
     the server has compiled."""
+    from wfc.caching import clear_caches
     from wfc.cli.shared.files import load_project
     from wfc.cli.shared.selection import Selection
+    from wfc.compile import compile_project
     from wfc.config import ConfigError, load_config
-    from wfc.lazy import forget
-    from wfc.pipeline import compile_project
-    from wfc.unit import load_unit
+    from wfc.project import load_unit
 
     try:
         config = load_config(Path("."))
@@ -95,7 +95,7 @@ def _compile(call: Call, yaml: str) -> Compilation:
     try:
         return compile_project(project, {unit: _NAME})
     finally:
-        forget()
+        clear_caches()
 
 
 def _is_compiled(call: Call, name: str) -> bool:

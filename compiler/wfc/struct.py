@@ -1,8 +1,8 @@
-"""Classes that hold values, declared as with `dataclasses`, for what every check imports.
+"""Value classes declared like `dataclasses`, for modules that every check imports.
 
-`dataclasses` writes and compiles up to six methods of a class while it is imported: of the sixty that a check needs,
-a tenth of the time that it takes to start. Here `__init__` is compiled for the first object that is made, and the
-other methods are there once, for all classes.
+`dataclasses` generates and compiles up to six methods per class at import time. For the sixty classes that a check
+needs, that is a tenth of its start-up time. Here `__init__` is compiled when the first object is made, and all classes
+share the other methods.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ def struct(cls: type[T], /) -> type[T]: ...
 def struct(*, frozen: bool = ..., eq: bool = ..., slots: bool = ...) -> Callable[[type[T]], type[T]]: ...
 @dataclass_transform(field_specifiers=(field,))
 def struct(cls: Any = None, /, *, frozen: bool = False, eq: bool = True, slots: bool = False) -> Any:
-    """`dataclasses.dataclass`, but that a frozen one is not changed is for the type checker to see to.
+    """`dataclasses.dataclass`, except that only the type checker enforces `frozen`.
 
-    `field` can say how a value is made for each object (`default_factory`), and nothing else.
+    `field` supports `default_factory` and nothing else.
     """
 
     def make(cls: Any) -> Any:

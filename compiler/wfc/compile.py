@@ -1,4 +1,4 @@
-"""Sources in, modules out: the whole compiler without the disk."""
+"""The whole compiler without the disk: sources in, modules out."""
 
 from __future__ import annotations
 
@@ -6,11 +6,11 @@ from dataclasses import dataclass
 
 from wfc.analysis.types.workflow import typed_module
 from wfc.check import check_unit, has_errors, in_order
-from wfc.diagnostics import Diagnostic, Severity
 from wfc.emit.module import emit_body, with_header
+from wfc.findings import Diagnostic, Severity
 from wfc.lower.names import module_name
-from wfc.spread import spread
-from wfc.unit import Project, Unit
+from wfc.project import Project, SourceFile
+from wfc.worker_pool import run_in_workers
 from wfc_runtime.header import digest
 
 
@@ -18,7 +18,7 @@ from wfc_runtime.header import digest
 class Compiled:
     """One module: what it is called, what it was made from, and its text."""
 
-    unit: Unit
+    unit: SourceFile
     file_name: str
     text: str
 
@@ -29,22 +29,22 @@ class Compilation:
     findings: list[Diagnostic]
 
 
-def compile_project(project: Project, recorded_paths: dict[Unit, str]) -> Compilation:
+def compile_project(project: Project, recorded_paths: dict[SourceFile, str]) -> Compilation:
     """Every workflow without an error as a module. `recorded_paths`: what each header says it was made from."""
 
-    def work(unit: Unit) -> tuple[list[Diagnostic], Compiled | None]:
+    def work(unit: SourceFile) -> tuple[list[Diagnostic], Compiled | None]:
         found = check_unit(unit)
         sound = unit.module is not None and not has_errors(found)
         return found, compile_unit(unit, recorded_paths[unit]) if sound else None
 
-    done = spread(work, project.units, project.processes, project.progress)
+    done = run_in_workers(work, project.units, project.processes, project.progress)
     findings = in_order(found for found, _ in done)
     broken = {found.span.source for found in findings if found.severity is Severity.ERROR}
     modules = [module for _, module in done if module is not None and module.unit.source not in broken]
     return Compilation(modules, findings)
 
 
-def compile_unit(unit: Unit, recorded_path: str) -> Compiled:
+def compile_unit(unit: SourceFile, recorded_path: str) -> Compiled:
     module = typed_module(unit)
     assert module is not None
     text = with_header(recorded_path, digest(unit.source.text), emit_body(module))

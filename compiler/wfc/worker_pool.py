@@ -1,8 +1,8 @@
-"""Work on many files, spread over processes where that pays.
+"""Run work on many files in several processes, where that saves time.
 
-Each process is a fork that has all files in memory already, so that what goes from one file to another (calls, names)
-is there in every one of them. It takes every so-manieth file and sends back what it found; the order of the results
-is that of the files, however they were shared out.
+Each worker is a fork that has all files in memory, so that references between files (calls, names) resolve in every
+worker. Worker k of n takes every n-th file, starting with the k-th, and sends back its results. The results are in the
+order of the files.
 """
 
 from __future__ import annotations
@@ -16,47 +16,53 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn, TypeVar
 
-from wfc.unit import Unit
+from wfc.project import SourceFile
 from wfc.yaml import Source
 
 T = TypeVar("T")
 
 _WORTH_IT = 60_000
-"""Characters of source that keep a process busy for about ten times as long as it takes to start one."""
+"""Characters of source that occupy a process for about ten times as long as starting it takes."""
 _MOST = 8
 
 
-def spread(
-    work: Callable[[Unit], T],
-    units: Sequence[Unit],
+def run_in_workers(
+    work: Callable[[SourceFile], T],
+    units: Sequence[SourceFile],
     processes: int,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> list[T]:
-    """What `work` makes of each unit, with the help of at most so many processes.
+    """The result of `work` for each file, with at most `processes` processes.
 
-    `progress` hears now and then how many are done, of how many.
+    `progress` is called from time to time with the number of files done and their total.
     """
     characters = sum(len(unit.source.text) for unit in units)
     number = min(processes, _MOST, len(units), characters // _WORTH_IT)
     if number < 2 or not _can_fork():
-        return [_told(work, unit, progress, done, len(units)) for done, unit in enumerate(units, 1)]
+        return [
+            _work_and_report(work, unit, progress, done, len(units)) for done, unit in enumerate(units, 1)
+        ]
     shares = [units[start::number] for start in range(number)]
-    with _helpers(work, shares[1:], units) as answers:
-        # The helpers are about as far as we are.
+    with _workers(work, shares[1:], units) as answers:
+        # Workers report nothing until they end; they are assumed to be as far as this process.
         mine = [
-            _told(work, unit, progress, min(done * number, len(units)), len(units))
+            _work_and_report(work, unit, progress, min(done * number, len(units)), len(units))
             for done, unit in enumerate(shares[0], 1)
         ]
         found = [mine]
         for share, read in zip(shares[1:], answers, strict=True):
             done = read()
-            # A helper that came to grief leaves its share to us: then what is wrong shows here, as it would alone.
+            # If a worker crashes, its share runs here, and the error appears as it would in one process.
             found.append([work(unit) for unit in share] if done is None else done)
     return [found[index % number][index // number] for index in range(len(units))]
 
 
-def _told(
-    work: Callable[[Unit], T], unit: Unit, progress: Callable[[int, int], None], done: int, of: int
+def _work_and_report(
+    work: Callable[[SourceFile], T],
+    unit: SourceFile,
+    progress: Callable[[int, int], None],
+    done: int,
+    of: int,
 ) -> T:
     result = work(unit)
     progress(done, of)
@@ -68,23 +74,23 @@ def _can_fork() -> bool:
 
 
 @contextmanager
-def _helpers(
-    work: Callable[[Unit], T], shares: list[Sequence[Unit]], units: Sequence[Unit]
+def _workers(
+    work: Callable[[SourceFile], T], shares: list[Sequence[SourceFile]], units: Sequence[SourceFile]
 ) -> Iterator[list[Callable[[], list[T] | None]]]:
-    """A process for each share. None of them outlives this, however it ends."""
-    known = _Known(units)
+    """Start a worker process for each share. All of them are gone when the context ends, however it ends."""
+    known = _SharedPickling(units)
     children: list[int] = []
     pipes: list[int] = []
 
-    def start(share: Sequence[Unit]) -> Callable[[], list[T] | None]:
+    def start(share: Sequence[SourceFile]) -> Callable[[], list[T] | None]:
         ours, theirs = os.pipe()
         pipes.append(ours)
         child = os.fork()
         if child == 0:
-            _help(work, share, theirs, known)
+            _serve(work, share, theirs, known)
         children.append(child)
         os.close(theirs)
-        return lambda: known.load(_all_of(ours))
+        return lambda: known.load(_read_all(ours))
 
     try:
         yield [start(share) for share in shares]
@@ -97,8 +103,10 @@ def _helpers(
             os.waitpid(child, 0)
 
 
-def _help(work: Callable[[Unit], T], share: Sequence[Unit], pipe: int, known: _Known) -> NoReturn:
-    """Be a helper: work, answer, and end without a word, whatever happens."""
+def _serve(
+    work: Callable[[SourceFile], T], share: Sequence[SourceFile], pipe: int, known: _SharedPickling
+) -> NoReturn:
+    """The body of a worker process: work, send the results, exit. It prints no errors: the parent repeats the work."""
     try:
         data = known.dump([work(unit) for unit in share])
         with open(pipe, "wb") as file:
@@ -107,16 +115,16 @@ def _help(work: Callable[[Unit], T], share: Sequence[Unit], pipe: int, known: _K
         os._exit(0)
 
 
-def _all_of(pipe: int) -> bytes:
+def _read_all(pipe: int) -> bytes:
     with open(pipe, "rb", closefd=False) as file:
         return file.read()
 
 
-class _Known:
-    """Results on their way between processes: files that both have are named, not copied."""
+class _SharedPickling:
+    """Pickling between the processes: files that both sides have are sent as numbers, not copied."""
 
-    def __init__(self, units: Sequence[Unit]) -> None:
-        self._things: list[Unit | Source] = [*units, *(unit.source for unit in units)]
+    def __init__(self, units: Sequence[SourceFile]) -> None:
+        self._things: list[SourceFile | Source] = [*units, *(unit.source for unit in units)]
         self._numbers = {id(thing): number for number, thing in enumerate(self._things)}
 
     def dump(self, results: list[Any]) -> bytes:
@@ -124,7 +132,7 @@ class _Known:
 
         class Pickler(pickle.Pickler):
             def persistent_id(self, thing: Any) -> int | None:
-                return numbers.get(id(thing)) if isinstance(thing, Unit | Source) else None
+                return numbers.get(id(thing)) if isinstance(thing, SourceFile | Source) else None
 
         numbers = self._numbers
         stream = io.BytesIO()
@@ -132,11 +140,11 @@ class _Known:
         return stream.getvalue()
 
     def load(self, data: bytes) -> list[Any] | None:
-        """None where the helper came to no result."""
+        """The results of a worker, or None if it sent none."""
         import pickle
 
         class Unpickler(pickle.Unpickler):
-            def persistent_load(self, number: int) -> Unit | Source:
+            def persistent_load(self, number: int) -> SourceFile | Source:
                 return things[number]
 
         things = self._things
