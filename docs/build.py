@@ -14,8 +14,7 @@ from page_parts import MADE, table
 
 from wfc.block_reference import STATE_DOCS, block_page
 from wfc.cli.main import cli
-from wfc.dialects.blocks.kinds import KINDS
-from wfc.dialects.blocks.model import (
+from wfc.dialects.blocks.file import (
     Block,
     BlocksFile,
     Dependency,
@@ -23,6 +22,7 @@ from wfc.dialects.blocks.model import (
     OutputDeclaration,
     WorkflowOutput,
 )
+from wfc.dialects.blocks.kinds import KINDS
 from wfc.language.ast import Task, Workflow
 from wfc.language.shape import InputDecl, Shape, Validation
 from wfc.language.steps import STEP_TYPES

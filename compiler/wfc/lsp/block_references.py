@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.dialects.blocks.model import Block, BlocksFile, Dependency
-from wfc.dialects.blocks.references import find_references
+from wfc.dialects.blocks.conditions import find_references
+from wfc.dialects.blocks.file import Block, BlocksFile, Dependency
 from wfc.project import SourceFile
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Source, Span
 

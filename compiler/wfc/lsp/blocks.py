@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from wfc.block_reference import STATE_DOCS, block_page
-from wfc.dialects.blocks.kinds import KINDS
-from wfc.dialects.blocks.model import (
+from wfc.dialects.blocks.file import (
     INPUT_TYPES,
     Block,
     BlocksFile,
@@ -16,7 +15,8 @@ from wfc.dialects.blocks.model import (
     OutputDeclaration,
     WorkflowOutput,
 )
-from wfc.dialects.blocks.resolving import OF_WORKFLOW
+from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.results import OF_WORKFLOW
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Retry
 from wfc.lsp.suggestion import Suggestion, column_of, fields_of, flow_keys, parents, siblings

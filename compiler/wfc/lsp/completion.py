@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from wfc.dialects.blocks.model import BlocksFile
+from wfc.dialects.blocks.file import BlocksFile
 from wfc.language.ast import Scope
 from wfc.language.fields import OneOf
 from wfc.language.steps import STEP_TYPES

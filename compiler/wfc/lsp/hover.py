@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.block_reference import STATE_DOCS, block_page
+from wfc.dialects.blocks.file import Block
 from wfc.dialects.blocks.kinds import KINDS
-from wfc.dialects.blocks.model import Block
 from wfc.language.scopes import Site
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step

@@ -6,7 +6,7 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from wfc.dialects.blocks.model import BlocksFile
+from wfc.dialects.blocks.file import BlocksFile
 from wfc.language.ast import Scope
 from wfc.language.scopes import Site, jumps, template_sites
 from wfc.language.steps.base import Step

@@ -27,7 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.dialects.steps.prompt_pair import prompt_pair
+from wfc.dialects.steps import prompt_pair
 from wfc.findings import Edit, Fix, Note, Severity
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile

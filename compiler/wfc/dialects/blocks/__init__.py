@@ -33,7 +33,7 @@ class BlocksDialect:
         return root.entry("blocks") is not None and root.entry("steps") is None
 
     def to_core(self, root: Mapping) -> Workflow:
-        from wfc.dialects.blocks.reading import read_blocks
+        from wfc.dialects.blocks.translate import read_blocks
 
         return read_blocks(root)
 

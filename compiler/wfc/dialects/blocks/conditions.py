@@ -1,11 +1,14 @@
-"""Conditions, written anew as expressions of the core. Nothing is ever evaluated."""
+"""References and conditions: parsed from text, and translated to expressions of the core. Nothing is evaluated."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from wfc.dialects.base import Piece
 from wfc.dialects.blocks.expressions import (
+    METHODS,
     Expr,
     all_reads,
     asked,
@@ -14,14 +17,302 @@ from wfc.dialects.blocks.expressions import (
     literal,
     negation,
 )
-from wfc.dialects.blocks.grammar import ConditionError, Node, read_condition
-from wfc.dialects.blocks.pieces import Piece
-from wfc.dialects.blocks.references import Reference, Resolve
+from wfc.struct import struct
+
+# References in a text: `${inputs.name}`, `${blocks.build.outputs.path}`, `${metadata.start_time}`.
+
+REFERENCE = re.compile(r"\$\{\s*([a-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*)\s*\}")
+"""What counts as a reference. `${HOME}`, `${x:-1}` and the like are left to the shell."""
+
+
+@struct(frozen=True)
+class Part:
+    name: str
+    start: int
+    end: int
+
+
+@struct(frozen=True)
+class Reference:
+    """A path. All places are in the text that it stands in."""
+
+    parts: tuple[Part, ...]
+    start: int
+    end: int
+
+    @classmethod
+    def of(cls, found: re.Match[str], offset: int = 0) -> Reference:
+        at = found.start(1) + offset
+        parts: list[Part] = []
+        for name in found[1].split("."):
+            parts.append(Part(name, at, at + len(name)))
+            at += len(name) + 1
+        return cls(tuple(parts), found.start() + offset, found.end() + offset)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        return tuple(part.name for part in self.parts)
+
+    @property
+    def path(self) -> str:
+        return ".".join(self.names)
+
+
+Resolve = Callable[[Reference], Expr]
+
+
+def find_references(text: str) -> Iterator[Reference]:
+    return (Reference.of(found) for found in REFERENCE.finditer(text))
+
+
+# The grammar of conditions: comparisons of references and literals, joined by `and`, `or` and `not`.
+
+_DEEPEST = 30
+_TOKEN = re.compile(
+    rf"(?P<space>\s+)|(?P<reference>{REFERENCE.pattern})|(?P<number>-?\d+(?:\.\d+)?(?![\w.]))"
+    r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
+    r"|(?P<operator>==|!=|<=|>=|<|>|\$\{|[()\[\],}])|(?P<method>\.[a-z]+(?=\())"
+    r"|(?P<path>(?:inputs|blocks|metadata)(?:\.\w+(?!\w*\())+)|(?P<word>[A-Za-z_]\w*)|(?P<other>.)",
+    re.S,
+)
+_ESCAPE = re.compile(r"\\(.)", re.S)
+_ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
+_WORDS: dict[str, Any] = {
+    "true": True,
+    "True": True,
+    "false": False,
+    "False": False,
+    "none": None,
+    "None": None,
+    "null": None,
+}
+_CLOSING = {"(": ")", "[": "]", "${": "}"}
+_COMPARISONS = ("==", "!=", "<=", ">=", "<", ">")
+_TWO_WORDS = {("not", "in"): "not in", ("is", "not"): "is not"}
+
+
+class ConditionError(Exception):
+    """Why a text is no condition, and where."""
+
+    def __init__(self, message: str, start: int, end: int) -> None:
+        super().__init__(message)
+        self.message = message
+        self.start = start
+        self.end = end
+
+
+@struct(frozen=True)
+class Token:
+    kind: str
+    text: str
+    start: int
+    end: int
+
+
+@struct(frozen=True)
+class ConditionNode:
+    """A part of a condition: a leaf with a reference or a value, or an operator with its operands."""
+
+    word: str
+    start: int
+    end: int
+    operands: tuple[ConditionNode, ...] = ()
+    reference: Reference | None = None
+    value: Any = None
+    words: tuple[Token, ...] = ()
+    """The operators of a comparison, which may be a chain; or the name of a method."""
+
+
+def read_condition(text: str) -> ConditionNode:
+    """Read a condition. Raises ConditionError with the place where it is none."""
+    return _Parser(text).whole()
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text = text
+        self._tokens = [
+            Token(str(found.lastgroup), found[0], found.start(), found.end())
+            for found in _TOKEN.finditer(text)
+            if found.lastgroup != "space"
+        ]
+        self._at = 0
+        self._depth = 0
+        self._inside = 0
+
+    def whole(self) -> ConditionNode:
+        if not self._tokens:
+            raise ConditionError("an empty condition", 0, len(self._text))
+        found = self._or()
+        if self._at < len(self._tokens):
+            raise self._unexpected()
+        return found
+
+    def _or(self) -> ConditionNode:
+        return self._joined("or", self._and)
+
+    def _and(self) -> ConditionNode:
+        return self._joined("and", self._not)
+
+    def _joined(self, word: str, inner: Any) -> ConditionNode:
+        parts = [inner()]
+        while self._take("word", word):
+            parts.append(inner())
+        return (
+            parts[0] if len(parts) == 1 else ConditionNode(word, parts[0].start, parts[-1].end, tuple(parts))
+        )
+
+    def _not(self) -> ConditionNode:
+        token = self._take("word", "not")
+        if token is None:
+            return self._comparison()
+        with_it = self._deeper(self._not)
+        return ConditionNode("not", token.start, with_it.end, (with_it,))
+
+    def _comparison(self) -> ConditionNode:
+        parts = [self._operand()]
+        words: list[Token] = []
+        while (word := self._comparing()) is not None:
+            words.append(word)
+            parts.append(self._operand())
+        if not words:
+            return parts[0]
+        return ConditionNode("compare", parts[0].start, parts[-1].end, tuple(parts), words=tuple(words))
+
+    def _comparing(self) -> Token | None:
+        for text in _COMPARISONS:
+            found = self._take("operator", text)
+            if found:
+                return found
+        start = self._peek()
+        following = self._tokens[self._at + 1] if self._at + 1 < len(self._tokens) else None
+        both = _TWO_WORDS.get((start.text, following.text)) if start and following else None
+        if start and following and both:
+            self._at += 2
+            return Token("word", both, start.start, following.end)
+        return self._take("word", "in") or self._take("word", "is")
+
+    def _operand(self) -> ConditionNode:
+        """A value, and what it is asked: `'Yes'.lower()`."""
+        found = self._value()
+        while (token := self._peek()) is not None and token.kind == "method":
+            if token.text[1:] not in METHODS:
+                raise ConditionError(f"texts have no `{token.text[1:]}` here", token.start + 1, token.end)
+            self._at += 2
+            arguments = self._items(")")
+            end = self._tokens[self._at - 1].end
+            found = ConditionNode("method", found.start, end, (found, *arguments), words=(token,))
+        return found
+
+    def _value(self) -> ConditionNode:
+        token = self._peek()
+        if token is None:
+            end = len(self._text.rstrip())
+            raise ConditionError("the condition ends where a value should stand", max(end - 1, 0), end)
+        self._at += 1
+        match token.kind:
+            case "reference":
+                return _reference(token)
+            case "number":
+                value = float(token.text) if "." in token.text else int(token.text)
+                return ConditionNode("value", token.start, token.end, value=value)
+            case "text":
+                return _text(token)
+            case "word" if token.text in _WORDS:
+                return ConditionNode("value", token.start, token.end, value=_WORDS[token.text])
+            case "path" if self._inside:
+                return _path(token)
+            case "operator" if token.text in _CLOSING:
+                return self._deeper(lambda: self._bracket(token))
+        self._at -= 1
+        raise self._unexpected()
+
+    def _bracket(self, opening: Token) -> ConditionNode:
+        """What stands in brackets. Within `${ }` paths need no `${ }` of their own."""
+        closing = _CLOSING[opening.text]
+        self._inside += opening.text == "${"
+        items = self._items(closing)
+        self._inside -= opening.text == "${"
+        is_one = len(items) == 1 and self._tokens[self._at - 2].text != ","
+        if opening.text != "[" and is_one:
+            return items[0]
+        return ConditionNode("list", opening.start, self._tokens[self._at - 1].end, tuple(items))
+
+    def _items(self, closing: str) -> list[ConditionNode]:
+        """Values with commas between them, up to a bracket."""
+        items: list[ConditionNode] = []
+        while self._take("operator", closing) is None:
+            items.append(self._or())
+            if not self._take("operator", ",") and not self._is_next("operator", closing):
+                raise self._unexpected()
+        return items
+
+    def _deeper(self, inner: Any) -> ConditionNode:
+        self._depth += 1
+        if self._depth > _DEEPEST:
+            token = self._peek() or self._tokens[-1]
+            raise ConditionError(f"nested more than {_DEEPEST} deep", token.start, token.end)
+        found: ConditionNode = inner()
+        self._depth -= 1
+        return found
+
+    def _peek(self) -> Token | None:
+        return self._tokens[self._at] if self._at < len(self._tokens) else None
+
+    def _is_next(self, kind: str, text: str) -> bool:
+        token = self._peek()
+        return token is not None and token.kind == kind and token.text == text
+
+    def _take(self, kind: str, text: str) -> Token | None:
+        if not self._is_next(kind, text):
+            return None
+        self._at += 1
+        return self._tokens[self._at - 1]
+
+    def _unexpected(self) -> ConditionError:
+        token = self._peek()
+        if token is None:
+            end = len(self._text.rstrip())
+            return ConditionError("the condition ends too early", max(end - 1, 0), end)
+        if self._text.startswith("{{", token.start):
+            message = "a condition has no `{{ }}` around it: write `${inputs.name} == 'value'`"
+            return ConditionError(message, token.start, token.start + 2)
+        if token.kind in ("word", "path"):
+            message = f"`{token.text}` is no reference, which would be `${{...}}`, and no quoted text"
+        else:
+            message = f"`{token.text[:20]}` has no place here"
+        return ConditionError(message, token.start, token.end)
+
+
+def _path(token: Token) -> ConditionNode:
+    found = REFERENCE.fullmatch(f"${{{token.text}}}")
+    assert found is not None
+    return ConditionNode("reference", token.start, token.end, reference=Reference.of(found, token.start - 2))
+
+
+def _reference(token: Token) -> ConditionNode:
+    found = REFERENCE.fullmatch(token.text)
+    assert found is not None
+    return ConditionNode("reference", token.start, token.end, reference=Reference.of(found, token.start))
+
+
+def _text(token: Token) -> ConditionNode:
+    inner = token.text[1:-1]
+    found = REFERENCE.fullmatch(inner)
+    if found is not None:  # Quotes around a reference change nothing.
+        return ConditionNode(
+            "reference", token.start, token.end, reference=Reference.of(found, token.start + 1)
+        )
+    value = _ESCAPE.sub(lambda escape: _ESCAPED.get(escape[1], escape[1]), inner)
+    return ConditionNode("value", token.start, token.end, value=value)
+
+
+# Translation to expressions of the core.
 
 _ENDS = ("succeeded", "failed", "skipped")
 
 
-def conjuncts(node: Node) -> Iterator[Node]:
+def conjuncts(node: ConditionNode) -> Iterator[ConditionNode]:
     """The parts that must all hold."""
     if node.word == "and":
         for operand in node.operands:
@@ -30,14 +321,14 @@ def conjuncts(node: Node) -> Iterator[Node]:
         yield node
 
 
-def references(node: Node) -> Iterator[Reference]:
+def references(node: ConditionNode) -> Iterator[Reference]:
     if node.reference is not None:
         yield node.reference
     for operand in node.operands:
         yield from references(operand)
 
 
-def contradicts_itself(node: Node) -> bool:
+def contradicts_itself(node: ConditionNode) -> bool:
     """Whether parts that must all hold never do together: one reference with two values, a block in two states."""
     values: dict[str, Any] = {}
     for part in conjuncts(node):
@@ -47,7 +338,7 @@ def contradicts_itself(node: Node) -> bool:
     return False
 
 
-def _demands(part: Node) -> Iterator[tuple[str, Any]]:
+def _demands(part: ConditionNode) -> Iterator[tuple[str, Any]]:
     """What one part wants a reference to be."""
     is_not = part.word == "not"
     inner = part.operands[0] if is_not else part
@@ -64,11 +355,13 @@ def _demands(part: Node) -> Iterator[tuple[str, Any]]:
             yield paths[0], values[0]
 
 
-Ask = Callable[[Node, Expr, bool], None]
+Ask = Callable[[ConditionNode, Expr, bool], None]
 """Hears what stands where true or false is wanted, and whether it is all that comes of the condition."""
 
 
-def to_expression(node: Node, resolve: Resolve, ask: Ask | None = None, is_last: bool = True) -> Expr:
+def to_expression(
+    node: ConditionNode, resolve: Resolve, ask: Ask | None = None, is_last: bool = True
+) -> Expr:
     """The condition as an expression of the core."""
     joined = node.word in ("and", "or")
     parts = [
@@ -81,7 +374,7 @@ def to_expression(node: Node, resolve: Resolve, ask: Ask | None = None, is_last:
     return found
 
 
-def _joined(node: Node, parts: list[Expr], resolve: Resolve) -> Expr:
+def _joined(node: ConditionNode, parts: list[Expr], resolve: Resolve) -> Expr:
     match node.word:
         case "reference":
             assert node.reference is not None
@@ -103,7 +396,7 @@ def _joined(node: Node, parts: list[Expr], resolve: Resolve) -> Expr:
     return combination("and", links) if len(links) > 1 else links[0]
 
 
-def _list(node: Node, items: list[Expr]) -> Expr:
+def _list(node: ConditionNode, items: list[Expr]) -> Expr:
     pieces: list[Piece] = [Piece("[", node.start, node.start + 1)]
     for number, item in enumerate(items):
         pieces += [Piece(", ", item.start, item.start)] if number else []
@@ -112,6 +405,3 @@ def _list(node: Node, items: list[Expr]) -> Expr:
     if all(item.is_constant for item in items):
         return Expr(tuple(pieces), "list", constant=[item.constant for item in items])
     return Expr(tuple(pieces), "list", reads=all_reads(items))
-
-
-__all__ = ["ConditionError", "Node", "conjuncts", "read_condition", "references", "to_expression"]

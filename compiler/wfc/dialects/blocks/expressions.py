@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from wfc.caching import lazy
-from wfc.dialects.blocks.pieces import Piece
+from wfc.dialects.base import Piece
 from wfc.struct import replace, struct
 
 UNKNOWN = object()

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field as having
 from functools import cached_property
 
-from wfc.dialects.blocks.conditions import Node
+from wfc.dialects.blocks.conditions import ConditionNode
+from wfc.dialects.blocks.file import Block, Dependency
 from wfc.dialects.blocks.kinds import Kind
-from wfc.dialects.blocks.model import Block, Dependency
 from wfc.language.values import Word
 from wfc.struct import struct
 from wfc.yaml import Span
@@ -39,7 +39,7 @@ class BlockNode:
     """The state field that keeps its result."""
     kind: Kind | None
     waits: list[Wait] = having(default_factory=list)
-    condition: Node | None = None
+    condition: ConditionNode | None = None
     wave: int = 0
     order: int = 0
     """How many blocks there are in the waves before."""

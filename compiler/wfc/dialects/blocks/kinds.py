@@ -1,16 +1,20 @@
-"""The types of block: what each is given, what it gives back, and the step that it becomes."""
+"""The types of block: their inputs and outputs, the step that each becomes, and how their values may be spelled."""
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import field
 from enum import Enum
 from typing import cast
 
-from wfc.dialects.blocks.model import OrReference
+from wfc.dialects.blocks.file import INPUT_TYPES, Block, OrReference
+from wfc.dialects.steps import TYPE, recover_entry, recover_type
 from wfc.language.fields import ANYTHING, BINDINGS, BOOLEAN, NUMBER, SECONDS, WORD, MapOf, ScalarType
 from wfc.language.shape import Field, Shape
 from wfc.language.values import Literal
-from wfc.struct import struct
+from wfc.struct import replace, struct
+from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 
 FLAG = OrReference(BOOLEAN)
 AMOUNT = OrReference(NUMBER)
@@ -304,3 +308,111 @@ KINDS: dict[str, Kind] = {
         },
     ),
 }
+
+
+# Typo recovery for the type of a block.
+
+
+def type_of(block: Mapping) -> Scalar | None:
+    entry = block.entry(TYPE) or recover_entry(block.entries, KINDS, Block.FIELDS)
+    return entry.value if entry and isinstance(entry.value, Scalar) else None
+
+
+def kind_of(block: Mapping) -> Kind | None:
+    named = type_of(block)
+    return recover_type(named.text, KINDS) if named else None
+
+
+# Spelling of booleans and numbers: `required: no`, `timeout: "30"`. Other readers of such files accept
+# both: YAML 1.1 has more words for true and false, and a text is read as a number. Only fields that can
+# hold nothing else are converted.
+
+TRUTH = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
+NUMBER_TEXT = re.compile(r"-?\d+(\.\d+)?")
+_OF_FILES = ("required", "unsafe")
+Change = Callable[[Node], Node]
+
+
+def with_plain_values(root: Mapping) -> Mapping:
+    """The file with true, false and numbers where those belong."""
+    changes: dict[str, Change] = {
+        "inputs": lambda node: _each(node, _declaration),
+        "blocks": lambda node: _items(node, _block),
+    }
+    entries = [
+        Entry(one.key, changes[one.key.text](one.value) if one.key.text in changes else one.value)
+        for one in root.entries
+    ]
+    return replace(root, entries=entries)
+
+
+def _declaration(node: Node) -> Node:
+    node = _at(node, ("required",), _boolean)
+    kind = node.get("type") if isinstance(node, Mapping) else None
+    is_flag = isinstance(kind, Scalar) and INPUT_TYPES.get(kind.text) == "boolean"
+    return _at(node, ("default",), _boolean) if is_flag else node
+
+
+def _block(node: Node) -> Node:
+    node = _at(
+        node, ("depends_on",), lambda waits: _items(waits, lambda one: _at(one, ("required",), _boolean))
+    )
+    node = _at(node, ("outputs",), lambda files: _each(files, lambda one: _at(one, _OF_FILES, _boolean)))
+    known = kind_of(node) if isinstance(node, Mapping) else None
+    if known is None:
+        return node
+    fields = known.inputs.FIELDS.items()
+    flags = [name for name, field in fields if field.type is FLAG]
+    amounts = [name for name, field in fields if field.type in (AMOUNT, TIME, MILLISECONDS)]
+    return _at(node, ("inputs",), lambda given: _at(_at(given, flags, _boolean), amounts, _number))
+
+
+def _boolean(node: Node) -> Node:
+    if isinstance(node, Scalar) and isinstance(node.value, str) and node.text.lower() in TRUTH:
+        return replace(node, value=TRUTH[node.text.lower()])
+    return node
+
+
+def _number(node: Node) -> Node:
+    if isinstance(node, Scalar) and isinstance(node.value, str) and NUMBER_TEXT.fullmatch(node.text):
+        return replace(node, value=float(node.text) if "." in node.text else int(node.text))
+    return node
+
+
+def _at(node: Node, names: Collection[str], change: Change) -> Node:
+    """A mapping with some of its values changed."""
+    if not isinstance(node, Mapping):
+        return node
+    entries = [
+        Entry(one.key, change(one.value) if one.key.text in names else one.value) for one in node.entries
+    ]
+    return replace(node, entries=entries)
+
+
+def _each(node: Node, change: Change) -> Node:
+    return _at(node, [one.key.text for one in node.entries], change) if isinstance(node, Mapping) else node
+
+
+def _items(node: Node, change: Change) -> Node:
+    return replace(node, items=[change(one) for one in node.items]) if isinstance(node, Sequence) else node
+
+
+def understood(root: Mapping) -> frozenset[int]:
+    """Where words stand that have become true or false."""
+    return frozenset(
+        one.span.start
+        for one in scalars_in(root)
+        if isinstance(one.value, bool) and one.text.lower() in TRUTH and one.text not in ("true", "false")
+    )
+
+
+def scalars_in(node: Node | None) -> Iterator[Scalar]:
+    match node:
+        case Scalar():
+            yield node
+        case Sequence():
+            for item in node.items:
+                yield from scalars_in(item)
+        case Mapping():
+            for entry in node.entries:
+                yield from scalars_in(entry.value)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
+from wfc.dialects.blocks.conditions import ConditionNode, Reference
 from wfc.dialects.blocks.expressions import NO_CONDITIONS, Expr, literal
-from wfc.dialects.blocks.grammar import Node
-from wfc.dialects.blocks.references import Reference
-from wfc.dialects.blocks.resolving import Site, UnresolvedError
+from wfc.dialects.blocks.results import Site, UnresolvedError
 from wfc.findings import Fix, Note, Severity
 from wfc.language.ast import Reported
 from wfc.yaml import Scalar, Span
@@ -43,7 +42,7 @@ class Reports:
             self.unresolved(error, node, site)
             return Expr(literal(None, reference.start, reference.end).pieces, type_)
 
-    def no_condition(self, part: Node, value: Expr, node: Scalar, site: Site, is_last: bool) -> None:
+    def no_condition(self, part: ConditionNode, value: Expr, node: Scalar, site: Site, is_last: bool) -> None:
         """What is neither true nor false, as far as anybody can tell.
 
         A warning only: before another part, where it may have no say, and for a text, which may say `true`.

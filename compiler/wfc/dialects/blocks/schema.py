@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfc.dialects.blocks.kinds import KINDS, Kind
-from wfc.dialects.blocks.model import (
+from wfc.dialects.blocks.file import (
     Block,
     BlocksFile,
     Dependency,
@@ -13,7 +12,7 @@ from wfc.dialects.blocks.model import (
     OutputDeclaration,
     WorkflowOutput,
 )
-from wfc.dialects.blocks.spelling import NUMBER, TRUTH
+from wfc.dialects.blocks.kinds import KINDS, NUMBER_TEXT, TRUTH, Kind
 from wfc.language.schema import shape_schema
 from wfc.language.steps.base import Retry
 
@@ -23,7 +22,7 @@ Schema = dict[str, Any]
 _WORDS = [form for word in TRUTH for form in (word, word.capitalize(), word.upper())]
 _SPELT = {
     "boolean": [{"type": "boolean"}, {"enum": _WORDS}],
-    "number": [{"type": "number"}, {"type": "string", "pattern": f"^(?:{NUMBER.pattern})$"}],
+    "number": [{"type": "number"}, {"type": "string", "pattern": f"^(?:{NUMBER_TEXT.pattern})$"}],
 }
 
 
@@ -49,7 +48,7 @@ def blocks_schema() -> Schema:
 
 
 def _as_spelt(schema: Schema) -> Schema:
-    """Also what `wfc.dialects.blocks.spelling` reads as true, as false, or as a number."""
+    """Also what `wfc.dialects.blocks.kinds` reads as true, as false, or as a number."""
     found: Schema = {}
     for name, value in schema.items():
         if name == "type" and isinstance(value, str) and value in _SPELT:

@@ -1,24 +1,289 @@
-"""A block as a step."""
+"""Translate one block to a step."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import re
+from collections.abc import Callable, Iterable, Iterator
 
-from wfc.dialects.blocks.expressions import Expr, collected, literal, piped
+from wfc.dialects.base import Piece, made, translated
+from wfc.dialects.blocks.checks import check_template, check_unseen
+from wfc.dialects.blocks.conditions import (
+    REFERENCE,
+    ConditionNode,
+    Part,
+    Reference,
+    conjuncts,
+    contradicts_itself,
+    find_references,
+    references,
+    to_expression,
+)
+from wfc.dialects.blocks.expressions import (
+    ATOM,
+    COMPARISON,
+    NO_CONDITIONS,
+    Expr,
+    all_reads,
+    as_bool,
+    collected,
+    combination,
+    literal,
+    piped,
+)
+from wfc.dialects.blocks.file import VALUE_TYPES, Block
 from wfc.dialects.blocks.graph import BlockNode
-from wfc.dialects.blocks.kinds import Kind, Mode
-from wfc.dialects.blocks.model import VALUE_TYPES, Block
-from wfc.dialects.blocks.pieces import Piece, made, translated
-from wfc.dialects.blocks.references import Reference, find_references
-from wfc.dialects.blocks.rendering import check_template
+from wfc.dialects.blocks.kinds import Kind, Mode, scalars_in
 from wfc.dialects.blocks.reports import Reports
-from wfc.dialects.blocks.resolving import Site, UnresolvedError, World
-from wfc.dialects.blocks.skipping import Skipping, site_of
-from wfc.dialects.blocks.spelling import scalars_in
-from wfc.dialects.blocks.texts import Texts, concatenation, hole
+from wfc.dialects.blocks.results import Site, UnresolvedError, World
 from wfc.findings import Severity
 from wfc.struct import replace
-from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
+from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
+
+# Texts with `${...}` as templates of the core.
+
+_OPENS = re.compile(r"\{[{%#]|\{$")
+_END_OF_RAW = re.compile(r"(\{%[-+]?\s*endraw\s*[-+]?%\})")
+
+
+_NEARLY = re.compile(r"\$\{\s*\(*(?:\$\{)?(?:inputs|blocks|metadata)\.[^{}]*\}")
+_STAYS = "this is no plain path, so it stays in the text as it is"
+_STAYS_HELP = "operators work in conditions, and in outputs that are nothing else"
+
+
+class Texts:
+    """Translates the texts of one place. What can't be is told to `report`, and stays as it is."""
+
+    def __init__(self, site: Site, report: Callable[[UnresolvedError, Scalar], None]) -> None:
+        self.site = site
+        self._report = report
+
+    def node(self, node: Node, mode: Mode) -> Node:
+        """A value with all the texts in it."""
+        match node:
+            case Scalar():
+                return self.scalar(node, mode)
+            case Sequence():
+                return replace(node, items=[self.node(item, mode) for item in node.items])
+            case Mapping():
+                return replace(
+                    node, entries=[Entry(entry.key, self.node(entry.value, mode)) for entry in node.entries]
+                )
+
+    def scalar(self, node: Scalar, mode: Mode) -> Scalar:
+        if not isinstance(node.value, str):
+            return node
+        found = self.resolved(node)
+        if not found:
+            return node if not _OPENS.search(node.text) else translated(node, _plain(node.text, 0))
+        [(reference, value), *others] = found
+        is_lone = not others and reference.end - reference.start == len(node.text.strip())
+        if is_lone and node.text.strip() == node.text:
+            return _lone(node, value, mode)
+        return translated(node, list(_pieces(node.text, found)))
+
+    def prefixed(self, prefix: str, node: Scalar) -> Scalar:
+        """The text with something before it."""
+        return translated(node, [Piece(prefix, 0, 0), *_pieces(node.text, self.resolved(node))])
+
+    def resolved(self, node: Scalar) -> list[tuple[Reference, Expr]]:
+        """The references of a text that mean something here."""
+        found: list[tuple[Reference, Expr]] = []
+        for reference in find_references(node.text):
+            try:
+                value = self.site.resolve(reference)
+                self.site.reads |= dict.fromkeys(sorted(value.reads))
+                found.append((reference, value))
+            except UnresolvedError as error:
+                self._report(error, node)
+        for left in _NEARLY.finditer(node.text):
+            if not REFERENCE.fullmatch(left[0]):
+                self._report(
+                    UnresolvedError("WF202", _STAYS, left.start(), left.end(), _STAYS_HELP, True), node
+                )
+        return found
+
+
+def _lone(node: Scalar, value: Expr, mode: Mode) -> Scalar:
+    if value.is_constant:
+        constant = value.constant if mode is Mode.VALUE else _printed(value.constant)
+        return made(constant, node)
+    if mode is Mode.TEXT and value.type != "str":
+        value = piped(value, "text", "str")
+    elif mode is Mode.DATA and value.type not in ("str", "list", "dict"):
+        value = piped(value, "scalar_text" if value.type == "any" else "text", "any")
+    return translated(node, hole(value))
+
+
+def hole(value: Expr) -> list[Piece]:
+    return [
+        Piece("{{ ", value.start, value.start),
+        *value.pieces,
+        Piece(" }}", value.end, value.end),
+    ]
+
+
+def _pieces(text: str, found: list[tuple[Reference, Expr]]) -> Iterable[Piece]:
+    at = 0
+    for reference, value in found:
+        yield from _plain(text[at : reference.start], at)
+        if value.is_constant:
+            yield from _literal(_printed(value.constant), reference)
+        else:
+            yield from hole(value if value.type == "str" else piped(value, "text", "str"))
+        at = reference.end
+    yield from _plain(text[at:], at)
+
+
+def _plain(text: str, start: int) -> list[Piece]:
+    """Text that means nothing but itself, also where the core would see a template in it."""
+    if not text:
+        return []
+    end = start + len(text)
+    if not _OPENS.search(text):
+        return [Piece(text, start, end)]
+    pieces: list[Piece] = []
+    parts = _END_OF_RAW.split(text)
+    for number, part in enumerate(parts):
+        if number % 2:
+            pieces.append(Piece(f"{{{{ {part!r} }}}}", start, start + len(part)))
+        elif part:
+            pieces += [
+                Piece("{% raw %}", start, start),
+                Piece(part, start, start + len(part)),
+                Piece("{% endraw %}", start + len(part), start + len(part)),
+            ]
+        start += len(part)
+    return pieces
+
+
+def _literal(text: str, reference: Reference) -> Iterable[Piece]:
+    return (Piece(piece.text, reference.start, reference.end) for piece in _plain(text, reference.start))
+
+
+def _printed(value: object) -> str:
+    if value is None:
+        return ""
+    return str(value).lower() if isinstance(value, bool) else str(value)
+
+
+def concatenation(text: str, found: list[tuple[Reference, Expr]], start: int, end: int) -> Expr:
+    """A text with references as one expression, standing for another reference."""
+    ends = [0, *(reference.end for reference, _ in found)]
+    starts = [*(reference.start for reference, _ in found), len(text)]
+    parts: list[Expr] = []
+    for number, (after, before) in enumerate(zip(ends, starts, strict=True)):
+        if text[after:before]:
+            parts.append(literal(text[after:before], start, end))
+        if number < len(found):
+            parts.append(found[number][1])
+    if len(parts) == 1:
+        return replace(parts[0], pieces=tuple(Piece(piece.text, start, end) for piece in parts[0].pieces))
+    pieces: list[Piece] = []
+    for number, part in enumerate(parts):
+        text_part = part if part.type == "str" else piped(part, "text", "str")
+        pieces += [Piece(" ~ ", start, end)] if number else []
+        pieces += [Piece(piece.text, start, end) for piece in text_part.within(ATOM)]
+    reads = all_reads(parts)
+    return Expr(tuple(pieces), "str", COMPARISON, reads=reads) if parts else literal("", start, end)
+
+
+# When a block runs: all that it needs has succeeded, and its own condition holds.
+
+_SUCCESS = ("succeeded",)
+_TRIED = ("succeeded", "failed")
+
+
+def site_of(node: BlockNode, world: World) -> Site:
+    """The inside of a block: what it needed has succeeded, and its condition has held."""
+    tried, there = (frozenset(_shown_by(node.condition, words)) for words in (_TRIED, _SUCCESS))
+    return Site(world, node, tuple(world.graph.required(node)), tried, there)
+
+
+def _shown_by(condition: ConditionNode | None, words: tuple[str, ...]) -> set[str]:
+    """The blocks that must have ended in one of these ways for a condition to hold."""
+    parts = [part.reference for part in conjuncts(condition) if part.reference] if condition else []
+    return {one.names[1] for one in parts if len(one.names) == 3 and one.names[2] in words}
+
+
+class Skipping:
+    def __init__(self, world: World, reports: Reports) -> None:
+        self._world = world
+        self._graph = world.graph
+        self._reports = reports
+        self._unseen: dict[BlockNode, Span] = {}
+        """Blocks whose condition asks for what they never see, and where."""
+
+    def when(self, node: BlockNode, inside: Site) -> Scalar | None:
+        """The `when` of a block's step; None for one that always runs."""
+        needed = self._needed(node)
+        origin = node.block.condition.node if node.block.condition else None
+        own = self._condition(node, origin, inside) if origin else None
+        parts = [*needed, own] if own else needed
+        whole = combination("and", parts) if parts else literal(True, 0, 0)
+        if whole.is_constant:
+            place = self._unseen.get(node) or (origin.span if origin else node.block.span)
+            return None if whole.constant else made(False, place)
+        inside.reads |= dict.fromkeys(sorted(whole.reads))
+        if origin is not None and node.condition is not None:
+            return translated(origin, hole(whole))
+        wait = next(wait for wait in node.waits if wait.required)
+        return made("".join(piece.text for piece in hole(whole)), wait.span)
+
+    def _needed(self, node: BlockNode) -> list[Expr]:
+        """That each block which must have succeeded has, less what others of them already show."""
+        required = list(dict.fromkeys(self._graph.required(node)))
+        shown = self._graph.shown_by_others(required)
+        found: list[Expr] = []
+        for number, name in enumerate(required):
+            if self._graph.nodes[name].kind is None or name in shown:
+                continue  # Of the first nobody knows anything, of the second others say it.
+            site = Site(self._world, node, tuple(required[:number]))
+            expression = site.succeeded(self._graph.nodes[name], Part(name, 0, 0))
+            if not expression.is_constant:
+                found.append(expression)
+        return found
+
+    def _condition(self, node: BlockNode, origin: Scalar, inside: Site) -> Expr | None:
+        if node.condition is None:
+            return literal(False, 0, 0) if origin.value is False else None
+        site = Site(self._world, node, inside.needed)
+
+        def resolve(reference: Reference) -> Expr:
+            self._reports.unordered(reference, origin, site)
+            return self._reports.resolved(reference, origin, site, "bool")
+
+        def ask(part: ConditionNode, value: Expr, is_last: bool) -> None:
+            self._reports.no_condition(part, value, origin, site, is_last)
+
+        said = to_expression(node.condition, resolve, ask)
+        found = as_bool(said, strict=True)
+        is_never = found.is_constant and not found.constant
+        place = check_unseen(node, origin, site, self._reports, is_never)
+        if place is not None:
+            self._unseen[node] = place
+            return found
+        if said.type not in NO_CONDITIONS and (found.is_constant or contradicts_itself(node.condition)):
+            self._report(node, origin, found.is_constant and bool(found.constant))
+        return found
+
+    def _report(self, node: BlockNode, origin: Scalar, value: bool) -> None:
+        has_references = node.condition is not None and any(references(node.condition))
+        if value and has_references:
+            return  # It says again what `depends_on` says: no harm in that.
+        needed = ", ".join(f"`{name}`" for name in self._graph.required(node))
+        if value:
+            message, help_ = "the condition is always true", "take it out"
+        else:
+            message = "the condition is always false: the block never runs"
+            help_ = (
+                f"it runs only where {needed} succeeded; `required: false` in `depends_on` only orders"
+                if needed and has_references
+                else "take the block out, or mend the condition"
+            )
+        self._reports.add("WF210", origin.span, message, help_, step=node.name)
+
+
+# The step itself.
 
 _TIMEOUT = 120
 _NEVER_TRIED_AGAIN = ("prompt", "set_state")

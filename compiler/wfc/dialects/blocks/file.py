@@ -1,4 +1,4 @@
-"""What stands in a file of blocks, as it is written: the keys of each mapping and what they may hold."""
+"""A file of blocks as written: the keys of each mapping, and the values they accept."""
 
 from __future__ import annotations
 

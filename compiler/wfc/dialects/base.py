@@ -1,4 +1,4 @@
-"""Text made from other text, every part of which knows where it came from."""
+"""Scalars that a dialect makes from the text of a file, every part with the position it came from."""
 
 from __future__ import annotations
 

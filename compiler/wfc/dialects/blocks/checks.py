@@ -1,0 +1,300 @@
+"""Checks that only this dialect can make."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection, Iterator
+from itertools import pairwise
+
+from jinja2 import Environment, TemplateSyntaxError, meta, nodes
+
+from wfc.dialects.blocks.conditions import (
+    ConditionNode,
+    Reference,
+    find_references,
+    references,
+    to_expression,
+)
+from wfc.dialects.blocks.expressions import Expr
+from wfc.dialects.blocks.file import Block, BlocksFile
+from wfc.dialects.blocks.graph import BlockNode, Graph, Wait
+from wfc.dialects.blocks.kinds import scalars_in
+from wfc.dialects.blocks.reports import Reports
+from wfc.dialects.blocks.results import Site, UnresolvedError
+from wfc.findings import Edit, Fix, Note, Severity
+from wfc.language.values import Word
+from wfc.suggest import did_you_mean
+from wfc.yaml import Mapping, Node, Scalar, Span
+from wfc_runtime.expr import TEXT_LIMITS, mistake_in
+from wfc_runtime.expr.registry import FUNCTIONS
+
+# The graph: unknown, repeated and circular dependencies.
+
+_SHOWN = 8
+
+
+def without_repeated(blocks: list[Block], reports: Reports) -> Iterator[Block]:
+    """The blocks, of those with the same id only the first."""
+    first: dict[str, Word] = {}
+    for block in blocks:
+        earlier = first.setdefault(block.id.text, block.id) if block.id else None
+        if block.id is None or earlier is block.id:
+            yield block
+        elif earlier is not None:
+            message = f"two blocks have the id `{block.id.text}`"
+            notes = (Note("the first one", earlier.span),)
+            reports.add(
+                "WF101", block.id.span, message, "give one of them another", notes=notes, step=block.id.text
+            )
+
+
+def check_defaults(file: BlocksFile, reports: Reports) -> None:
+    """A default is a value: nothing looks into it for references."""
+    for declared in (file.inputs or {}).values():
+        for scalar in scalars_in(declared.default.node if declared.default else None):
+            for found in find_references(scalar.text) if isinstance(scalar.value, str) else ():
+                reports.add(
+                    "WF202",
+                    scalar.at(found.start, found.end),
+                    f"a default is taken as it stands: `{scalar.text[found.start : found.end]}` in it is only text",
+                    "let whoever starts it give the value, or put it together in the block that needs it",
+                    severity=Severity.WARNING,
+                )
+
+
+def check_graph(graph: Graph, reports: Reports) -> None:
+    for node in graph.all:
+        _check_waits(node, graph, reports)
+    for circle in graph.circles:
+        _report_circle(circle, graph, reports)
+
+
+def _check_waits(node: BlockNode, graph: Graph, reports: Reports) -> None:
+    seen: dict[str, Wait] = {}
+    for wait in node.waits:
+        if wait.block not in graph.nodes:
+            message = f"there is no block `{wait.block}` to wait for"
+            reports.add("WF112", wait.span, message, did_you_mean(wait.block, graph.nodes), step=node.name)
+        elif wait.block in seen:
+            message = f"`{node.name}` waits for `{wait.block}` twice"
+            notes = (Note("it stands here first", seen[wait.block].span),)
+            reports.add("WF112", wait.span, message, "remove one of them", notes=notes, step=node.name)
+        seen.setdefault(wait.block, wait)
+
+
+def _report_circle(circle: list[str], graph: Graph, reports: Reports) -> None:
+    ways = list(pairwise(circle))
+    waits = [next(one for one in graph.nodes[name].waits if one.block == other) for name, other in ways]
+    names = circle if len(circle) <= _SHOWN else [*circle[: _SHOWN - 2], "...", circle[-1]]
+    message = f"`{circle[0]}` waits for itself" + (f": {' -> '.join(names)}" if len(ways) > 1 else "")
+    notes = tuple(
+        Note(f"`{name}` waits for `{other}`", wait.span)
+        for (name, other), wait in list(zip(ways, waits, strict=True))[1:_SHOWN]
+    )
+    reports.add(
+        "WF409", waits[0].span, message, "take one of these dependencies out", notes=notes, step=circle[0]
+    )
+
+
+# References in the syntax of other languages: `{{ inputs.name }}` is plain text in a file of blocks.
+
+_SPELT_OTHERWISE = re.compile(r"\{\{-?\s*((inputs|blocks|metadata)\.([\w-]+)[\w.-]*)\s*-?\}\}")
+
+
+def check_spelling(file: BlocksFile, graph: Graph, reports: Reports) -> None:
+    """Only of what there is: a text may well hold the templates of others."""
+    known: dict[str, set[str] | None] = {
+        "inputs": set(file.inputs or {}),
+        "blocks": set(graph.nodes),
+        "metadata": None,
+    }
+    for block in graph.all:
+        _check(_texts_of(block), known, reports, block.name)
+    _check(file.node.get("outputs"), known, reports, None)
+
+
+def _texts_of(block: BlockNode) -> Node | None:
+    inputs = block.block.node.get("inputs")
+    if block.kind is None or block.kind.step != "render_template" or not isinstance(inputs, Mapping):
+        return inputs
+    # Its template is one, with names of its own.
+    return Mapping(inputs.span, [entry for entry in inputs.entries if entry.key.text != "template"])
+
+
+def _check(node: Node | None, known: dict[str, set[str] | None], reports: Reports, step: str | None) -> None:
+    for scalar in scalars_in(node):
+        for found in _SPELT_OTHERWISE.finditer(scalar.text) if isinstance(scalar.value, str) else ():
+            names = known[found[2]]
+            if names is None or found[3] in names:
+                reports.add(
+                    "WF219",
+                    scalar.at(*found.span()),
+                    f"`{found[0]}` is only text here",
+                    f"a reference is written `${{{found[1]}}}`",
+                    step=step,
+                )
+
+
+# Templates of RenderTemplate blocks: mistakes in them, and names that nothing provides.
+
+_JINJA = Environment(keep_trailing_newline=True, optimized=False)
+_FORGIVING_FILTERS = ("default", "d")
+_FORGIVING_TESTS = ("defined", "undefined")
+
+
+def check_template(node: BlockNode, reports: Reports) -> None:
+    """A template that can't be rendered makes the block crash when it runs, as does a name that nobody gives it."""
+    inputs = node.block.node.get("inputs")
+    template = inputs.get("template") if isinstance(inputs, Mapping) else None
+    given = inputs.get("variables") if isinstance(inputs, Mapping) else None
+    strict = inputs.get("strict") if isinstance(inputs, Mapping) else None
+    is_strict = strict is None or (isinstance(strict, Scalar) and strict.value is True)
+    if not isinstance(template, Scalar) or any(find_references(template.text)):
+        return  # What those bring may be part of the template.
+    mistake = mistake_in(template.text, TEXT_LIMITS)
+    if mistake is not None:
+        place = template.at(mistake.start or 0, mistake.end or 0)
+        help_ = "a template that can't be rendered makes the block crash"
+        reports.add("WF201", place, mistake.message, help_, step=node.name)
+    if mistake is not None or isinstance(given, Scalar) or not is_strict:
+        return
+    known = [entry.key.text for entry in given.entries] if isinstance(given, Mapping) else []
+    for name, start in _unknown(template.text, known):
+        reports.add(
+            "WF202",
+            template.at(start, start + len(name)),
+            f"the template reads `{name}`, which is not among the variables: the block will crash",
+            did_you_mean(name, known),
+            step=node.name,
+            severity=Severity.WARNING,
+        )
+
+
+def _unknown(text: str, known: Collection[str]) -> Iterator[tuple[str, int]]:
+    """Names that a template reads and nobody gives it, each with its first place."""
+    try:
+        tree = _JINJA.parse(text)
+    except (TemplateSyntaxError, RecursionError):
+        return
+    missing = meta.find_undeclared_variables(tree) - set(known) - FUNCTIONS.keys() - set(_excused(tree))
+    at, before = 0, ""
+    for _, kind, value in _JINJA.lex(text):
+        if kind == "name" and value in missing and before != ".":
+            missing.discard(value)
+            yield value, at
+        at += len(value)
+        before = value.strip() or before
+
+
+def _excused(tree: nodes.Template) -> Iterator[str]:
+    """Names that may be missing: something is said for that case."""
+    for found in tree.find_all((nodes.Filter, nodes.Test)):
+        words = _FORGIVING_FILTERS if isinstance(found, nodes.Filter) else _FORGIVING_TESTS
+        if found.name in words and found.node is not None:
+            yield from (
+                name.name
+                for name in [found.node, *found.node.find_all(nodes.Name)]
+                if isinstance(name, nodes.Name)
+            )
+
+
+# Conditions about the failure or skipping of a block, on a block that never runs in that case.
+
+_NEVER = ("pending", "running", "paused")
+"""What the status of a block is never seen to be."""
+_CRASHED = ("failed",)
+
+
+def check_unseen(
+    node: BlockNode, origin: Scalar, site: Site, reports: Reports, never_runs: bool
+) -> Span | None:
+    """Say which parts of a condition can't be what they ask for, of one that is never true the first. Where that is."""
+    first: Span | None = None
+    for part, is_wanted in _parts(node.condition) if node.condition else ():
+        # That all has gone well may be denied as a whole; where that can hold, it is no mistake.
+        told = _told(part, is_wanted, node, site) if is_wanted or never_runs else None
+        if told is None or (first and never_runs):
+            continue
+        place = origin.at(part.start, part.end)
+        first = first or place
+        what, why, help_, fix = told
+        so = ", so the block never runs" if never_runs else ""
+        message = f"`{origin.text[part.start : part.end]}` {what}{so}: {why}"
+        reports.add("WF210", place, message, help_, step=node.name, fix=fix)
+    return first
+
+
+Told = tuple[str, str, str, Fix | None]
+
+
+def _told(part: ConditionNode, is_wanted: bool, node: BlockNode, site: Site) -> Told | None:
+    asked = [one for one in references(part) if _block(one, site) is not None]
+    if not asked:
+        return None
+    name = asked[0].names[1]
+    if is_wanted and _asks_for_status(part, _NEVER):
+        help_ = "it is `completed`, `failed` or `skipped`"
+        return "is never true", f"`{name}` has ended before this block begins", help_, None
+    if is_wanted and _asks_for_status(part, _CRASHED):
+        return "is never true here", _why(name, node), *_remedy(name, node)
+    known, unknown = _value(part, site), _value(part, Site(site.world, node))
+    if known is None or not known.is_constant or unknown is None:
+        return None
+    if known.constant is not is_wanted and not unknown.is_constant:
+        return f"is never {'true' if is_wanted else 'false'} here", _why(name, node), *_remedy(name, node)
+    can_fail = site.world.graph.nodes[name].can_fail
+    if known.constant and is_wanted and can_fail and any(one.names[-1] == "status" for one in asked):
+        return "is always true here", _why(name, node), *_remedy(name, node)
+    return None
+
+
+def _parts(node: ConditionNode, is_wanted: bool = True) -> Iterator[tuple[ConditionNode, bool]]:
+    """What is compared or asked, and whether it is to be true."""
+    if node.word in ("and", "or", "not"):
+        for operand in node.operands:
+            yield from _parts(operand, is_wanted is not (node.word == "not"))
+    else:
+        yield node, is_wanted
+
+
+def _block(reference: Reference, site: Site) -> BlockNode | None:
+    """The block that a reference asks about, where its success is certain."""
+    names = reference.names
+    found = site.world.graph.nodes.get(names[1]) if len(names) > 2 and names[0] == "blocks" else None
+    return found if found is not None and found.kind is not None and site.has_succeeded(found) else None
+
+
+def _asks_for_status(part: ConditionNode, words: tuple[str, ...]) -> bool:
+    values = [one.value for one in part.operands if one.word == "value"]
+    paths = [one.reference for one in part.operands if one.reference is not None]
+    is_status = bool(paths) and paths[0].names[-1] == "status"
+    return (
+        is_status and [word.text for word in part.words] == ["=="] and values[:1] in [[one] for one in words]
+    )
+
+
+def _value(part: ConditionNode, site: Site) -> Expr | None:
+    try:
+        return to_expression(part, site.resolve)
+    except UnresolvedError:  # Somebody else has said so.
+        return None
+
+
+def _why(name: str, node: BlockNode) -> str:
+    wait = _wait(name, node)
+    if wait is None:
+        return f"this block runs only where `{name}` succeeded, which others require that it waits for"
+    return f"`{name}` is required, so this block runs only where it succeeded"
+
+
+def _remedy(name: str, node: BlockNode) -> tuple[str, Fix | None]:
+    wait = _wait(name, node)
+    if wait is None:
+        return "let what requires it only wait for it: `required: false`", None
+    text = f"{{block: {name}, required: false}}"
+    fix = Fix(f"only wait for `{name}`", (Edit(wait.span, text),), safe=False) if wait.is_plain else None
+    return f"to run where it failed too, write `{text}` in `depends_on`: that only waits", fix
+
+
+def _wait(name: str, node: BlockNode) -> Wait | None:
+    return next((wait for wait in node.waits if wait.block == name and wait.required), None)

@@ -1,0 +1,417 @@
+"""Translate a file of blocks to the core.
+
+The blocks become a tree of the steps language, every node with its position, and that the AST.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import NamedTuple
+
+from wfc.config import AT_ONCE
+from wfc.dialects.base import made, translated
+from wfc.dialects.blocks.checks import check_defaults, check_graph, check_spelling, without_repeated
+from wfc.dialects.blocks.conditions import (
+    ConditionError,
+    ConditionNode,
+    Resolve,
+    read_condition,
+    references,
+    to_expression,
+)
+from wfc.dialects.blocks.expressions import Expr, as_bool, piped
+from wfc.dialects.blocks.file import (
+    INPUT_TYPES,
+    VALUE_TYPES,
+    Block,
+    BlocksFile,
+    InputDeclaration,
+    WorkflowOutput,
+)
+from wfc.dialects.blocks.graph import BlockNode, Graph, field_name, waits_of
+from wfc.dialects.blocks.kinds import KINDS, Mode, kind_of, type_of, understood, with_plain_values
+from wfc.dialects.blocks.reports import Reports
+from wfc.dialects.blocks.results import EXECUTION_ID, START_TIME, Site, World
+from wfc.dialects.blocks.steps import Steps, Texts, concatenation, hole
+from wfc.dialects.steps import StepsDialect, read_shape
+from wfc.findings import Edit, Fix, Note, Severity
+from wfc.language.ast import Workflow
+from wfc.language.steps.files import Written, may_clash, written_by
+from wfc.language.values import Tree, Word
+from wfc.struct import replace
+from wfc.suggest import did_you_mean, nearest
+from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
+from wfc.yaml import Node as SourceNode
+
+# The outputs of a workflow are the value that its last step returns.
+
+_FITTING: dict[str, tuple[str, ...]] = {
+    "str": ("str",),
+    "int": ("int",),
+    "float": ("int", "float"),
+    "bool": ("bool",),
+    "list": ("list",),
+    "dict": ("dict",),
+    "json": ("int", "float", "bool", "list", "dict"),
+}
+"""The types that are already what an output is declared to be."""
+_COMPARING = ("compare", "and", "or", "not")
+
+
+class Outputs:
+    def __init__(self, world: World, reports: Reports) -> None:
+        self._world = world
+        self._reports = reports
+        self.site = Site(world)
+        self._texts = Texts(self.site, lambda error, node: reports.unresolved(error, node, self.site))
+
+    def step(self, file: BlocksFile, name: str) -> Mapping:
+        node = file.node.get("outputs")
+        at = file.key_span("outputs")
+        keys = {entry.key.text: entry.key for entry in node.entries} if isinstance(node, Mapping) else {}
+        values = [Entry(keys[output], self._output(found)) for output, found in (file.outputs or {}).items()]
+        entries = [Entry(made("id", at), made(name, at)), Entry(made("type", at), made("return", at))]
+        if self.site.reads:
+            fields: list[SourceNode] = [made(field, at) for field in self.site.reads]
+            entries.append(Entry(made("needs_state", at), Sequence(at, fields)))
+        return Mapping(at, [*entries, Entry(made("value", at), Mapping(at, values))])
+
+    def _output(self, found: Tree | WorkflowOutput) -> SourceNode:
+        if isinstance(found, Tree):
+            return self._value(found.node, None)
+        kind = VALUE_TYPES.get(found.type.text) if found.type else None
+        return self._value(found.value.node, kind) if found.value else made(None, found.span)
+
+    def _value(self, node: SourceNode, kind: str | None) -> SourceNode:
+        if not isinstance(node, Scalar) or not isinstance(node.value, str):
+            return self._texts.node(node, Mode.TEXT)
+        condition = _output_condition(node.text)
+        if condition is not None:
+            value = as_bool(to_expression(condition, self._resolving(node)))
+            self.site.reads |= dict.fromkeys(sorted(value.reads))
+            return _written(node, value, kind)
+        if kind in (None, "str"):
+            return self._texts.scalar(node, Mode.TEXT if kind else Mode.DATA)
+        text = node.text.strip()
+        start = node.text.index(text)
+        moved = [
+            (replace(one, start=one.start - start, end=one.end - start), value)
+            for one, value in self._texts.resolved(node)
+        ]
+        return _written(node, concatenation(text, moved, start, start + len(text)), kind)
+
+    def _resolving(self, node: Scalar) -> Resolve:
+        return lambda reference: self._reports.resolved(reference, node, self.site)
+
+
+def _output_condition(text: str) -> ConditionNode | None:
+    """A text that compares or combines: it is a condition, where it can be read as one."""
+    try:
+        found = read_condition(text)
+    except ConditionError:
+        return None
+    return found if found.word in _COMPARING and any(references(found)) else None
+
+
+def _written(node: Scalar, value: Expr, kind: str | None) -> Scalar:
+    """The value in the type that was declared."""
+    if kind is not None and value.type not in _FITTING[kind]:
+        value = piped(value, f"convert('{kind}')", kind)
+    if value.is_constant:
+        return made(value.constant, node)
+    return translated(node, hole(value))
+
+
+# The tree of steps.
+
+_CONDITION_HELP = (
+    "compare references and quoted texts with ==, !=, <, >, <=, >= or in; join with and, or, not"
+)
+_KEPT = ("name", "description", "version", "author", "tags")
+_VERSION = "1.0"
+_NOTED = {START_TIME: "{{ now() }}", EXECUTION_ID: "{{ uuid() }}"}
+
+
+class Translation(NamedTuple):
+    root: Mapping
+    graph: Graph
+    parts: dict[str, int]
+    """The number of the part that each block belongs to: those of one part run side by side."""
+    inputs: frozenset[str]
+    """The inputs that the file reads."""
+
+
+def translate(file: BlocksFile, reports: Reports) -> Translation:
+    """The steps that mean the same: wave after wave, the blocks of one wave side by side."""
+    taken: set[str] = set()
+    graph = Graph([_node(block, taken, reports) for block in without_repeated(file.blocks or [], reports)])
+    check_graph(graph, reports)
+    check_defaults(file, reports)
+    check_spelling(file, graph, reports)
+    names = _Names({node.name for node in graph.all})
+    world = World(file, graph, {}, taken)
+    making, outputs = Steps(world, reports), Outputs(world, reports)
+    made_of = {node: making.step(node) for node in graph.all}
+    last = outputs.step(file, names.free("outputs"))
+    used = outputs.site.reads.keys() | making.reads
+    for node, step in made_of.items():
+        if node.field in used and node.kind and node.kind.step != "set_state":
+            at = node.block.span
+            step.entries.append(Entry(made("output_to", at), made(node.field, at)))
+        if node.name in world.asked:
+            at = node.block.span
+            wanted: list[SourceNode] = [made(name, at) for name in world.asked[node.name]]
+            step.entries.append(Entry(made("facts", at), Sequence(at, wanted)))
+    noted = {node: _noted(node, step, making, world, names) for node, step in made_of.items()}
+    steps: list[SourceNode] = []
+    parts: dict[str, int] = {}
+    for wave in graph.waves:
+        for number, part in enumerate(batched(wave, AT_ONCE), 1):
+            parts |= dict.fromkeys((node.name for node in part), len(steps))
+            steps += [_side_by_side(part, number, noted, names)] if len(part) > 1 else noted[part[0]]
+    steps.append(last)
+    first = [_note(file, world.facts, names)] if world.facts else []
+    return Translation(_workflow(file, graph, [*first, *steps]), graph, parts, frozenset(world.inputs))
+
+
+def batched(nodes: list[BlockNode], size: int) -> Iterator[list[BlockNode]]:
+    return (nodes[start : start + size] for start in range(0, len(nodes), size))
+
+
+class _Names:
+    """Ids for steps that no block has, each given once."""
+
+    def __init__(self, taken: set[str]) -> None:
+        self._taken = {name.replace("-", "_") for name in taken}
+
+    def free(self, name: str) -> str:
+        while name.replace("-", "_") in self._taken:
+            name = f"workflow-{name}"
+        self._taken.add(name.replace("-", "_"))
+        return name
+
+
+def _node(block: Block, taken: set[str], reports: Reports) -> BlockNode:
+    name = block.id.text if block.id else ""
+    kind = kind_of(block.node)
+    if block.type and block.type.text not in KINDS:
+        message = f"there is no block type `{block.type.text}`"
+        near, place = nearest(block.type.text, KINDS), block.type.span
+        fix = Fix(f"make it {near}", (Edit(place, near),), safe=False) if near else None
+        reports.add("WF007", place, message, did_you_mean(block.type.text, KINDS), step=name, fix=fix)
+    condition = _condition(block, name, reports)
+    return BlockNode(block, name, field_name(name, taken), kind, list(waits_of(block)), condition)
+
+
+def _condition(block: Block, name: str, reports: Reports) -> ConditionNode | None:
+    node = block.condition.node if block.condition else None
+    if node is None or isinstance(node.value, bool):
+        return None
+    try:
+        return read_condition(node.text)
+    except ConditionError as error:
+        reports.add("WF201", node.at(error.start, error.end), error.message, _CONDITION_HELP, step=name)
+        return None
+
+
+def _noted(node: BlockNode, step: Mapping, making: Steps, world: World, names: _Names) -> list[SourceNode]:
+    """A block's step, between others that note what somebody asks for: that it is tried, when it began and ended."""
+    steps: list[SourceNode] = [step]
+    if node.name in world.tried:
+        steps.insert(0, making.mark(node, names.free(f"{node.name}-tried"), world.tried[node.name]))
+    if node.name in world.times:
+        began, ended = world.times[node.name]
+        steps.insert(0, making.note(node, names.free(f"{node.name}-began"), began))
+        steps.append(making.note(node, names.free(f"{node.name}-ended"), ended))
+    return steps
+
+
+def _side_by_side(
+    nodes: list[BlockNode], part: int, made_of: dict[BlockNode, list[SourceNode]], names: _Names
+) -> Mapping:
+    at = nodes[0].block.span
+    name = f"wave-{nodes[0].wave + 1}" + (f"-part-{part}" if part > 1 else "")
+    branches = [
+        Entry(made(node.name, node.block.span), Sequence(made_of[node][0].span, made_of[node]))
+        for node in nodes
+    ]
+    return _mapping(at, id=names.free(name), type="parallel", branches=Mapping(at, branches))
+
+
+def _note(file: BlocksFile, facts: dict[str, str], names: _Names) -> Mapping:
+    """What only the start of a run knows."""
+    at = file.span
+    updates = [Entry(made(field, at), made(_NOTED[name], at)) for name, field in facts.items()]
+    return _mapping(at, id=names.free("begin"), type="set_state", updates=Mapping(at, updates))
+
+
+def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode]) -> Mapping:
+    at = file.span
+    entries = [entry for entry in file.node.entries if entry.key.text in _KEPT]
+    if file.version is None:
+        entries.append(Entry(made("version", at), made(_VERSION, at)))
+    sizes = {"total_blocks": len(graph.all), "execution_waves": len(graph.waves)}
+    facts = [Entry(made(name, at), made(number, at)) for name, number in sizes.items()]
+    entries.append(Entry(made("facts", at), Mapping(at, facts)))
+    if file.inputs:
+        node = file.node.get("inputs")
+        assert isinstance(node, Mapping)
+        inputs = [
+            Entry(entry.key, _input(file.inputs[entry.key.text]))
+            for entry in node.entries
+            if entry.key.text in file.inputs
+        ]
+        entries.append(Entry(made("inputs", at), Mapping(node.span, inputs)))
+    return Mapping(file.node.span, [*entries, Entry(made("steps", at), Sequence(at, steps))])
+
+
+def _input(declared: InputDeclaration) -> Mapping:
+    return Mapping(declared.node.span, list(_declaration(declared)))
+
+
+def _declaration(declared: InputDeclaration) -> Iterable[Entry]:
+    at = declared.span
+    for entry in _last(declared.node):
+        match entry.key.text:
+            case "type" if declared.type:
+                yield Entry(entry.key, made(INPUT_TYPES[declared.type.text], declared.type.node))
+            case "default" | "description":
+                yield entry
+    yield Entry(made("required", at), made(declared.is_needed, at))
+    yield Entry(made("convert", at), made(True, at))
+
+
+def _last(node: Mapping) -> Iterator[Entry]:
+    return iter({entry.key.text: entry for entry in node.entries}.values())
+
+
+def _mapping(at: Span, **values: SourceNode | str) -> Mapping:
+    entries = [
+        Entry(made(name, at), made(value, at) if isinstance(value, str) else value)
+        for name, value in values.items()
+    ]
+    return Mapping(at, entries)
+
+
+# Blocks that write the same file although neither waits for the other.
+
+
+def check_files(workflow: Workflow, found: Translation, reports: Reports) -> None:
+    """Those of different parts run one after the other, but only by chance. Of one part the core speaks itself."""
+    graph, parts = found.graph, found.parts
+    written: dict[str, list[Written]] = {}
+    for step in workflow.walk():
+        if step.name not in graph.nodes:
+            continue
+        node = graph.nodes[step.name]
+        for file in written_by(step):
+            name, _, path = file
+            for _, writer, place in written.setdefault(name, []):
+                other = graph.nodes[writer.name]
+                is_ordered = graph.is_upstream(other.name, node) or graph.is_upstream(node.name, other)
+                if not is_ordered and parts[other.name] != parts[node.name] and may_clash(writer, step):
+                    reports.add(
+                        "WF310",
+                        path.span,
+                        f"`{other.name}` and `{node.name}` both write this file, and neither waits for the other",
+                        "let one wait for the other with `depends_on`, or give each a file of its own",
+                        notes=(Note(f"`{other.name}` writes it too", place.span),),
+                        step=node.name,
+                        severity=Severity.WARNING,
+                    )
+                    break
+            written[name].append(file)
+
+
+# The workflow.
+
+MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502", "WF509"})
+"""Errors elsewhere that are warnings here: of two keys the last counts, defaults are taken as they are, a workflow that
+is called may stand in a folder that only the server knows, and there is no way to quote a value or to restrict one."""
+SILENT = frozenset({"WF211", "WF304", "WF305", "WF306"})
+"""What a block reads of another that may not have run has a default; and every block keeps its result, read or not."""
+
+_BY_ENVIRONMENT = 'hand it over in `env`, and write "$NAME" in the command'
+ADVICE = {
+    "WF108": "move what both need into a workflow that calls neither",
+    "WF207": "what a command prints is text, and so is a reference within text; a file among `outputs` has a type",
+    "WF406": "look at `succeeded` or `exit_code` of it, or require it in `depends_on`",
+    "WF501": _BY_ENVIRONMENT,
+    "WF502": _BY_ENVIRONMENT,
+    "WF503": _BY_ENVIRONMENT + " behind `--`",
+    "WF509": "use a fixed path, a number, or a value that the block's `condition` compares with fixed texts "
+    "(`${inputs.env} == 'prod'`); or let a command write the file and check the value there",
+}
+"""What the core would have one do with filters, this language does otherwise."""
+
+ON_FAILURE = "A block that crashes fails the run; `retry` on it says how often it is tried."
+
+
+def read_blocks(root: Mapping) -> Workflow:
+    plain = with_plain_values(_with_outputs(_without_repeats(root)))
+    file = read_shape(BlocksFile, plain)
+    for block in file.blocks or []:
+        named = type_of(block.node)
+        if named is not None:
+            block.put("type", Word(named))
+        _read_inputs(block)
+    reports = Reports()
+    translation = translate(file, reports)
+    workflow = StepsDialect().to_core(translation.root)
+    check_files(workflow, translation, reports)
+    workflow.surface = file
+    workflow.reported = tuple(reports.all)
+    workflow.mild = MILD
+    workflow.advice = ADVICE
+    workflow.spelling = {"state.": "blocks.", "with`": "inputs`", "with:": "inputs:"}
+    workflow.silent = SILENT
+    workflow.on_failure = ON_FAILURE
+    workflow.understood = understood(plain)
+    workflow.mentioned = translation.inputs
+    return workflow
+
+
+def _read_inputs(block: Block) -> None:
+    """What a block is given has fields that depend on its type."""
+    kind = kind_of(block.node)
+    node = block.node.get("inputs")
+    if kind is not None and (isinstance(node, Mapping) or node is None):
+        shape = read_shape(kind.inputs, node if isinstance(node, Mapping) else Mapping(block.span))
+        for old, name in kind.renamed.items():
+            if old in shape.values and name in shape.FIELDS and name not in shape.values:
+                shape.put(name, shape.values[old])
+        shape.misplaced = {entry.key.text for entry in block.unknown}
+        block.put("inputs", shape)
+
+
+def _with_outputs(root: Mapping) -> Mapping:
+    """The files of a command may stand among its inputs too, as `custom_outputs`."""
+    blocks = root.get("blocks")
+    for block in blocks.items if isinstance(blocks, Sequence) else ():
+        inputs = block.get("inputs") if isinstance(block, Mapping) else None
+        entry = inputs.entry("custom_outputs") if isinstance(inputs, Mapping) else None
+        if (
+            entry
+            and isinstance(block, Mapping)
+            and isinstance(inputs, Mapping)
+            and not block.entry("outputs")
+        ):
+            inputs.entries.remove(entry)
+            block.entries.append(Entry(replace(entry.key, text="outputs", value="outputs"), entry.value))
+    return root
+
+
+def _without_repeats(node: Mapping) -> Mapping:
+    """Of a key that stands twice the last counts, as it does for the readers that such files were written for."""
+    last = {entry.key.text: entry for entry in node.entries}
+    entries = [Entry(entry.key, _cleaned(entry.value)) for entry in last.values()]
+    return Mapping(node.span, entries)
+
+
+def _cleaned(node: Node) -> Node:
+    match node:
+        case Mapping():
+            return _without_repeats(node)
+        case Sequence():
+            return Sequence(node.span, [_cleaned(item) for item in node.items])
+    return node
