@@ -14,7 +14,8 @@ from pygls.workspace import Workspace
 
 from tests.e2e.command import SMALL
 from tests.support import PATIENCE
-from wfc.lsp import questions, workspace
+from wfc.lsp import server as requests
+from wfc.lsp import workspace
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.workspace import WorkflowServer
 from wfc.project import SourceFile
@@ -108,7 +109,7 @@ def test_a_question_about_a_text_that_is_being_checked_waits_for_that(
         await checked.begun(1)
         place = lsp.Position(4, 11)
         asked = lsp.HoverParams(lsp.TextDocumentIdentifier(uri), place)
-        answer = asyncio.ensure_future(questions.hover(server, asked))
+        answer = asyncio.ensure_future(requests.hover(server, asked))
         await _turns()
         assert not answer.done()
         checked.gate.set()

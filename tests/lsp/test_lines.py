@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lsprotocol.types import Position, Range
 
-from wfc.lsp.lines import Lines
+from wfc.lsp.positions import Lines
 
 TEXTS = st.lists(st.sampled_from(["a", "b", "c", ""]), min_size=1, max_size=8).map("\n".join)
 

@@ -16,7 +16,7 @@ from tests.counting import calls_of
 from tests.lsp.editor import Editor, position
 from tests.lsp.long import LANGUAGES, STEPS, Long, long
 from wfc.lsp import analysis as analysing
-from wfc.lsp import questions, workspace
+from wfc.lsp import server, workspace
 from wfc.lsp.workspace import WorkflowServer
 
 MOST_CALLS = 30_000
@@ -87,23 +87,23 @@ class Counted:
         document = lsp.TextDocumentIdentifier(self.uri(name))
         match question:
             case "hover":
-                return questions.hover(self.server, lsp.HoverParams(document, at))
+                return server.hover(self.server, lsp.HoverParams(document, at))
             case "complete":
-                return questions.complete(self.server, lsp.CompletionParams(document, at))
+                return server.complete(self.server, lsp.CompletionParams(document, at))
             case "define":
-                return questions.define(self.server, lsp.DefinitionParams(document, at))
+                return server.define(self.server, lsp.DefinitionParams(document, at))
             case "references":
                 context = lsp.ReferenceContext(include_declaration=True)
-                return questions.refer(self.server, lsp.ReferenceParams(context, document, at))
+                return server.refer(self.server, lsp.ReferenceParams(context, document, at))
             case "may_rename":
-                return questions.may_rename(self.server, lsp.PrepareRenameParams(document, at))
+                return server.may_rename(self.server, lsp.PrepareRenameParams(document, at))
             case "rename":
-                return questions.rename(self.server, lsp.RenameParams(document, at, "another"))
+                return server.rename(self.server, lsp.RenameParams(document, at, "another"))
             case "outline":
-                return questions.outline(self.server, lsp.DocumentSymbolParams(document))
+                return server.outline(self.server, lsp.DocumentSymbolParams(document))
             case "actions":
                 context = lsp.CodeActionContext([])
-                return questions.act(self.server, lsp.CodeActionParams(document, lsp.Range(at, at), context))
+                return server.act(self.server, lsp.CodeActionParams(document, lsp.Range(at, at), context))
         raise AssertionError(question)
 
 

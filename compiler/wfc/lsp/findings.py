@@ -6,7 +6,7 @@ from lsprotocol import types as lsp
 
 from wfc.findings import Diagnostic, Fix, Severity
 from wfc.lsp.analysis import Analysis
-from wfc.lsp.places import to_position, to_range
+from wfc.lsp.positions import to_position, to_range
 from wfc.suppress import apply_fixes
 
 _SEVERITIES = {

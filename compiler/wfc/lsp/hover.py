@@ -13,10 +13,8 @@ from wfc.language.steps.base import Step
 from wfc.language.steps.foreach import Foreach
 from wfc.language.types import Type, shown
 from wfc.lsp.analysis import Analysis
-from wfc.lsp.block_references import block_named, state_at
-from wfc.lsp.index import Symbol
-from wfc.lsp.members import names_given, properties, type_of_path
-from wfc.lsp.suggestion import ROOTS
+from wfc.lsp.completion import ROOTS, names_given, properties, type_of_path
+from wfc.lsp.index import Symbol, block_named, state_at
 from wfc.reference import find_step
 from wfc.yaml import Span
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin

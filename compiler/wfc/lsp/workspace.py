@@ -15,7 +15,7 @@ from pygls.uris import to_fs_path
 from wfc.caching import clear_file_caches
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.findings import diagnostics_of
-from wfc.lsp.lines import Lines
+from wfc.lsp.positions import Lines
 from wfc_runtime.version import __version__
 
 T = TypeVar("T")

@@ -7,8 +7,7 @@ from pathlib import Path
 
 from wfc.language.fields import ID, NAME
 from wfc.lsp.analysis import Analysis
-from wfc.lsp.block_references import block_named, state_at
-from wfc.lsp.index import Symbol
+from wfc.lsp.index import Symbol, block_named, state_at
 from wfc.yaml import Scalar, Span
 
 RENAMED = {"step": ID, "block": ID, "task": ID, "field": NAME, "input": NAME}
