@@ -11,6 +11,7 @@ from pathlib import Path
 from types import TracebackType
 
 from wfc_runtime.errors import StoreError
+from wfc_runtime.store.files import OpenFiles
 from wfc_runtime.store.migrations import migrate
 
 DEFAULT_BUSY_SECONDS = 10.0
@@ -35,6 +36,9 @@ def prepare_file(path: Path) -> None:
         elif 0 < path.stat().st_size < _LEAST_BYTES:
             # SQLite would take it for an empty one and write over it.
             raise damaged(path, "it is too short to be a store")
+        elif not path.stat().st_size and _has_log(path):
+            # SQLite would delete the log, and the answers in it.
+            raise damaged(path, "it is empty, but its log is not")
         elif not os.access(path, os.W_OK):
             raise _read_only(path)
     except PermissionError:
@@ -43,6 +47,13 @@ def prepare_file(path: Path) -> None:
         if error.errno == errno.EROFS:
             raise _read_only(path) from None
         raise StoreError("store_unusable", f"{path} can't be opened: {error.strerror}") from None
+
+
+def _has_log(path: Path) -> bool:
+    try:
+        return os.stat(f"{os.path.realpath(path)}-wal").st_size > 0
+    except FileNotFoundError:
+        return False
 
 
 def connect(
@@ -88,16 +99,17 @@ def _until_free(action: Callable[[], object], seconds: float) -> None:
             time.sleep(0.01)
 
 
-def translated(path: Path) -> Translation:
+def translated(path: Path, files: OpenFiles | None = None) -> Translation:
     """SQLite's errors as ours: what is wrong with the store and what to do about it."""
-    return Translation(path)
+    return Translation(path, files)
 
 
 class Translation:
     """Around each question to the file: a generator would cost more than the question."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, files: OpenFiles | None) -> None:
         self._path = path
+        self._files = files
 
     def __enter__(self) -> None:
         pass
@@ -106,6 +118,9 @@ class Translation:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         if isinstance(error, sqlite3.Error):
+            if self._files is not None:
+                # SQLite has no words for a file that was deleted or replaced.
+                self._files.check()
             raise _translate(self._path, error) from error
         if isinstance(error, UnicodeDecodeError):
             # SQLite quotes what it could not make sense of, byte by byte.

@@ -12,6 +12,7 @@ from typing import Any
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, StoreError
 from wfc_runtime.store.database import damaged, translated
+from wfc_runtime.store.files import OpenFiles
 from wfc_runtime.store.records import RUN_COLUMNS, ClaimRow, HistoryRow, RunRow, checksum, sealed
 from wfc_runtime.store.writer import Writer
 
@@ -42,10 +43,18 @@ class Queries:
     Rows that an older wfc wrote have a checksum of their content alone: that one still holds.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, writer: Writer | None = None) -> None:
+    def __init__(
+        self,
+        connection: sqlite3.Connection,
+        path: Path,
+        writer: Writer | None = None,
+        files: OpenFiles | None = None,
+    ) -> None:
+        """`files` are compared with the path after each question; inside a transaction, the writer does that."""
         self._connection = connection
         self._path = path
         self._writer = writer
+        self._files = files
         self._lock = Lock()
 
     def run(self, run_id: str) -> RunRow | None:
@@ -207,15 +216,18 @@ class Queries:
         self, connection: sqlite3.Connection, questions: Sequence[tuple[str, Sequence[object]]]
     ) -> list[list[tuple[Any, ...]]]:
         """One thread at a time on each connection."""
-        with translated(self._path):
+        with translated(self._path, self._files):
             begin = len(questions) > 1 and not connection.in_transaction
             if begin:
                 connection.execute("BEGIN")
             try:
-                return [connection.execute(sql, values).fetchall() for sql, values in questions]
+                found = [connection.execute(sql, values).fetchall() for sql, values in questions]
             finally:
                 if begin:
                     connection.execute("COMMIT")
+        if self._files is not None:
+            self._files.check()
+        return found
 
 
 def _fits(row: Sequence[Any], types: Sequence[Any]) -> bool:

@@ -7,13 +7,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
-from wfc_runtime.errors import NotFoundError
+from wfc_runtime.errors import NotFoundError, StoreError
 from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS, connect, prepare_file, translated
+from wfc_runtime.store.files import OpenFiles, identity_of
 from wfc_runtime.store.queries import Queries
 from wfc_runtime.store.records import Changes, ClaimRow, ConflictError, HistoryRow, RunRow, checksum, sealed
 from wfc_runtime.store.writer import Hook, Writer, no_hook
 
 T = TypeVar("T")
+_TRIES = 5
+"""How often a path is opened that names another file by the time that it is open."""
 
 
 def _insert(table: str, columns: str) -> str:
@@ -56,17 +59,21 @@ class Store:
     ) -> None:
         self.path = path
         self._hook = hook
-        prepare_file(path)
-        self._write_connection = connect(path, busy_seconds, durable)
-        # Reading must not wait for somebody's commit.
-        self._read_connection = connect(path, busy_seconds, durable)
-        self._writer = Writer(self._write_connection, path, hook)
-        self.queries = Queries(self._read_connection, path, self._writer)
+        self._write_connection, self._read_connection, self._files = _opened(path, busy_seconds, durable)
+        self._writer = Writer(self._write_connection, path, hook, self._files)
+        self.queries = Queries(self._read_connection, path, self._writer, self._files)
         self.enter, self.leave = self._writer.enter, self._writer.leave
 
     def close(self) -> None:
         self._read_connection.close()
-        self._write_connection.close()
+        if self._files.may_checkpoint():
+            self._write_connection.close()
+        else:
+            _leave_open(self._write_connection)
+
+    def check_files(self) -> None:
+        """Raise `StoreError` if the path names other files than those that are open here."""
+        self._files.check()
 
     def commit(self, changes: Changes) -> None:
         """Write all of it, or raise `ConflictError` when a run has moved since it was read."""
@@ -98,8 +105,10 @@ class Store:
 
     def flush(self) -> None:
         """Bring the file up to date and empty its log, as far as nobody else is reading."""
-        with translated(self.path):
+        self._files.check()
+        with translated(self.path, self._files):
             self._write_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
+        self._files.check()
 
     # -- writing ---------------------------------------------------------------
 
@@ -160,6 +169,40 @@ class Store:
         for name, value in row.fields.items():
             connection.execute(_FIELD, (row.key, name, *_field(name, value)))
             self._hook("field")
+
+
+def _opened(
+    path: Path, busy_seconds: float, durable: bool
+) -> tuple[sqlite3.Connection, sqlite3.Connection, OpenFiles]:
+    """A connection to write and one to read, since reading must not wait for a commit, and what both have open."""
+    for _ in range(_TRIES):
+        prepare_file(path)
+        before = identity_of(path)
+        connections: list[sqlite3.Connection] = []
+        try:
+            connections.append(connect(path, busy_seconds, durable))
+            files = OpenFiles(path)
+            connections.append(connect(path, busy_seconds, durable))
+            if before == files.identities[0] and OpenFiles(path).identities == files.identities:
+                writing, reading = connections
+                connections.clear()
+                return writing, reading, files
+        except OSError:
+            pass  # One of the files is gone already: the next attempt says why, or finds them all.
+        finally:
+            for connection in connections:
+                connection.close()
+    raise StoreError(
+        "store_replaced", f"{path} keeps being replaced while it is opened", "Try again when that is over."
+    )
+
+
+def _leave_open(connection: sqlite3.Connection) -> None:
+    """Let a connection end with the process: closing it would write into a log that is another process's."""
+    import ctypes  # Only ever needed here.
+
+    # Python closes a connection when nothing refers to it any more, also while it exits.
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 
 def _fixed(row: RunRow) -> tuple[object, ...]:

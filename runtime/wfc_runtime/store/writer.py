@@ -9,6 +9,7 @@ from threading import Condition, Lock
 from typing import Generic, TypeVar
 
 from wfc_runtime.store.database import translated
+from wfc_runtime.store.files import OpenFiles
 
 T = TypeVar("T")
 Hook = Callable[[str], None]
@@ -53,9 +54,10 @@ class Writer:
     as much for many as for one: who has said `enter` is on the way here with a job, and is waited for a moment.
     """
 
-    def __init__(self, connection: sqlite3.Connection, path: Path, hook: Hook) -> None:
+    def __init__(self, connection: sqlite3.Connection, path: Path, hook: Hook, files: OpenFiles) -> None:
         self._connection = connection
         self._path = path
+        self._files = files
         self._hook = hook
         self._in_use = Lock()
         """Of the connection."""
@@ -102,7 +104,7 @@ class Writer:
     def _commit_batch(self) -> None:
         batch = self._gather()
         try:
-            with self._in_use, translated(self._path):
+            with self._in_use, translated(self._path, self._files):
                 self._transaction(batch)
         except BaseException as error:
             for ticket in batch:
@@ -145,6 +147,7 @@ class Writer:
             self._hand_on()
 
     def _transaction(self, batch: list[_Ticket[object]]) -> None:
+        """One commit, into the files that the path names: else nobody would find what is acknowledged."""
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -152,12 +155,16 @@ class Writer:
             for ticket in batch:
                 self._one_of(batch, ticket)
             self._hook("written")
+            self._files.check()
             connection.execute("COMMIT")
             self._hook("committed")
+            self._files.check()
         except BaseException:
             # A full disk has rolled back already.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
+            # What a job says of files that were replaced is not worth telling.
+            self._files.check()
             raise
 
     def _one_of(self, batch: list[_Ticket[object]], ticket: _Ticket[object]) -> None:

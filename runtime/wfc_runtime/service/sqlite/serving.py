@@ -139,6 +139,8 @@ class ServingService(SqliteService):
         return self._clock()
 
     def claim(self, opening: Opening) -> bool:
+        # Claiming makes a file beside the store, which must not be that of another store.
+        self.store.check_files()
         owner = self.owners.me()
 
         def job(work: Work) -> Reply:
