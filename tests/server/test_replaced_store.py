@@ -48,7 +48,9 @@ def begun(agent: Agent) -> str:
 
 
 @pytest.mark.parametrize("attack", [delete, clean, move, replace])
-def test_an_answer_into_a_store_that_is_gone_is_an_error(place: Place, attack: Callable[[Path], None]) -> None:
+def test_an_answer_into_a_store_that_is_gone_is_an_error(
+    place: Place, attack: Callable[[Path], None]
+) -> None:
     folder = place.state.parent
     with place.server("--toolsets", "core,debug") as agent:
         run = begun(agent)

@@ -29,6 +29,13 @@ def prepare_file(path: Path) -> None:
             folder.mkdir(parents=True, mode=0o700, exist_ok=True)
             if folder.name == ".wfc":
                 (folder / ".gitignore").write_text("*\n", encoding="utf-8")
+        if _size_at(path) == 0 and _size_at(f"{os.path.realpath(path)}-wal"):
+            # SQLite would make a new database, and delete the log with the answers in it.
+            raise StoreError(
+                "store_damaged",
+                f"{path} is missing or empty, but its log {path.name}-wal is there",
+                "Put the file back that belongs to the log; to begin with an empty store, delete the log too.",
+            )
         if not path.exists():
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         elif path.is_dir():
@@ -36,9 +43,6 @@ def prepare_file(path: Path) -> None:
         elif 0 < path.stat().st_size < _LEAST_BYTES:
             # SQLite would take it for an empty one and write over it.
             raise damaged(path, "it is too short to be a store")
-        elif not path.stat().st_size and _has_log(path):
-            # SQLite would delete the log, and the answers in it.
-            raise damaged(path, "it is empty, but its log is not")
         elif not os.access(path, os.W_OK):
             raise _read_only(path)
     except PermissionError:
@@ -49,11 +53,12 @@ def prepare_file(path: Path) -> None:
         raise StoreError("store_unusable", f"{path} can't be opened: {error.strerror}") from None
 
 
-def _has_log(path: Path) -> bool:
+def _size_at(path: Path | str) -> int:
+    """The size of a file; 0 if there is none."""
     try:
-        return os.stat(f"{os.path.realpath(path)}-wal").st_size > 0
+        return os.stat(path).st_size
     except FileNotFoundError:
-        return False
+        return 0
 
 
 def connect(

@@ -4,8 +4,8 @@ A deleted or moved file stays readable and writable for the process that has it 
 again in WAL mode, so a server would go on acknowledging answers that no later server finds. `OpenFiles` compares device
 and inode of the database, its log (`-wal`) and the index of the log (`-shm`) with what the path names now.
 
-The files are only ever asked for by name. Opening and closing one of them here would release the POSIX locks that SQLite
-holds on it.
+The files are only ever asked for by name. Opening and closing one of them here would release the POSIX locks that
+SQLite holds on it.
 """
 
 from __future__ import annotations
@@ -65,11 +65,13 @@ class OpenFiles:
             return True  # SQLite does neither to a database that has been moved.
         if _identity(database) != self.identities[0]:
             return True
-        now = [_identity_at(f"{name}{suffix}") for suffix in _SUFFIXES[1:]]
-        if tuple(now) == self.identities[1:]:
+        log, index = (_identity_at(f"{name}{suffix}") for suffix in _SUFFIXES[1:])
+        _, own_log, own_index = self.identities
+        if (log, index) == (own_log, own_index):
             return True
-        is_alone = all(one in (None, known) for one, known in zip(now, self.identities[1:], strict=True))
-        return is_alone and database.st_mtime_ns == self._modified
+        # A process that commits changes the database as it ends, or is killed and leaves an index and a log behind.
+        is_unused = log in (None, own_log) or os.stat(f"{name}-wal").st_size == 0
+        return is_unused and index in (None, own_index) and database.st_mtime_ns == self._modified
 
     def _found(self) -> tuple[os.stat_result, os.stat_result, os.stat_result]:
         database = os.lstat(self._absolute)
