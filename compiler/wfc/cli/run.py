@@ -11,7 +11,7 @@ from wfc.author.answers import Answers
 from wfc.cli.running.console import Console
 from wfc.cli.running.inputs import given_inputs
 from wfc.cli.running.options import Manner, manner_options
-from wfc.cli.running.session import SkippingClock, read_answers_file, terminal_service, work
+from wfc.cli.running.session import read_answers_file, terminal_service, work
 from wfc.cli.running.sources import SourceRegistry, called_by, module_to_run
 from wfc.cli.shared.names import FILES, WORKFLOWS
 from wfc.cli.shared.service import opened, state_option, store_path
@@ -67,14 +67,14 @@ def command(
     given = given_inputs(module.workflow, pairs, inputs, file.inputs if file else {})
     if file is None and not manner.executes and not sys.stdin.isatty() and _asks(module):
         raise click.UsageError("standard input is not a terminal, so nobody can answer; give --answers FILE")
-    clock, console = SkippingClock(), Console()
+    console = Console()
     answered = Answers(file.scripts) if file else None
     path = store_path(state, config)
-    with opened(lambda: terminal_service(path, registry, manner, clock, console)) as service:
+    with opened(lambda: terminal_service(path, registry, manner, console)) as service:
         # As such: what the service can do by itself begins after the run has been named.
         run = SqliteService.start_module(service, module, given, actor="wfc run")["workflow_id"]
         console.say(f"{module.workflow.name} {module.workflow.version}, run {run}", "bold")
-        return work(service, run, manner, answered, clock, console, config, state)
+        return work(service, run, manner, answered, console, config, state)
 
 
 def _asks(module: Module) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from threading import Lock
 from typing import Any
@@ -18,6 +19,7 @@ from wfc_runtime.store.writer import Writer
 
 _RUN = ", ".join(RUN_COLUMNS)
 _EVENT = "seq, at, kind, data, visit, actor, told, checksum"
+_LAST = 64
 _T, _I, _F, _NONE = str, int, (float, int), type(None)
 _RUN_TYPES: tuple[Any, ...] = (
     *(_T, _T, _T, _I, _I, _I),
@@ -158,6 +160,18 @@ class Queries:
         first = max(after, 0) + 1
         if [event.seq for event in found] != list(range(first, first + len(found))):
             raise damaged(self._path, f"of the events from {first} on some are missing")
+        return found
+
+    def newest(self) -> float:
+        """The time of the newest event, as far as the last ones tell; 0 where there is none.
+
+        Events are written in the order of time, but for those of servers whose clocks differ and of imported runs.
+        """
+        found = 0.0
+        for row in self._fetch(f"SELECT {_EVENT} FROM history ORDER BY rowid DESC LIMIT {_LAST}"):
+            # A time that is not as it was written tells nothing. Whoever asks for that run is told of the damage.
+            with suppress(StoreError):
+                found = max(found, self._event(row).at)
         return found
 
     def module(self, digest: str) -> str | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -30,7 +29,6 @@ def serving_service(
     path: Path,
     registry: SourceRegistry,
     limits: Limits,
-    clock: Callable[[], float],
     console: Console,
     manner: Manner,
 ) -> ServingService:
@@ -46,7 +44,7 @@ def serving_service(
             grant, commands=(), read=manner.allow_read, write=manner.allow_write, pattern_root=root
         )
     service = ServingService(
-        Store(path), registry, grant, limits, clock, every_kind=True, reply_seconds=_REPLY_SECONDS
+        Store(path), registry, grant, limits, every_kind=True, reply_seconds=_REPLY_SECONDS
     )
     service.gives_back = True
     service.crew.watch = Shown(console)

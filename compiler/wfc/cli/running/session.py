@@ -5,8 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-import time
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -31,33 +30,18 @@ if TYPE_CHECKING:
     from wfc.cli.running.sources import SourceRegistry
     from wfc.config import Config
     from wfc_runtime.machine.workflow import Workflow
-    from wfc_runtime.service import Reply, Service
+    from wfc_runtime.service import Reply
 
 
-def terminal_service(
-    path: Path, registry: SourceRegistry, manner: Manner, clock: Callable[[], float], console: Console
-) -> SqliteService:
+def terminal_service(path: Path, registry: SourceRegistry, manner: Manner, console: Console) -> SqliteService:
     """For runs that a person works here, and so without deadlines. With `--allow-exec`, what this machine can do is
     done without asking, and shown."""
     limits = replace(Limits.of(registry.config.run_limits), grace_seconds=NO_DEADLINE)
     if not manner.executes:
-        return SqliteService(Store(path), registry, limits, clock)
+        return SqliteService(Store(path), registry, limits)
     from wfc.cli.running.serving import serving_service
 
-    return serving_service(path, registry, limits, clock, console, manner)
-
-
-class SkippingClock:
-    """The time, as far as it has been moved on."""
-
-    def __init__(self) -> None:
-        self._ahead = 0.0
-
-    def __call__(self) -> float:
-        return time.time() + self._ahead
-
-    def skip(self, seconds: float) -> None:
-        self._ahead += seconds
+    return serving_service(path, registry, limits, console, manner)
 
 
 def read_answers_file(manner: Manner, workflows: Iterable[Workflow]) -> AnswersFile | None:
@@ -70,11 +54,10 @@ def read_answers_file(manner: Manner, workflows: Iterable[Workflow]) -> AnswersF
 
 
 def work(
-    service: Service,
+    service: SqliteService,
     run: str,
     manner: Manner,
     answers: Answers | None,
-    clock: SkippingClock,
     console: Console,
     config: Config,
     state: Path | None,
@@ -85,6 +68,10 @@ def work(
         from wfc.cli.running.serving import leave_to
 
         leave_to(service, answers)
+
+    def skip(seconds: float) -> None:
+        service.ahead += seconds
+
     executor = Executor(config, store)
     operator = Operator(
         service,
@@ -93,7 +80,7 @@ def work(
         answers=answers,
         allow_exec=manner.allow_exec,
         is_interactive=manner.answers is None and sys.stdin.isatty(),
-        skip=clock.skip if manner.skip_waits else None,
+        skip=skip if manner.skip_waits else None,
     )
     try:
         reply = drive(service, run, operator)

@@ -29,16 +29,16 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
     Results that an answers file lists for a step go on where the run was left. Exits like `wfc run`.
     """
     from wfc.cli.running.console import Console
-    from wfc.cli.running.session import SkippingClock, terminal_service, work
+    from wfc.cli.running.session import terminal_service, work
     from wfc.cli.running.sources import SourceRegistry
 
-    clock, console = SkippingClock(), Console()
+    console = Console()
     config = load_config(Path("."))
     path = store_file(state, config)
     registry = SourceRegistry(config, modules_at_start(config, [config.generated_dir], "command"))
-    with opened(lambda: terminal_service(path, registry, manner, clock, console)) as service:
+    with opened(lambda: terminal_service(path, registry, manner, console)) as service:
         run = whole_id(service, run)
-        return work(service, run, manner, _answers(service, run, manner), clock, console, config, state)
+        return work(service, run, manner, _answers(service, run, manner), console, config, state)
 
 
 def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:

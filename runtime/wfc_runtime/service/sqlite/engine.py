@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.clock import SteadyClock, later
 from wfc_runtime.service.ids import check_actor, check_name, check_reason, check_run_id, check_step_id, new_id
 from wfc_runtime.service.interface import Archive, Reply, Service
 from wfc_runtime.service.owners import Owners
@@ -46,13 +46,16 @@ class SqliteService(Service, Archive):
         store: Store,
         registry: Registry,
         limits: Limits | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         make_id: Callable[[], str] = new_id,
     ) -> None:
         self.store = store
         self.registry = registry
         self.limits = limits or Limits()
-        self._clock = clock
+        self._clock = SteadyClock() if clock is None else clock
+        self.ahead = 0.0
+        """How far the time of the runs worked here is ahead of the clock, by waits that were skipped. The history still
+        says when things happened, and other runs go by the clock."""
         self._make_id = make_id
         self._cache = SnapshotCache()
         self.owners = Owners(store.path)
@@ -60,6 +63,8 @@ class SqliteService(Service, Archive):
         """Told of each event that a run has worked through: for tests that count what has been tried."""
         self._kept: set[str] = set()
         """Digests of modules that are known to be in the store."""
+        if isinstance(self._clock, SteadyClock):
+            self._clock.follow(self._newest())
 
     @classmethod
     def open(
@@ -121,6 +126,7 @@ class SqliteService(Service, Archive):
         for _ in range(_TRIES):
             queries = self.store.queries
             row = queries.require(run)
+            at = later(at, row.updated)
             if self._commit(migrate_run(self.registry, queries, self._cache, row, at, check_actor(actor))):
                 return self.status(run)
         raise StoreError("store_busy", f"run {run} keeps moving", "Try again.")
@@ -241,6 +247,7 @@ class SqliteService(Service, Archive):
                 if work.ledger.trusts:
                     continue
                 raise
+            self._follow(work.ledger.at)
             changes = work.ledger.finish()
             if (changes or not work.ledger.trusts) and self._commit(changes):
                 work.ledger.remember()
@@ -254,7 +261,21 @@ class SqliteService(Service, Archive):
         self, queries: Queries, cache: SnapshotCache, at: float, who: str | None, trusts: bool = False
     ) -> Work:
         ledger = Ledger(queries, self.registry, cache, self.owners, at, who, trusts)
-        return Work(ledger, self.limits, self._served)
+        return Work(ledger, self.limits, self._served, self.ahead)
+
+    def _newest(self) -> float:
+        try:
+            return self.store.queries.newest()
+        except StoreError as error:
+            if error.code != "store_damaged":
+                raise
+            # Which runs are damaged is said to those who ask for them; the others can be used.
+            return 0.0
+
+    def _follow(self, moment: float) -> None:
+        """The time is not earlier than what the store has. A clock of the caller's goes as the caller likes."""
+        if isinstance(self._clock, SteadyClock):
+            self._clock.follow(moment)
 
     def _served(self, active: Active) -> Iterable[str]:
         """What this service is about to do by itself: nothing."""
@@ -266,6 +287,7 @@ class SqliteService(Service, Archive):
         # What is read inside a transaction may yet be rolled back: a cache of its own.
         work = self._begin(queries, SnapshotCache(), at, who)
         work, reply = _attempt(work, job)
+        self._follow(work.ledger.at)
         return work.ledger.finish(), reply
 
     def _commit(self, changes: Changes) -> bool:

@@ -13,6 +13,7 @@ from wfc_runtime.machine.plain import to_text
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of
+from wfc_runtime.service.clock import later
 from wfc_runtime.service.cover import Cover
 from wfc_runtime.service.history import event_data, event_kind, kept_fields
 from wfc_runtime.service.owners import Owners
@@ -66,6 +67,7 @@ class Ledger:
         self.cache = cache
         self.owners = owners
         self.at = at
+        """The time. It is not earlier than that of the last event of any run here, whose server may be ahead."""
         self.actor = actor
         self.trusts = trusts
         """Whether runs may be other than they are taken for here: only changes that could be committed prove it."""
@@ -93,11 +95,16 @@ class Ledger:
         active = self._active.get(row.id)
         if active is None:
             # The row may be older than what is read here, and of another version of the module.
-            row, snapshot = self.cache.load(self.queries, row)
+            row, snapshot = self._read(row)
             module = pinned_module(self.registry, self.queries, self.cache, row)
             active = Active(row, module, pinned_machine(module, row), snapshot, row.version)
             self._active[row.id] = active
         return active
+
+    def _read(self, row: RunRow) -> tuple[RunRow, Snapshot]:
+        row, snapshot = self.cache.load(self.queries, row)
+        self.at = later(self.at, row.updated)
+        return row, snapshot
 
     def create(self, row: RunRow, module: Module, parent: Active | None = None) -> Active:
         row.created = self.at
@@ -159,7 +166,7 @@ class Ledger:
 
     def close_without_module(self, row: RunRow, reason: str) -> tuple[dict[str, Json], list[str]]:
         """Cancel a run with which nothing else can be done. Gives its error, and the ids of its children."""
-        row, known = self.cache.load(self.queries, row)
+        row, known = self._read(row)
         snapshot, read_version = known.copy(), row.version
         children = [child for one in snapshot.pending.values() for child in one.children if child]
         stopped = [str(child["run"]) for child in children if "run" in child]

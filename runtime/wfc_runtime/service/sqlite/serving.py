@@ -6,7 +6,6 @@ the work goes on behind it, and `get_workflow_status` shows how far it is. What 
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -41,7 +40,7 @@ class ServingService(SqliteService):
         registry: Registry,
         grant: Grant,
         limits: Limits | None = None,
-        clock: Callable[[], float] = time.time,
+        clock: Callable[[], float] | None = None,
         make_id: Callable[[], str] = new_id,
         *,
         every_kind: bool = False,
@@ -136,7 +135,7 @@ class ServingService(SqliteService):
             clear(row.id)
 
     def now(self) -> float:
-        return self._clock()
+        return self._clock() + self.ahead
 
     def claim(self, opening: Opening) -> bool:
         # Claiming makes a file beside the store, which must not be that of another store.

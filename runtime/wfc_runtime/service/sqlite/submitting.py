@@ -73,5 +73,5 @@ def _check_claim(work: Work, active: Active, step_id: str, owner: str | None) ->
 def reply_to(work: Work, active: Active) -> Reply:
     key = active.row.key
     claimed = dict.fromkeys(work.served(active), work.at) if active.now.status == "running" else {}
-    claimed |= {one.visit: one.at for one in work.ledger.claims(active.row) if one.run == key}
+    claimed |= {one.visit: one.at + work.ahead for one in work.ledger.claims(active.row) if one.run == key}
     return answers.reply_to(active, work.at, claimed)

@@ -41,11 +41,14 @@ INTERRUPTED: dict[str, Json] = {
 class Work:
     """Drives machines in memory. What is done is in the ledger, to be committed as a whole."""
 
-    def __init__(self, ledger: Ledger, limits: Limits, served: Served = nothing_served) -> None:
+    def __init__(
+        self, ledger: Ledger, limits: Limits, served: Served = nothing_served, ahead: float = 0.0
+    ) -> None:
+        """`ahead`: how far the time of the runs is ahead of the clock."""
         self.ledger = ledger
         self.served = served
         self.queries = ledger.queries
-        self.at = ledger.at
+        self.ahead = ahead
         self._limits = limits
         self._todo: deque[Callable[[], None]] = deque()
         self._asked = ""
@@ -53,6 +56,11 @@ class Work:
         """Whether time alone has changed something."""
         self.refusal: RefusedError | None = None
         """A result that did not fit: to be said after what it changed is committed."""
+
+    @property
+    def at(self) -> float:
+        """The time of the runs."""
+        return self.ledger.at + self.ahead
 
     # -- events ----------------------------------------------------------------
 
@@ -151,7 +159,7 @@ class Work:
         """The same work with nothing in it but what time alone has changed."""
         ledger = self.ledger
         anew = Ledger(ledger.queries, ledger.registry, ledger.cache, ledger.owners, ledger.at, None)
-        fresh = Work(anew, self._limits, self.served)
+        fresh = Work(anew, self._limits, self.served, self.ahead)
         row = self.queries.run(self._asked)
         if row is not None:
             fresh.catch_up(fresh.ledger.load(row))
