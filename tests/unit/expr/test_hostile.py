@@ -247,9 +247,44 @@ def test_no_pattern_is_catastrophic(pattern: str) -> None:
     assert ev("{{ state.big | regex_search(pattern) }}", state={"big": BIG}, pattern=pattern) == []
 
 
-def test_time_runs_out_where_fuel_can_not_tell() -> None:
-    with pytest.raises(ExpressionError, match=r"takes longer than 0\.2 seconds"):
-        ev("{{ state.big | regex_findall('(x.*y)|x') }}", ExprLimits(seconds=0.2), state={"big": BIG})
+AB = "".join("ab"[bits.bit_count() % 2] for bits in range(100_000))
+"""Without a period: a pattern that counts back comes into ever new states."""
+LOOKING_AHEAD = [
+    (BIG, "(x.*y)|x"),
+    (BIG, "x.*y|x"),
+    (BIG, "x(?:x*y)?"),
+    (BIG, "(x)(.*y)?"),
+    (BIG, "(?:x[^;]*;)*x"),
+    (BIG, "(?s)(?:x.*y)?x"),
+    (BIG, "x{0,900}y|x"),
+    (AB, "(?:[ab]*a[ab]{12}c)|[ab]"),
+    (AB, "(?:[ab]*a[ab]{14}c)|[ab]"),
+    (AB, "(?:[ab]*a[ab]{40}c)|[ab]"),
+    (AB, "(?:[ab]{0,400}a[ab]{14}c)|[ab]"),
+    (AB, "(?:[ab]{0,40}a[ab]{14}c)|[ab]"),
+    (AB, "(a|b)+c|a"),
+]
+
+
+@pytest.mark.parametrize(("text", "pattern"), LOOKING_AHEAD)
+@pytest.mark.parametrize("use", ["regex_findall(pattern)", "regex_replace(pattern, '-')"])
+def test_a_search_that_reads_the_text_again_for_each_match_runs_out_of_fuel(
+    text: str, pattern: str, use: str
+) -> None:
+    with pytest.raises(ExpressionError, match="takes too much work: the limit is 1,000,000 operations"):
+        ev(f"{{{{ text | {use} }}}}", text=text, pattern=pattern)
+
+
+def test_patterns_that_are_compiled_in_a_loop_run_out_of_fuel() -> None:
+    text = "{% for i in range(99999) %}{{ 'a' | regex_search('\\pL{1,' ~ (i % 99 + 1) ~ '}') }}{% endfor %}"
+    with pytest.raises(ExpressionError, match="takes too much work"):
+        ev(text)
+
+
+def test_cpu_time_is_a_second_line_behind_the_fuel() -> None:
+    endless = "{% for a in range(9999) %}{% for b in range(9999) %}{% endfor %}{% endfor %}"
+    with pytest.raises(ExpressionError, match=r"takes more than 0\.01 seconds of CPU time"):
+        ev(endless, ExprLimits(cpu_seconds=0.01, fuel=10**9))
 
 
 def test_a_deeply_nested_value_is_refused_not_followed() -> None:

@@ -63,7 +63,7 @@ def test_a_limit_holds(limits: dict[str, Any], good: str, bad: str, says: str) -
 
 
 def test_the_defaults_are_those_of_the_design() -> None:
-    assert DEFAULT_LIMITS.seconds == 5
+    assert DEFAULT_LIMITS.fuel == 1_000_000
     assert DEFAULT_LIMITS.output == 256 * 1024
 
 

@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from wfc_runtime.expr.errors import ExpressionError, shorten
+from wfc_runtime.expr.filters.reach import End, reach_of
 from wfc_runtime.expr.registry import FILTERS, define
 from wfc_runtime.expr.run import Run
 from wfc_runtime.expr.values import Value, kind_of
@@ -24,6 +25,10 @@ _CACHED = 32
 # RE2's time is at most the length of the text times the size of the pattern, and far less as a rule. All the
 # fuel there is buys some two seconds of the worst case.
 _STEPS_PER_UNIT = 128
+# Compiling takes as long as the program is large. It is paid for each time, also where the program is kept.
+_COMPILED_PER_UNIT = 4
+# For what a search reads beyond its match: all the fuel there is buys some five seconds of the worst case.
+_STEPS_AHEAD_PER_UNIT = 256
 # Where many groups match, it takes as much longer as there are groups.
 _GROUPS = 8
 _MATCH_COST = 8
@@ -61,21 +66,30 @@ class _Search:
             raise ExpressionError(f"a pattern has at most {_MAX_PATTERN:,} characters", "limit")
         self._run = run
         self._pattern = _compile(pattern)
-        # Nothing but the clock tells what compiling took.
-        run.check()
+        self._reach = reach_of(pattern)
         self.text: str = value
         self.groups: int = self._pattern.groups
+        self._steps_per_char: int = self._pattern.programsize * (1 + self.groups // _GROUPS)
+        run.spend(self._pattern.programsize // _COMPILED_PER_UNIT)
         run.read(len(value))
-        run.spend(len(value) * self._pattern.programsize * (1 + self.groups // _GROUPS) // _STEPS_PER_UNIT)
+        run.spend(len(value) * self._steps_per_char // _STEPS_PER_UNIT)
 
     def matches(self) -> Iterator[Any]:
         # Offsets in bytes are offsets in ASCII text, and finding them takes a fraction of the time.
         text = self.text.encode() if self.text.isascii() else self.text
         for match in self._pattern.finditer(text):
-            self._run.spend(_MATCH_COST)
-            # A search may look far beyond the match it finds. Nothing tells how far, only the clock.
-            self._run.check()
+            self._run.spend(
+                _MATCH_COST + self._ahead(match.end()) * self._steps_per_char // _STEPS_AHEAD_PER_UNIT
+            )
             yield match
+
+    def _ahead(self, end: int) -> int:
+        """How many characters beyond a match the search may have read before it was sure of it."""
+        left = len(self.text) - end
+        if self._reach.end is End.MATCH:
+            return min(left, self._reach.length)
+        line = self.text.find("\n", end) if self._reach.end is End.LINE else -1
+        return line - end if line >= 0 else left
 
     def group(self, match: Any, number: int) -> str | None:
         start, end = match.span(number)

@@ -292,5 +292,5 @@ class Host:
 
 
 def deterministic(limits: Limits) -> Limits:
-    """Without the time limit of expressions: a replay on a slower machine must give the same result."""
-    return replace(limits, expressions=replace(limits.expressions, seconds=inf))
+    """Without the limit of CPU time of expressions: a replay on a slower machine must give the same result."""
+    return replace(limits, expressions=replace(limits.expressions, cpu_seconds=inf))
