@@ -82,7 +82,7 @@ def _step(page: StepPage) -> Iterator[str]:
 def _expressions() -> Iterator[str]:
     yield from ("", "## Expressions", "")
     yield (
-        "Jinja2's language in `{{ }}` and `{% %}`, evaluated by wfc itself: sandboxed, bounded in time, memory and "
+        "Jinja2's language in `{{ }}` and `{% %}`, evaluated by wfc itself: sandboxed, bounded in work, memory and "
         "output, and the same on every machine. A lone `{{ expression }}` gives the value itself; text around "
         "or between holes gives text. Something that is not there is an error, except under `is defined` and `default`."
     )
