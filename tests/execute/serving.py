@@ -13,6 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from tests import forks
+from tests.support import ROOT
 from wfc_runtime.execute import Grant
 from wfc_runtime.header import digest, read_header
 from wfc_runtime.registry import Registry
@@ -84,6 +86,19 @@ class Site:
             os.close(given)
         for service in self._open:
             service.close()
+
+
+def start_server(site: Site) -> tuple[forks.Fork, dict[str, Any]]:
+    """A server that is a process of its own, and the reply with which it started the workflow."""
+    stays, given = os.pipe()
+    said, saying = os.pipe()
+    streams = (stays, saying, 2)
+    process = forks.start([site.folder], ROOT, dict(os.environ), streams, module="tests.execute.serving")
+    os.close(stays)
+    os.close(saying)
+    site.inputs.append(given)
+    with open(said, encoding="utf-8") as reply:
+        return process, json.loads(reply.readline())
 
 
 def main() -> None:

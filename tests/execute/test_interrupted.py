@@ -2,36 +2,21 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests import forks
 from tests.e2e.command import wfc
 from tests.execute.conftest import is_alive
-from tests.execute.serving import LONG, RETURN_A, Site, sh, until
+from tests.execute.serving import LONG, RETURN_A, Site, sh, start_server, until
 from tests.runtime.support import steps
-from tests.support import ROOT
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
-
-
-def _server(site: Site) -> tuple[forks.Fork, dict[str, Any]]:
-    stays, given = os.pipe()
-    said, saying = os.pipe()
-    streams = (stays, saying, 2)
-    process = forks.start([site.folder], ROOT, dict(os.environ), streams, module="tests.execute.serving")
-    os.close(stays)
-    os.close(saying)
-    site.inputs.append(given)
-    with open(said, encoding="utf-8") as reply:
-        return process, json.loads(reply.readline())
 
 
 def _kill(process: forks.Fork) -> None:
@@ -41,7 +26,7 @@ def _kill(process: forks.Fork) -> None:
 
 def test_a_command_whose_server_was_killed_is_interrupted_and_not_run_twice(site: Site) -> None:
     site.compile(steps(sh("a", "echo $$ >> runs; sleep 1000")))
-    process, reply = _server(site)
+    process, reply = start_server(site)
     runs = site.place / "runs"
     assert until(lambda: runs.exists() and runs.read_text())
     _kill(process)
@@ -60,7 +45,7 @@ def test_a_server_whose_command_is_ended_while_somebody_asks_is_not_said_to_be_a
     site: Site, ask: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     site.compile(steps(sh("a", LONG)))
-    process, reply = _server(site)
+    process, reply = start_server(site)
     assert until(lambda: (site.place / "runs").exists())
     _kill(process)
     service = site.server()
@@ -73,7 +58,7 @@ def test_a_server_whose_command_is_ended_while_somebody_asks_is_not_said_to_be_a
 def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_is_gone(site: Site) -> None:
     command = "echo $$ >> runs; [ $(wc -l < runs) -ge 2 ] || sleep 1000; echo done"
     site.compile(steps(sh("a", command, ", timeout: 300, retry: {max_attempts: 2}"), RETURN_A))
-    process, reply = _server(site)
+    process, reply = start_server(site)
     runs = site.place / "runs"
     assert until(lambda: runs.exists() and runs.read_text())
     _kill(process)
@@ -89,7 +74,7 @@ def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_i
 )
 def test_what_a_command_started_in_a_session_of_its_own_ends_with_its_server(site: Site) -> None:
     site.compile(steps(sh("a", "setsid sleep 1000 & echo $! > escaped; wait")))
-    process, _ = _server(site)
+    process, _ = start_server(site)
     escaped = site.place / "escaped"
     assert until(lambda: escaped.exists() and escaped.read_text().endswith("\n"))
     pid = int(escaped.read_text())
@@ -101,16 +86,19 @@ def test_what_a_command_started_in_a_session_of_its_own_ends_with_its_server(sit
 @pytest.mark.skipif(sys.platform != "linux", reason="only there are the children of a process listed")
 def test_nothing_is_tried_again_before_the_old_command_has_been_ended(site: Site) -> None:
     site.compile(steps(sh("a", LONG, ", retry: {max_attempts: 2}")))
-    process, reply = _server(site)
+    process, reply = start_server(site)
     assert until(lambda: (site.place / "runs").exists())
-    [guard] = [pid for pid in _children_of(process.pid) if b"trap" in _command_line(pid)]
-    os.kill(guard, signal.SIGSTOP)
+    [guard] = _children_of(process.pid)
+    [supervisor] = _children_of(guard)
+    for pid in (guard, supervisor):
+        os.kill(pid, signal.SIGSTOP)
     try:
         _kill(process)
         other = site.server(reply_seconds=0.5)
         assert other.status(reply["workflow_id"])["running"][0]["step_id"] == "a"
     finally:
-        os.kill(guard, signal.SIGCONT)
+        for pid in (supervisor, guard):
+            os.kill(pid, signal.SIGCONT)
     assert until(lambda: other.status(reply["workflow_id"])["running"][0]["step_id"] == "a@2")
     assert until(lambda: (site.place / "runs").read_text() == "x\nx\n")
 
@@ -120,14 +108,10 @@ def _children_of(pid: int) -> list[int]:
     return [int(one) for task in tasks for one in (task / "children").read_text().split()]
 
 
-def _command_line(pid: int) -> bytes:
-    return Path(f"/proc/{pid}/cmdline").read_bytes()
-
-
 def test_commands_that_were_under_way_beside_it_are_told_too(site: Site) -> None:
     branches = ", ".join(f"b{n}: [{sh(f's{n}', LONG)}]" for n in range(3))
     site.compile(steps(f"{{id: all, type: parallel, branches: {{{branches}}}}}"))
-    process, reply = _server(site)
+    process, reply = start_server(site)
     runs = site.place / "runs"
     assert until(lambda: runs.exists() and runs.read_text() == "x\n" * 3)
     _kill(process)
@@ -153,7 +137,7 @@ def test_what_a_cancel_breaks_off_is_told(site: Site) -> None:
 
 def test_a_server_without_a_grant_finds_the_interruption_too(site: Site) -> None:
     site.compile(steps(sh("a", LONG, ", retry: {max_attempts: 2}")))
-    process, reply = _server(site)
+    process, reply = start_server(site)
     assert until(lambda: (site.place / "runs").exists())
     _kill(process)
     plain = SqliteService(Store(site.state), Registry(site.generated))
@@ -164,7 +148,7 @@ def test_a_server_without_a_grant_finds_the_interruption_too(site: Site) -> None
 
 def test_the_command_of_a_living_server_is_left_alone(site: Site) -> None:
     site.compile(steps(sh("a", LONG)))
-    process, reply = _server(site)
+    process, reply = start_server(site)
     try:
         assert until(lambda: (site.place / "runs").exists())
         other = site.server(reply_seconds=0.5)

@@ -76,12 +76,16 @@ def test_a_timeout_kills_what_made_itself_a_session_of_its_own(sh: Execute, root
     assert _gone(_pid(root / "pid"))
 
 
-def test_a_background_child_is_not_waited_for_and_lives_on(sh: Execute, root: Path) -> None:
-    result = sh("sleep 1000 & echo $! > pid; echo done")
-    assert result["stdout"] == "done\n"
-    pid = _pid(root / "pid")
-    assert is_alive(pid)
-    os.kill(pid, 9)
+def test_a_background_child_is_not_waited_for_and_ends_with_the_step(sh: Execute, root: Path) -> None:
+    assert sh("sleep 1000 & echo $! > pid; echo done")["stdout"] == "done\n"
+    assert not is_alive(_pid(root / "pid"))
+
+
+def test_what_is_still_in_the_pipes_when_the_command_ends_is_read(sh: Execute) -> None:
+    """`tee` is a child in the background that holds the output."""
+    result = sh("exec > >(tee copy); head -c 60000 /dev/zero | tr '\\0' x; echo; echo ends")
+    assert result["stdout"].endswith("xxx\nends\n")
+    assert len(result["stdout"]) == 60_006
 
 
 def test_a_stopped_command_is_interrupted_and_gone(sh: Execute, root: Path) -> None:

@@ -1,65 +1,231 @@
-"""Does a list of patterns cover a command line? Every command in it has to be on the list.
+"""Command patterns: which commands the operator's patterns cover, and the words that are executed for them.
 
-A pattern is matched against the text of one simple command: `pytest *` covers `pytest -q tests`, not
-`pytest; rm -rf x`, not `pytest $(rm -rf x)`, not `X=1 pytest`. What can't be told apart by reading it (substitution,
-subshells, compound statements) is not covered, and a redirection only where the pattern has one itself. A pattern that
-is the whole text, letter by letter, always covers it.
+A command granted by a pattern never reaches a shell. It is split into words, the words are compared with the pattern,
+and the same words are passed to `execve`. The grammar of a command:
+
+- Spaces and tabs separate words. Newlines at the end of the text are ignored.
+- `'...'` is literal. So is `"..."`, which must not contain `$`, a backtick, `\\` or `!`.
+- `\\` before a printable ASCII character outside quotes stands for that character.
+- Everything that a POSIX shell or bash would treat specially (operators, redirections, expansions, globs, braces,
+  comments, assignments, newlines, control characters) has no meaning here. A command that contains it is not covered
+  by any pattern.
+
+For a text that the grammar accepts, the words are those that `/bin/sh` would produce.
+
+A pattern has the same grammar, and an unquoted `*` in addition: as the last word it stands for any number of words,
+also for none; anywhere else for any characters within one word, also for a leading `-`. In the first word, the program,
+it does not match `/`, nor a `..` between slashes.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
-from fnmatch import fnmatchcase
+from functools import lru_cache
+from pathlib import Path
 
-_COMPOUND = frozenset(
+_SPECIAL = {
+    "|": "a pipe (`|`)",
+    "&": "`&`",
+    ";": "`;`",
+    "<": "a redirection (`<`)",
+    ">": "a redirection (`>`)",
+    "(": "parentheses",
+    ")": "parentheses",
+    "$": "an expansion (`$`)",
+    "`": "a command substitution (a backtick)",
+    "*": "a glob (`*`)",
+    "?": "a glob (`?`)",
+    "[": "a glob (`[`)",
+    "{": "braces",
+    "}": "braces",
+    "!": "`!`",
+    "\n": "a newline outside quotes",
+}
+_SPECIAL_IN_DOUBLE_QUOTES = "$`\\!"
+_BUILTINS = frozenset(
     (
-        *("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac"),
-        *("function", "select", "time", "coproc", "{", "}", "!", "[[", "]]", "eval", "exec"),
+        *(".", ":", "alias", "bg", "bind", "break", "builtin", "caller", "case", "cd", "command"),
+        *("compgen", "complete", "continue", "coproc", "declare", "dirs", "disown", "do", "done", "elif"),
+        *("else", "enable", "esac", "eval", "exec", "exit", "export", "fc", "fg", "fi", "for", "function"),
+        *("getopts", "hash", "help", "history", "if", "in", "jobs", "let", "local", "logout", "mapfile"),
+        *("popd", "pushd", "read", "readarray", "readonly", "return", "select", "set", "shift", "shopt"),
+        *("source", "suspend", "then", "time", "times", "trap", "type", "typeset", "ulimit", "umask"),
+        *("unalias", "unset", "until", "wait", "while"),
     )
 )
+_ANY_WORDS = ("", "")
+
+_Word = tuple[str, ...]
+"""The literal pieces of a word. Between two of them stands a `*`, so a word without one has a single piece."""
 
 
-def is_covered(command: str, patterns: Iterable[str]) -> bool:
-    patterns = tuple(patterns)
-    if command.strip() in (pattern.strip() for pattern in patterns):
-        return True
-    parts = split(command)
-    return bool(parts) and all(any(_matches(part, pattern) for pattern in patterns) for part in parts)
+class NotWordsError(ValueError):
+    """The text is not a plain list of words. The message says why."""
 
 
-def _matches(part: str, pattern: str) -> bool:
-    redirects = any(char in part for char in "<>")
-    return fnmatchcase(part, pattern) and (not redirects or any(char in pattern for char in "<>"))
+def words_of(command: str) -> list[str]:
+    """The words of a command; raises `NotWordsError`."""
+    return [piece for (piece,) in _parse(command)]
 
 
-def split(command: str) -> list[str]:
-    """The simple commands of a command line. Empty where it has something that can't be judged by its text."""
-    parts: list[str] = []
-    current = ""
-    quote = ""
+def refusal_of(command: str, patterns: Iterable[str]) -> str:
+    """Why no pattern covers a command; empty if one does."""
+    try:
+        words = words_of(command)
+    except NotWordsError as error:
+        return str(error)
+    if not any(_covers(_parse_pattern(pattern), words) for pattern in patterns):
+        return "the command is not on the list of what the server may run"
+    if words[0] in _BUILTINS and find_program(words[0], None, os.environ.get("PATH")) is None:
+        return f"it needs a shell: `{words[0]}` is part of the shell, not a program"
+    return ""
+
+
+def check_pattern(pattern: str) -> None:
+    """Raise `NotWordsError` if a text can't be a pattern."""
+    _parse_pattern(pattern)
+
+
+def find_program(name: str, folder: Path | None, path: str | None) -> str | None:
+    """The file that a program word names: with a slash, relative to the folder; otherwise in PATH.
+
+    Relative and empty entries of PATH are skipped: they would run a file of the working directory for a plain name.
+    """
+    if "/" in name:
+        found = os.path.join(folder or "", name)
+        return found if _is_executable(found) else None
+    for entry in (path or os.defpath).split(os.pathsep):
+        found = os.path.join(entry, name)
+        if os.path.isabs(entry) and _is_executable(found):
+            return found
+    return None
+
+
+def _is_executable(path: str) -> bool:
+    try:
+        return os.path.isfile(path) and os.access(path, os.X_OK)
+    except ValueError:
+        return False
+
+
+# -- patterns ------------------------------------------------------------------
+
+
+@lru_cache(maxsize=256)
+def _parse_pattern(pattern: str) -> list[_Word]:
+    words = _parse(pattern, is_pattern=True)
+    if words == [_ANY_WORDS]:
+        raise NotWordsError("`*` alone names no program")
+    return words
+
+
+def _covers(pattern: list[_Word], words: list[str]) -> bool:
+    if pattern[-1] == _ANY_WORDS:
+        pattern = pattern[:-1]
+        if len(words) < len(pattern):
+            return False
+    elif len(words) != len(pattern):
+        return False
+    if not _is_same_depth(pattern[0], words[0]):
+        return False
+    return all(_fits(word, expected) for word, expected in zip(words, pattern, strict=False))
+
+
+def _is_same_depth(expected: _Word, program: str) -> bool:
+    """Whether every `/` and every `..` of the program stands in the pattern itself: a `*` matches neither."""
+    wanted, given = "*".join(expected).split("/"), program.split("/")
+    return len(wanted) == len(given) and wanted.count("..") == given.count("..")
+
+
+def _fits(word: str, expected: _Word) -> bool:
+    """Match one word. The leftmost place for each piece is the best one, so nothing is ever tried twice."""
+    head, tail = expected[0], expected[-1]
+    if len(expected) == 1:
+        return word == head
+    at, end = len(head), len(word) - len(tail)
+    if end < at or not (word.startswith(head) and word.endswith(tail)):
+        return False
+    for piece in expected[1:-1]:
+        found = word.find(piece, at, end)
+        if found < 0:
+            return False
+        at = found + len(piece)
+    return True
+
+
+# -- the grammar ---------------------------------------------------------------
+
+
+def _parse(text: str, *, is_pattern: bool = False) -> list[_Word]:
+    text = text.rstrip("\n") if not is_pattern else text
+    words: list[_Word] = []
     index = 0
-    while index < len(command):
-        char = command[index]
-        if quote != "'" and (char == "`" or command.startswith(("$(", "${"), index)):
-            return []
-        if quote:
-            quote = "" if char == quote else quote
-        elif char in "'\"":
-            quote = char
-        elif char in "()" or command.startswith(("<<", "<(", ">("), index):
-            return []
-        elif char in ";|&\n" and not (char == "&" and current[-1:] in "<>" and current):
-            parts.append(current)
-            current, index = "", index + 1
-            continue
-        if char == "\\" and quote != "'":
-            current += char
+    while True:
+        while index < len(text) and text[index] in " \t":
             index += 1
-            char = command[index : index + 1]
-        current += char
+        if index == len(text):
+            break
+        word, index = _word(text, index, is_pattern)
+        words.append(word)
+    if not words or words[0] == ("",):
+        raise NotWordsError("the command names no program")
+    if any("=" in piece for piece in words[0]):
+        raise NotWordsError("it needs a shell: an assignment (`NAME=value`)")
+    return words
+
+
+def _word(text: str, index: int, is_pattern: bool) -> tuple[_Word, int]:
+    """The word that begins at an index, and the index behind it."""
+    start = index
+    pieces: list[str] = []
+    piece: list[str] = []
+    while index < len(text) and (char := text[index]) not in " \t":
+        if char in "'\"":
+            end = text.find(char, index + 1)
+            if end < 0:
+                raise NotWordsError("it can't be split into words: a quote is not closed")
+            piece.append(_quoted(text[index + 1 : end], char))
+            index = end
+        elif char == "\\":
+            index += 1
+            if not " " <= text[index : index + 1] <= "~":
+                raise NotWordsError("it needs a shell: `\\` before something else than a plain character")
+            piece.append(text[index])
+        elif char == "*" and is_pattern:
+            pieces.append("".join(piece))
+            piece = []
+        else:
+            _require_plain(char, previous=text[index - 1] if index > start else "")
+            piece.append(char)
         index += 1
-    parts = [part.strip() for part in (*parts, current)]
-    found = [part for part in parts if part and not part.startswith("#")]
-    if quote or any(part.split()[0] in _COMPOUND for part in found):
-        return []
-    return found
+    return (*pieces, "".join(piece)), index
+
+
+def _quoted(content: str, quote: str) -> str:
+    for char in content:
+        if quote == '"' and char in _SPECIAL_IN_DOUBLE_QUOTES:
+            raise NotWordsError(f"it needs a shell: {_SPECIAL.get(char, f'`{char}`')} in double quotes")
+        if char not in "\n\t":
+            _require_encodable(char)
+    return content
+
+
+def _require_plain(char: str, previous: str) -> None:
+    """`previous` is the character before it in the same word."""
+    if char in _SPECIAL:
+        raise NotWordsError(f"it needs a shell: {_SPECIAL[char]}")
+    if char == "#" and not previous:
+        raise NotWordsError("it needs a shell: a comment (`#`)")
+    # bash also expands `~` behind `=` and `:` in a word that looks like an assignment.
+    if char == "~" and previous in ("", "=", ":"):
+        raise NotWordsError("it needs a shell: a home directory (`~`)")
+    _require_encodable(char)
+
+
+def _require_encodable(char: str) -> None:
+    code = ord(char)
+    if code < 0x20 or 0x7F <= code <= 0x9F:
+        raise NotWordsError(f"it has a control character (U+{code:04X})")
+    if 0xD800 <= code <= 0xDFFF:
+        raise NotWordsError("it has half of a surrogate pair, which is no character")

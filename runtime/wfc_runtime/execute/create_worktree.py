@@ -82,10 +82,12 @@ def _run(job: Job, repository: Path, arguments: tuple[str, ...]) -> tuple[int, s
 
 
 def refusal(parameters: Parameters, grant: Grant) -> str:
-    """Covered where `git worktree add <path> <branch>` is."""
-    branch = parameters.text("branch")
+    """Covered if both commands that may be needed are: for a branch that exists, and for a new one."""
+    branch, base = parameters.text("branch"), parameters.text("base_branch", "") or "HEAD"
     path = parameters.text("path", "") or f".worktrees/{branch}"
-    return grant.refusal(shlex.join(["git", "worktree", "add", path, branch]))
+    known, new = [path, branch], ["-b", branch, path, base]
+    added = (shlex.join(["git", "worktree", "add", *more]) for more in (known, new))
+    return next((why for command in added if (why := grant.refusal(command))), "")
 
 
 EXECUTOR = Executor("create_worktree", work, refusal)

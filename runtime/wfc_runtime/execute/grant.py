@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Literal
 
-from wfc_runtime.execute.commands import is_covered
+from wfc_runtime.execute.commands import refusal_of
 from wfc_runtime.execute.file_patterns import matches_any
 from wfc_runtime.execute.protected import Protected
 
@@ -92,11 +92,11 @@ class Grant:
 
     def refusal(self, command: str) -> str:
         """Why a command is not covered; empty where it is."""
-        if self.commands is None or is_covered(command, self.commands):
+        if self.commands is None:
             return ""
         if not self.commands:
             return "no command was granted to the server"
-        return "the command is not on the list of what the server may run"
+        return refusal_of(command, self.commands)
 
     def environment(self, own: dict[str, str]) -> dict[str, str]:
         """What a command sees: the server's variables by name, then its own."""

@@ -1,90 +1,214 @@
-"""Commands end when their server does, also when it is killed and can't end them itself.
+"""Commands run below a guard process, which ends them with all that they started, also when the server is killed.
 
-One small shell per server reads the process groups that are at work from a pipe. When the pipe closes, however that
-came about, it kills those that are left, and what has left them but still carries the mark of its command. It holds
-the lock by which others know that the server is alive for as long: nobody tries again what is still being ended.
+The guard is a process of its own, started with the first command; `guard_process.py` says what it does. It holds the
+locks by which other servers know that this one is alive: nobody repeats a command that is still being ended.
 """
 
 from __future__ import annotations
 
 import atexit
+import marshal
 import os
+import signal
+import socket
 import subprocess
+import sys
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from pathlib import Path
 from threading import Lock
 
-_SCRIPT = """
-trap '' INT TERM HUP
-groups=' '
-while read -r what group; do
-    case $what in
-        add) groups="$groups$group " ;;
-        drop) groups="${groups%% $group *} ${groups#* $group }" ;;
-    esac
-done
-for group in $groups; do kill -s KILL -- "-${group%%:*}" 2>/dev/null; done
-for group in $groups; do
-    for place in $(grep -lzxF -- "${group#*:}" /proc/[0-9]*/environ 2>/dev/null); do
-        place=${place#/proc/}
-        kill -s KILL -- "${place%%/*}" 2>/dev/null
-    done
-done
-"""
+from wfc_runtime.execute import guard_process
+from wfc_runtime.execute.guard_process import COMMAND, END, HEADER, HOLD, LET_GO, RECORD, TERMINATE
+
+_LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
+"""What an interpreter may need to start."""
+
+
+class GuardLostError(Exception):
+    """The guard process can't be started, or was killed."""
+
+
+class Supervised:
+    """A command, seen from the server: what its supervisor reports, and what can be asked of it."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self.control = control
+        self.error = 0
+        """The number of the error if the command could not be started."""
+        self.code: int | None = None
+        """The exit code of the command's own process once it has ended."""
+        self.is_gone = False
+        """Whether nothing is left of it."""
+        self.is_lost = False
+        """Whether the supervisor was killed."""
+        self._pid = 0
+        self._unread = b""
+
+    @property
+    def is_over(self) -> bool:
+        return self.is_gone or self.is_lost
+
+    def read(self) -> None:
+        """Take in what the supervisor has reported; waits until there is something."""
+        try:
+            data = self.control.recv(4096)
+        except OSError:
+            data = b""
+        if not data:
+            self.is_lost = not (self.is_gone or self.error)
+            self.is_gone = not self.is_lost
+        *lines, self._unread = (self._unread + data).split(b"\n")
+        for line in lines:
+            what, _, number = line.partition(b" ")
+            if what == b"started":
+                self._pid = int(number)
+            elif what == b"ended":
+                self.code = int(number)
+            elif what == b"error":
+                self.error = int(number)
+            elif what == b"gone":
+                self.is_gone = True
+
+    def terminate(self) -> None:
+        """Ask the command's process group to end."""
+        self._say(TERMINATE)
+
+    def end(self) -> None:
+        """End everything."""
+        self._say(END)
+
+    def abandon(self) -> None:
+        """Leave what is left to the guard: a command may have stopped its supervisor."""
+        if self._pid:
+            with suppress(ProcessLookupError, PermissionError):
+                os.kill(self._pid, signal.SIGKILL)
+
+    def _say(self, what: bytes) -> None:
+        with suppress(OSError):
+            self.control.sendall(what)
 
 
 class Guard:
-    """The process groups that must not outlive this process."""
+    """The guard process of this process."""
 
     def __init__(self) -> None:
         self._lock = Lock()
-        self._shell: subprocess.Popen[bytes] | None = None
+        self._process: subprocess.Popen[bytes] | None = None
+        self._line: socket.socket | None = None
         self._held: dict[int, int] = {}
+        self._live: set[socket.socket] = set()
 
     def hold(self, lock: int) -> None:
-        """A locked file that is to stay locked until what is at work has been ended."""
+        """A locked file that is to stay locked until the last command has been ended."""
         with self._lock:
             self._held[lock] = os.dup(lock)
+            if self._line is not None:
+                # A guard that was killed is replaced with the next command, and gets all locks then.
+                with suppress(OSError):
+                    self._order(HOLD, lock, self._held[lock])
 
     def let_go(self, lock: int) -> None:
         with self._lock:
             os.close(self._held.pop(lock))
+            if self._line is not None:
+                with suppress(OSError):
+                    self._order(LET_GO, lock)
 
-    def add(self, group: int, mark: str) -> None:
-        """`mark` is what stands in the environment of all that belongs to the command: `NAME=value`."""
-        self._say(f"add {group}:{mark}\n")
+    def start(
+        self,
+        program: str,
+        words: Sequence[str],
+        cwd: Path,
+        env: Mapping[str, str],
+        stdout: int,
+        stderr: int,
+    ) -> Supervised:
+        """Start a program with these words as its `argv`; raises `GuardLostError`, and `ValueError` for bad words."""
+        request = _packed(program, words, cwd, env)
+        near, far = socket.socketpair()
+        try:
+            with far, self._lock:
+                self._send(far, stdout, stderr)
+                self._live.add(near)
+            near.sendall(len(request).to_bytes(HEADER, "big") + request)
+        except OSError as error:
+            self.forget(near)
+            why = error.strerror or str(error)
+            raise GuardLostError(f"the process that supervises commands can't be used: {why}") from None
+        return Supervised(near)
 
-    def drop(self, group: int, mark: str) -> None:
-        self._say(f"drop {group}:{mark}\n")
-
-    def _say(self, line: str) -> None:
+    def forget(self, control: socket.socket) -> None:
+        """A command is over. If anything of it were left, closing the socket would end it."""
         with self._lock:
-            if self._shell is None or self._shell.poll() is not None:
-                self._shell = self._start()
-            assert self._shell.stdin is not None
-            # Should the shell have been killed, the command still runs and its timeout still holds.
-            with suppress(BrokenPipeError):
-                self._shell.stdin.write(line.encode())
+            self._live.discard(control)
+            control.close()
 
-    def _start(self) -> subprocess.Popen[bytes]:
-        shell = subprocess.Popen(
-            ["/bin/sh", "-c", _SCRIPT],
-            stdin=subprocess.PIPE,
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-            bufsize=0,
-            start_new_session=True,
-            pass_fds=tuple(self._held.values()),
-            cwd="/",
-            env={},
-        )
-        atexit.register(self._end, shell)
-        return shell
+    def resume(self) -> None:
+        """Let the guard go on if a command has stopped it."""
+        with self._lock:
+            if self._process is not None and self._process.poll() is None:
+                self._process.send_signal(signal.SIGCONT)
 
-    @staticmethod
-    def _end(shell: subprocess.Popen[bytes]) -> None:
-        assert shell.stdin is not None
-        shell.stdin.close()
-        shell.wait()
+    def _send(self, *descriptors: socket.socket | int) -> None:
+        for attempt in (1, 2):
+            try:
+                if self._line is None or self._process is None or self._process.poll() is not None:
+                    self._restart()
+                self._order(COMMAND, 0, *(_number(one) for one in descriptors))
+                return
+            except (BrokenPipeError, ConnectionResetError):
+                if attempt == 2:
+                    raise
+                self._restart()
+
+    def _order(self, kind: bytes, number: int, *descriptors: int) -> None:
+        assert self._line is not None
+        socket.send_fds(self._line, [kind + number.to_bytes(RECORD - 1, "big")], descriptors)
+
+    def _restart(self) -> None:
+        if self._line is not None:
+            self._line.close()
+        self._line, theirs = socket.socketpair()
+        with theirs:
+            self._process = subprocess.Popen(
+                # Without the site packages, the environment and the current folder: nothing there can change it.
+                [sys.executable, "-I", "-S", guard_process.__file__],
+                stdin=theirs.fileno(),
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+                start_new_session=True,
+                cwd="/",
+                env={name: os.environ[name] for name in _LOADER if name in os.environ},
+            )
+        for lock, held in self._held.items():
+            self._order(HOLD, lock, held)
+        atexit.register(self._end, self._process, self._line)
+
+    def _end(self, process: subprocess.Popen[bytes], line: socket.socket) -> None:
+        """Nothing that was started here is left when this process ends in the ordinary way either."""
+        with self._lock:
+            for control in self._live:
+                with suppress(OSError):
+                    control.shutdown(socket.SHUT_RDWR)
+            line.close()
+        process.wait()
+
+
+def _number(one: socket.socket | int) -> int:
+    return one if isinstance(one, int) else one.fileno()
+
+
+def _packed(program: str, words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bytes:
+    request = (
+        os.fsencode(program),
+        [os.fsencode(word) for word in words],
+        os.fsencode(cwd),
+        {os.fsencode(name): os.fsencode(value) for name, value in env.items()},
+    )
+    if any(b"\0" in one for one in (request[0], *request[1], request[2], *request[3], *request[3].values())):
+        raise ValueError("embedded null byte")
+    return marshal.dumps(request, 2)
 
 
 GUARD = Guard()

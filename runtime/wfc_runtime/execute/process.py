@@ -1,41 +1,38 @@
-"""A command as a process group of its own: its output, its time limit, and the end of all that it started.
+"""A command as a process: its output, its time limit, and the end of all that it started.
 
-SECURITY. The command gets the environment it is handed and nothing else, no standard input, and no descriptors of the
-server. When its time is up, or the run is cancelled, the whole group is ended: first asked, then killed, and with it
-what has left the group but still carries the command's mark in its environment.
+SECURITY. The program is started with `execve`, without a shell in between, with the environment it is given and nothing
+else, an empty standard input, and no descriptors of the server. Nothing that a command starts outlives it: see
+`guard.py`.
 
-A command is over when its own process has ended. What it left in the background may go on, as in any shell; what that
-prints afterwards is not waited for.
+A command is over when its own process has ended. What it left in the background is then killed: at once, or half a
+second later if it still holds the command's output, so that a `tee` at the end of a pipe can finish. When the time is
+up, or the run is cancelled, the command's process group is asked to end (SIGTERM); two seconds later everything is
+killed.
 """
 
 from __future__ import annotations
 
 import os
 import selectors
-import shutil
-import signal
-import subprocess
-import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from secrets import token_hex
 from threading import Event
 
 from wfc_runtime.execute.base import ExecutionError, shortened
 from wfc_runtime.execute.capture import Captured
-from wfc_runtime.execute.guard import GUARD
+from wfc_runtime.execute.commands import find_program
+from wfc_runtime.execute.guard import GUARD, GuardLostError, Supervised
 
-MARK = "WFC_COMMAND"
-_WHEN_TOLD = 'read -r go && exec "$0" "$@" </dev/null; exit 125'
-"""The command begins when the guard knows of it. A server that dies before leaves nothing behind."""
 _LOOK_EVERY = 0.1
-_LOOK_FOR_END = 0.1 if hasattr(os, "pidfd_open") else 0.02
 _DRAIN = 0.5
 _GRACE = 2.0
+_CLEARING = 5.0
+"""How long a supervisor may take to end everything before the guard is asked to."""
 _CHUNK = 64 * 1024
+_KILLED = 137
 
 
 @dataclass(frozen=True)
@@ -48,6 +45,15 @@ class Finished:
     stopped: bool = False
 
 
+class NotStartedError(ExecutionError):
+    """There is no such program, or it can't be executed."""
+
+    def __init__(self, program: str, why: str, *, is_missing: bool = False) -> None:
+        super().__init__(f"{shortened(program)} can't be started: {why}")
+        self.why = why
+        self.is_missing = is_missing
+
+
 def run_process(
     arguments: Sequence[str],
     *,
@@ -57,121 +63,105 @@ def run_process(
     limits: tuple[int, int],
     stop: Event,
     capture: bool = True,
+    path: str | None = None,
 ) -> Finished:
-    """Run a command to its end or the end of its time."""
-    mark = token_hex(16)
-    output = subprocess.PIPE if capture else subprocess.DEVNULL
-    program = _program(arguments[0], cwd, env)
+    """Run a command to its end or the end of its time. `path` is the PATH to find it in; by default that of `env`."""
+    name = arguments[0]
+    program = find_program(name, cwd, env.get("PATH") if path is None else path)
     if program is None:
-        raise ExecutionError(f"{shortened(arguments[0])} can't be started: there is no such program")
-    try:
-        process = subprocess.Popen(
-            ["/bin/sh", "-c", _WHEN_TOLD, program, *arguments[1:]],
-            cwd=cwd,
-            env={**env, MARK: mark},
-            stdin=subprocess.PIPE,
-            stdout=output,
-            stderr=output,
-            start_new_session=True,
-        )
-    except (OSError, ValueError) as error:
-        why = error.strerror if isinstance(error, OSError) else str(error)
-        raise ExecutionError(f"{shortened(arguments[0])} can't be started: {why}") from None
-    GUARD.add(process.pid, f"{MARK}={mark}")
-    try:
-        assert process.stdin is not None
-        with suppress(BrokenPipeError), process.stdin as told:
-            told.write(b"go\n")
-        return _Watch(process, mark, limits).until_end(time.monotonic() + seconds, stop)
-    finally:
-        GUARD.drop(process.pid, f"{MARK}={mark}")
-
-
-def _program(name: str, cwd: Path, env: Mapping[str, str]) -> str | None:
-    """As the command will find it. None: there is none."""
-    if os.sep not in name:
-        return shutil.which(name, path=env.get("PATH"))
-    return name if os.access(cwd / name, os.X_OK) else None
+        raise NotStartedError(name, "there is no such program", is_missing=True)
+    streams = (Captured(limits[0]), Captured(limits[1]))
+    with ExitStack() as stack:
+        selector = stack.enter_context(selectors.DefaultSelector())
+        with ExitStack() as theirs:
+            given = []
+            for stream in streams:
+                if not capture:
+                    given.append(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+                else:
+                    ours, writing = os.pipe()
+                    given.append(writing)
+                    stack.callback(os.close, ours)
+                    os.set_blocking(ours, False)
+                    selector.register(ours, selectors.EVENT_READ, stream)
+                theirs.callback(os.close, given[-1])
+            try:
+                command = GUARD.start(program, arguments, cwd, env, *given)
+            except ValueError as error:
+                raise NotStartedError(name, str(error)) from None
+            except GuardLostError as error:
+                raise ExecutionError(str(error)) from None
+        stack.callback(GUARD.forget, command.control)
+        selector.register(command.control, selectors.EVENT_READ, None)
+        return _Watch(name, command, selector, streams).until_end(time.monotonic() + seconds, stop)
 
 
 class _Watch:
-    """A process that runs, seen from outside."""
+    """A command that runs, seen from outside."""
 
-    def __init__(self, process: subprocess.Popen[bytes], mark: str, limits: tuple[int, int]) -> None:
-        self._process = process
-        self._mark = mark
-        self._streams = (Captured(limits[0]), Captured(limits[1]))
+    def __init__(
+        self,
+        name: str,
+        command: Supervised,
+        selector: selectors.BaseSelector,
+        streams: tuple[Captured, Captured],
+    ) -> None:
+        self._name = name
+        self._command = command
+        self._selector = selector
+        self._streams = streams
+        self._open = sum(1 for key in selector.get_map().values() if key.data is not None)
+        """How many of its streams may still have something."""
 
     def until_end(self, deadline: float, stop: Event) -> Finished:
+        command = self._command
         timed_out = stopped = False
-        with ExitStack() as stack:
-            selector = stack.enter_context(selectors.DefaultSelector())
-            for pipe, stream in zip((self._process.stdout, self._process.stderr), self._streams, strict=True):
-                if pipe is not None:
-                    stack.callback(pipe.close)
-                    os.set_blocking(pipe.fileno(), False)
-                    selector.register(pipe, selectors.EVENT_READ, stream)
-            if hasattr(os, "pidfd_open"):
-                end = os.pidfd_open(self._process.pid)
-                stack.callback(os.close, end)
-                selector.register(end, selectors.EVENT_READ, None)
-            while self._process.poll() is None:
-                left = deadline - time.monotonic()
-                timed_out, stopped = left <= 0, stop.is_set()
-                if timed_out or stopped:
-                    self._end_all(selector)
-                    break
-                self._read(selector, min(left, _LOOK_EVERY, _LOOK_FOR_END))
-            self._drain(selector)
-        code = self._process.wait()
-        return Finished(code if code >= 0 else 128 - code, *self._streams, timed_out, stopped)
+        while command.code is None and not command.is_over:
+            left = deadline - time.monotonic()
+            timed_out, stopped = left <= 0, stop.is_set()
+            if timed_out or stopped:
+                command.terminate()
+                self._read_until(lambda: command.code is not None or command.is_over, _GRACE)
+                break
+            self._read(min(left, _LOOK_EVERY))
+        if command.error:
+            raise NotStartedError(self._name, os.strerror(command.error))
+        if not (timed_out or stopped):
+            self._read_until(lambda: command.is_over or not self._open, _DRAIN)
+        self._end_all()
+        # Everything that wrote has ended. Only what was handed to another process can still be open.
+        self._read_until(lambda: not self._open, _DRAIN)
+        code = command.code
+        if code is None and not (timed_out or stopped):
+            raise ExecutionError("the process that supervised the command was killed", "interrupted")
+        exit_code = _KILLED if code is None else code if code >= 0 else 128 - code
+        return Finished(exit_code, *self._streams, timed_out, stopped)
 
-    def _read(self, selector: selectors.BaseSelector, seconds: float) -> int:
-        """What has come, at most within so many seconds; how much that was."""
-        found = 0
-        for key, _ in selector.select(seconds):
+    def _end_all(self) -> None:
+        command = self._command
+        command.end()
+        self._read_until(lambda: command.is_over, _CLEARING)
+        if not command.is_over:
+            command.abandon()
+            GUARD.resume()
+            self._read_until(lambda: command.is_over, _CLEARING)
+
+    def _read_until(self, is_enough: Callable[[], bool], seconds: float) -> None:
+        end = time.monotonic() + seconds
+        while not is_enough() and (left := end - time.monotonic()) > 0:
+            self._read(left)
+
+    def _read(self, seconds: float) -> None:
+        """What has come, within so many seconds at most."""
+        for key, _ in self._selector.select(seconds):
             if key.data is None:
+                self._command.read()
+                if self._command.is_over:
+                    self._selector.unregister(key.fileobj)
                 continue
             with suppress(BlockingIOError):
                 data = os.read(key.fd, _CHUNK)
                 key.data.add(data)
-                found += len(data)
                 if not data:
-                    selector.unregister(key.fileobj)
-        return found
-
-    def _drain(self, selector: selectors.BaseSelector) -> None:
-        """What is still in the pipes. A child in the background may keep them open for ever."""
-        for key in [key for key in selector.get_map().values() if key.data is None]:
-            selector.unregister(key.fileobj)
-        end = time.monotonic() + _DRAIN
-        while selector.get_map() and (left := end - time.monotonic()) > 0:
-            self._read(selector, left)
-
-    def _end_all(self, selector: selectors.BaseSelector) -> None:
-        self._signal(signal.SIGTERM)
-        end = time.monotonic() + _GRACE
-        while self._process.poll() is None and time.monotonic() < end:
-            self._read(selector, 0.02)
-        self._signal(signal.SIGKILL)
-        for escaped in _marked(self._mark):
-            with suppress(ProcessLookupError, PermissionError):
-                os.kill(escaped, signal.SIGKILL)
-        self._process.wait()
-
-    def _signal(self, number: signal.Signals) -> None:
-        with suppress(ProcessLookupError, PermissionError):
-            os.killpg(self._process.pid, number)
-
-
-def _marked(mark: str) -> list[int]:
-    """The processes that carry a mark: what made itself a session of its own. Only Linux lets us look."""
-    if sys.platform != "linux":
-        return []
-    wanted, found = f"{MARK}={mark}".encode(), []
-    for entry in os.listdir("/proc"):
-        if entry.isdigit():
-            with suppress(OSError):
-                if wanted in Path("/proc", entry, "environ").read_bytes().split(b"\0"):
-                    found.append(int(entry))
-    return found
+                    self._selector.unregister(key.fileobj)
+                    self._open -= 1

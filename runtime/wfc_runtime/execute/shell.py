@@ -1,22 +1,25 @@
 """A command line.
 
-SECURITY. See `grant.py` for which commands run at all and `process.py` for how. `/bin/sh` runs it; bash where the text
-has what only bash knows, for workflows that were written where `sh` is bash.
+SECURITY. `grant.py` decides which commands run at all, and `process.py` runs them. A command granted by a pattern is
+executed as the words that were compared with the pattern (`commands.py`), without a shell. If any command is granted,
+`/bin/sh` runs the text; bash if the text has what only bash knows, for workflows that were written where `sh` is bash.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import shlex
-import shutil
+from pathlib import Path
 
 from wfc_runtime.contract import Json
 from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, shortened
-from wfc_runtime.execute.capture import streams
+from wfc_runtime.execute.capture import Captured, streams
+from wfc_runtime.execute.commands import find_program, words_of
 from wfc_runtime.execute.grant import Grant
 from wfc_runtime.execute.outputs import outputs_refusal, read_outputs
-from wfc_runtime.execute.process import run_process
+from wfc_runtime.execute.process import Finished, NotStartedError, run_process
 from wfc_runtime.execute.scratch import scratch
 
 _SECONDS = 120.0
@@ -47,15 +50,7 @@ def work(job: Job) -> Result:
             "SCRATCH": str(place),
             "PWD": str(working_dir),
         }
-        finished = run_process(
-            _arguments(command, parameters.flag("shell", True)),
-            cwd=working_dir,
-            env=env,
-            seconds=seconds,
-            limits=(grant.stdout_bytes, grant.stderr_bytes),
-            stop=job.stop,
-            capture=parameters.flag("capture_output", True),
-        )
+        finished = _run(job, command, working_dir, env, seconds)
         result: Result = {
             **streams(finished.stdout, finished.stderr),
             "exit_code": finished.exit_code,
@@ -92,9 +87,34 @@ def _text(value: Json) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
+def _run(job: Job, command: str, working_dir: Path, env: dict[str, str], seconds: float) -> Finished:
+    grant, in_shell = job.grant, job.parameters.flag("shell", True)
+    capture = job.parameters.flag("capture_output", True)
+    is_plain = grant.commands is not None
+    try:
+        return run_process(
+            words_of(command) if is_plain else _arguments(command, in_shell),
+            cwd=working_dir,
+            env=env,
+            seconds=seconds,
+            limits=(grant.stdout_bytes, grant.stderr_bytes),
+            stop=job.stop,
+            capture=capture,
+            # A variable of the step must not decide which program a pattern means.
+            path=os.environ.get("PATH", "") if is_plain else None,
+        )
+    except NotStartedError as error:
+        if not (is_plain and in_shell):
+            raise
+        # The exit codes that a shell gives: whether a pattern or a shell runs a step makes no difference to its result.
+        said = Captured(grant.stderr_bytes)
+        said.add(f"{error.message}\n".encode() if capture else b"")
+        return Finished(127 if error.is_missing else 126, Captured(0), said)
+
+
 def _arguments(command: str, in_shell: bool) -> list[str]:
     if in_shell:
-        bash = shutil.which("bash") if _BASH_ONLY.search(command) else None
+        bash = find_program("bash", None, os.environ.get("PATH")) if _BASH_ONLY.search(command) else None
         return [bash or "/bin/sh", "-c", command]
     try:
         words = shlex.split(command)

@@ -1,0 +1,405 @@
+"""The processes between a server and the commands that it runs. Started as a script by `guard.py`.
+
+    server - guard (one per server) - supervisor (one per command) - the command - whatever it starts
+
+A supervisor is the subreaper of its command (Linux): whatever the command starts stays below the supervisor, also after
+a double fork, `setsid` or a change of environment. It ends all of it when the command's own process has ended and the
+server has read the output, when the server asks for it, and when its socket closes, which is how it learns that the
+server has died. The guard is a subreaper as well: if a command kills its supervisor, the guard ends what is left.
+
+Both ignore every signal that can be ignored, have a session of their own, and hold the locks of the server: other
+servers see it as alive until its last command is gone.
+
+On a system without `prctl` and `/proc`, what is ended is the command's process group.
+
+The module must be cheap to start and to fork: it imports little, and nothing of this package.
+"""
+
+from __future__ import annotations
+
+import marshal
+import os
+import select
+import signal
+import socket
+import sys
+from contextlib import suppress
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+RECORD = 9
+"""The bytes of an order to the guard: a letter and a number. Descriptors come with it."""
+HOLD, LET_GO, COMMAND = b"h", b"l", b"c"
+TERMINATE, END = b"t", b"e"
+"""What a server tells a supervisor: ask the command's process group to end; end everything."""
+HEADER = 8
+"""The bytes of the length before a request."""
+_PR_SET_CHILD_SUBREAPER = 36
+_AGAIN = 0.02
+_MOST_ROUNDS = 50
+_Process = tuple[int, bytes]
+"""A process number, and when it started: numbers are used again."""
+
+
+class Subreaper:
+    """Whatever is orphaned below this process becomes its child. Not inherited by a fork."""
+
+    def __init__(self) -> None:
+        self._prctl: Any = None
+        if sys.platform == "linux":
+            with suppress(ImportError, OSError, AttributeError):
+                import ctypes
+
+                self._prctl = ctypes.CDLL(None).prctl
+
+    def become(self) -> None:
+        if self._prctl is not None:
+            self._prctl(_PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+
+
+class Children:
+    """The processes below this one."""
+
+    def __init__(self) -> None:
+        self._wake, told = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(told, False)
+        self._told = told
+        signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+        signal.signal(signal.SIGCHLD, lambda number, frame: None)
+
+    def close(self) -> None:
+        signal.set_wakeup_fd(-1)
+        os.close(self._wake)
+        os.close(self._told)
+
+    def wait(self, others: list[socket.socket], seconds: float | None = None) -> list[socket.socket]:
+        """Until a child has ended, or one of some sockets has something to read: which of them have."""
+        poll = select.poll()
+        for number in (self._wake, *(one.fileno() for one in others)):
+            poll.register(number, select.POLLIN)
+        ready = {number for number, _ in poll.poll(None if seconds is None else seconds * 1000)}
+        if self._wake in ready:
+            with suppress(BlockingIOError):
+                while os.read(self._wake, 512):
+                    pass
+        return [one for one in others if one.fileno() in ready]
+
+    @staticmethod
+    def ended(*, resume: bool = False) -> Iterator[tuple[int, int]]:
+        """Children that have ended, each with its exit code; raises `ChildProcessError` if there are no children.
+
+        `resume`: children that were stopped go on.
+        """
+        while True:
+            pid, status = os.waitpid(-1, os.WNOHANG | (os.WUNTRACED if resume else 0))
+            if not pid:
+                return
+            if os.WIFSTOPPED(status):
+                _kill(pid, signal.SIGCONT)
+            else:
+                yield pid, os.waitstatus_to_exitcode(status)
+
+
+def end_descendants(spared: set[int]) -> bool:
+    """Kill the processes below this one, without those of some children. False: there was none that could be killed.
+
+    Each is stopped first. A stopped process starts no other, so a program that forks faster than it can be killed is
+    halted as a whole before its parts are killed.
+    """
+    stopped: set[_Process] = set()
+    for _ in range(_MOST_ROUNDS):
+        new = _descendants(spared) - stopped
+        if not new:
+            break
+        for process in new:
+            _send(process, signal.SIGSTOP)
+        stopped |= new
+    killed = [_send(process, signal.SIGKILL) for process in stopped]
+    return any(killed)
+
+
+def _descendants(spared: set[int]) -> set[_Process]:
+    children: dict[int, list[_Process]] = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit() and (found := _parent_and_start(int(name))):
+            children.setdefault(found[0], []).append((int(name), found[1]))
+    below: set[_Process] = set()
+    left = [one for one in children.get(os.getpid(), ()) if one[0] not in spared]
+    while left:
+        process = left.pop()
+        if process not in below:
+            below.add(process)
+            left += children.get(process[0], ())
+    return below
+
+
+def _parent_and_start(pid: int) -> tuple[int, bytes] | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb", buffering=0) as stat:
+            text = stat.read(4096)
+    except OSError:
+        return None
+    # The name before the last parenthesis may hold anything.
+    fields = text[text.rindex(b")") + 2 :].split()
+    return int(fields[1]), fields[19]
+
+
+def _send(process: _Process, number: int) -> bool:
+    """Signal a process unless its number belongs to another one by now. False: this process may not."""
+    pid, start = process
+    try:
+        handle = os.pidfd_open(pid)
+    except ProcessLookupError:
+        return True
+    except (AttributeError, OSError):
+        # A kernel that has no such handles.
+        return _kill(pid, number)
+    try:
+        now = _parent_and_start(pid)
+        if now is not None and now[1] == start:
+            signal.pidfd_send_signal(handle, number)
+    except ProcessLookupError:
+        pass
+    except PermissionError:
+        return False
+    finally:
+        os.close(handle)
+    return True
+
+
+def _kill(pid: int, number: int) -> bool:
+    try:
+        os.kill(pid, number)
+    except ProcessLookupError:
+        return True
+    except PermissionError:
+        return False
+    return True
+
+
+class Supervisor:
+    """Starts one command, reports how it ended, and ends what is left of it."""
+
+    def __init__(self, control: socket.socket) -> None:
+        self._control = control
+        self._children = Children()
+        self._command = 0
+        self._code: int | None = None
+
+    def run(self, stdout: int, stderr: int) -> None:
+        request = self._request()
+        if request is None:
+            return
+        error = self._start(stdout, stderr, *marshal.loads(request))
+        os.close(stdout)
+        os.close(stderr)
+        if error:
+            self._say(f"error {error}")
+            return
+        self._say(f"started {os.getpid()}")
+        self._watch()
+        self._end_all()
+        self._say("gone")
+
+    def _request(self) -> bytes | None:
+        """What to start; nothing if the server died before it had said it."""
+        size = self._receive(HEADER)
+        return None if size is None else self._receive(int.from_bytes(size, "big"))
+
+    def _receive(self, size: int) -> bytes | None:
+        found = bytearray()
+        while len(found) < size:
+            data = self._control.recv(min(size - len(found), 1 << 16))
+            if not data:
+                return None
+            found += data
+        return bytes(found)
+
+    def _say(self, text: str) -> None:
+        # The server may be gone.
+        with suppress(OSError):
+            self._control.sendall(f"{text}\n".encode())
+
+    def _start(
+        self,
+        stdout: int,
+        stderr: int,
+        program: bytes,
+        words: list[bytes],
+        folder: bytes,
+        env: dict[bytes, bytes],
+    ) -> int:
+        """Start the command; the number of the error if that is not possible."""
+        output = [(os.POSIX_SPAWN_DUP2, stdout, 1), (os.POSIX_SPAWN_DUP2, stderr, 2)]
+        defaults = {*_signals(), signal.SIGCHLD}
+        try:
+            os.chdir(folder)
+            self._command = os.posix_spawn(
+                program, words, env, file_actions=output, setsid=True, setsigdef=defaults
+            )
+        except OSError as error:
+            return error.errno or -1
+        finally:
+            os.chdir("/")
+        return 0
+
+    def _watch(self) -> None:
+        """Until the server wants everything ended, has gone, or nothing is left."""
+        reported = False
+        while True:
+            ready = self._children.wait([self._control])
+            try:
+                self._reap()
+            except ChildProcessError:
+                return
+            finally:
+                if self._code is not None and not reported:
+                    self._say(f"ended {self._code}")
+                    reported = True
+            if ready:
+                told = self._told()
+                if not told or END in told:
+                    return
+                if TERMINATE in told and self._code is None:
+                    with suppress(ProcessLookupError, PermissionError):
+                        os.killpg(self._command, signal.SIGTERM)
+
+    def _told(self) -> bytes:
+        try:
+            return self._control.recv(64)
+        except OSError:
+            return b""
+
+    def _reap(self) -> None:
+        for pid, code in self._children.ended():
+            if pid == self._command:
+                self._code = code
+
+    def _end_all(self) -> None:
+        """Until there are no children, or none that this process may signal: those run as another user."""
+        reported = self._code is not None
+        with suppress(ChildProcessError):
+            while True:
+                self._reap()
+                if sys.platform == "linux" and os.path.exists("/proc/self/stat"):
+                    killed = end_descendants(set())
+                else:
+                    killed = self._kill_group()
+                self._reap()
+                if not killed:
+                    break
+                self._children.wait([], _AGAIN)
+        if self._code is not None and not reported:
+            self._say(f"ended {self._code}")
+
+    def _kill_group(self) -> bool:
+        try:
+            os.killpg(self._command, signal.SIGKILL)
+        except OSError:
+            return self._code is None
+        return True
+
+
+class Guard:
+    """Starts a supervisor for each command, and ends what a supervisor that was killed left behind."""
+
+    def __init__(self, line: socket.socket) -> None:
+        self._line = line
+        self._subreaper = Subreaper()
+        self._children = Children()
+        self._locks: dict[int, int] = {}
+        self._supervised: dict[int, socket.socket] = {}
+        self._left: list[socket.socket] = []
+        """The sockets of supervisors that were killed. They close when nothing of their commands is left."""
+
+    def run(self) -> None:
+        """Until the server has gone and no command is left."""
+        self._subreaper.become()
+        serving = True
+        while serving or self._supervised or self._left:
+            ready = self._children.wait([self._line] if serving else [], _AGAIN if self._left else None)
+            self._tidy()
+            if ready:
+                serving = self._take_order()
+
+    def _tidy(self) -> None:
+        none_left = False
+        try:
+            # A command can stop its supervisor.
+            for pid, code in self._children.ended(resume=True):
+                control = self._supervised.pop(pid, None)
+                if control is not None and code:
+                    self._left.append(control)
+                elif control is not None:
+                    control.close()
+        except ChildProcessError:
+            none_left = True
+        if self._left and not none_left and sys.platform == "linux":
+            none_left = not end_descendants(set(self._supervised))
+        if none_left or sys.platform != "linux":
+            for control in self._left:
+                control.close()
+            self._left.clear()
+
+    def _take_order(self) -> bool:
+        """False: the server has gone."""
+        try:
+            order, received, _, _ = socket.recv_fds(self._line, RECORD, 3)
+        except OSError:
+            return False
+        if len(order) < RECORD:
+            return False
+        for one in received:
+            os.set_inheritable(one, False)
+        kind, number = order[:1], int.from_bytes(order[1:], "big")
+        if kind == HOLD:
+            [self._locks[number]] = received
+        elif kind == LET_GO and number in self._locks:
+            os.close(self._locks.pop(number))
+        elif kind == COMMAND:
+            self._supervise(*received)
+        return True
+
+    def _supervise(self, control: int, stdout: int, stderr: int) -> None:
+        line = socket.socket(fileno=control)
+        pid = os.fork()
+        if not pid:
+            try:
+                # It keeps the locks, and nothing else of the guard's.
+                self._line.close()
+                self._children.close()
+                for other in (*self._supervised.values(), *self._left):
+                    other.close()
+                self._subreaper.become()
+                Supervisor(line).run(stdout, stderr)
+                os._exit(0)
+            finally:
+                os._exit(1)
+        self._supervised[pid] = line
+        os.close(stdout)
+        os.close(stderr)
+
+
+def _signals() -> set[signal.Signals]:
+    """Those that can be ignored, but for SIGCHLD."""
+    return {*signal.valid_signals()} - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}
+
+
+def main() -> None:
+    for number in _signals():
+        signal.signal(number, signal.SIG_IGN)
+    # The socket leaves its number to the empty input that every command gets.
+    line = socket.socket(fileno=os.dup(0))
+    null = os.open(os.devnull, os.O_RDWR)
+    for stream in (0, 1, 2):
+        os.dup2(null, stream)
+    os.close(null)
+    Guard(line).run()
+
+
+if __name__ == "__main__":
+    main()
