@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from anyio.from_thread import BlockingPortal
 
+from tests.e2e.command import wfc
 from tests.execute.conftest import is_alive
 from tests.execute.serving import served_modules
 from tests.runtime.support import steps
@@ -90,6 +91,7 @@ def test_a_command_that_is_not_on_the_list_is_the_agents(served: Place) -> None:
         run = _asked(agent)
         reply = agent.call("submit_result", workflow_id=run, step_id="ask", result={"confirmed": True})
         assert reply["action"]["step_id"] == "deploy"
+        assert "The server does not do this itself: it needs a shell" in reply["action"]["instruction"]
         done = {"stdout": "", "stderr": "", "exit_code": 0}
         reply = agent.call("submit_result", workflow_id=run, step_id="deploy", result=done)
         assert reply["result"] == "built\n"
@@ -99,3 +101,73 @@ def test_a_command_that_is_not_on_the_list_is_the_agents(served: Place) -> None:
 def test_without_a_grant_every_command_is_the_agents(served: Place) -> None:
     with served.server() as agent:
         assert agent.call("start_workflow", workflow="w")["action"]["step_id"] == "build"
+
+
+ATTACKS = {
+    "quote-in-comment": "x # '\ntouch MADE # '",
+    "backslash-in-comment": "x # \\\ntouch MADE",
+    "substitution-over-lines": '"$\\\n(touch MADE)"',
+    "ansi-quote": "$'\\'' ; touch MADE #'",
+    "arithmetic": "$[a[$(touch MADE)]]",
+    "redirection": "x > MADE",
+    "newline": "x\ntouch MADE",
+    "process-substitution": "<(touch MADE)",
+}
+TAKES = steps(
+    "{id: say, type: shell, command: 'echo {{ inputs.text }}', output_to: said}",
+    "{id: r, type: return, needs_state: [said], value: '{{ state.said.stdout }}'}",
+    head="inputs: {text: {type: string, required: true}}",
+)
+
+
+def test_an_input_cannot_make_another_program_out_of_a_granted_command(
+    tmp_path: Path, portal: BlockingPortal
+) -> None:
+    place = make_place(tmp_path, portal, served_modules(TAKES))
+    with place.server("--allow-exec", "echo *") as agent:
+        for text in ATTACKS.values():
+            reply = agent.call("start_workflow", workflow="w", inputs={"text": text})
+            assert reply["action"]["parameters"]["command"] == f"echo {text}"
+            assert "The server does not do this itself: it needs a shell:" in reply["action"]["instruction"]
+            assert not (place.folder / "MADE").exists()
+        reply = agent.call("start_workflow", workflow="w", inputs={"text": "'; touch MADE'"})
+        assert reply["result"] == "; touch MADE\n"
+    assert not (place.folder / "MADE").exists()
+
+
+def test_the_reason_is_the_same_when_an_answer_is_repeated(served: Place) -> None:
+    with served.server("--allow-exec", "echo *") as agent:
+        run = agent.call("start_workflow", workflow="w")["workflow_id"]
+        given = {"workflow_id": run, "step_id": "ask", "result": {"confirmed": True}}
+        first = agent.call("submit_result", given)
+        assert agent.call("submit_result", given) == first
+        shown = agent.call("get_workflow_status", workflow_id=run)
+        assert shown["action"] == first["action"]
+
+
+BAD_PATTERNS = {
+    "pytest | tee *": "it needs a shell: a pipe (`|`)",
+    "pytest 'x": "a quote is not closed",
+    "X=1 pytest *": "an assignment",
+    "cat * > out.txt": "a redirection (`>`)",
+    "": "names no program",
+}
+
+
+@pytest.mark.parametrize("pattern", BAD_PATTERNS)
+def test_a_pattern_that_can_match_nothing_is_wrong_usage(tmp_path: Path, pattern: str) -> None:
+    done = wfc("serve", "--allow-exec", pattern, cwd=tmp_path)
+    assert (done.status, done.out) == (2, "")
+    assert f"--allow-exec: `{pattern}` is not a command pattern: " in done.err
+    assert BAD_PATTERNS[pattern] in done.err
+    assert "Put what needs a shell into a script" in done.err
+
+
+def test_a_pattern_of_the_settings_that_can_match_nothing_is_wrong_usage_of_serve_only(
+    tmp_path: Path,
+) -> None:
+    (tmp_path / "pyproject.toml").write_text("[tool.wfc.exec]\nallow = ['pytest *', 'pytest | tee x']\n")
+    done = wfc("serve", cwd=tmp_path)
+    assert (done.status, done.out) == (2, "")
+    assert "[tool.wfc.exec] allow: `pytest | tee x` is not a command pattern" in done.err
+    assert "is not a command pattern" not in wfc("check", cwd=tmp_path).err

@@ -20,7 +20,7 @@ description: Commands on the list and beside it, a question, a child, a file out
 inputs:
   count: {type: int, default: 2, description: How many.}
 blocks:
-  - {id: token, type: Shell, inputs: {command: 'echo "$CI_TOKEN,$OTHER"'}}
+  - {id: token, type: Shell, inputs: {command: ./show}}
   - {id: beside, type: Shell, inputs: {command: uname -a}}
   - {id: ask, type: Prompt, depends_on: [token], inputs: {prompt: "Ship ${inputs.count}?"}}
   - id: kid
@@ -43,13 +43,16 @@ blocks:
 outputs:
   name: ${blocks.name.response}
 """
-GRANTED = ("--allow-exec", "echo *", "--exec-env", "CI_TOKEN")
+SHOW = '#!/bin/sh\necho "$CI_TOKEN,$OTHER"\n'
+GRANTED = ("--allow-exec", "./show *", "--exec-env", "CI_TOKEN")
 ENVIRONMENT = {"CI_TOKEN": "t0ken", "OTHER": "hidden"}
 both_eras = pytest.mark.parametrize("mode", ERAS.values(), ids=ERAS)
 
 
 @pytest.fixture
 def graphs(tmp_path: Path, portal: BlockingPortal) -> Place:
+    (tmp_path / "show").write_text(SHOW)
+    (tmp_path / "show").chmod(0o755)
     return make_place(tmp_path, portal, modules_of(GRAPH, KID))
 
 

@@ -116,6 +116,11 @@ def command(
     With --allow-exec the server runs commands with your rights. They see PATH, HOME and the like of the environment,
     and what --exec-env names. --allow-read and --allow-write grant file steps. Whatever is granted, no file step writes
     compiled modules, workflow sources, pyproject.toml, .mcp.json, or anything in .wfc, .git, .claude or .github.
+
+    A pattern is one program and its arguments. As the last word, * stands for any number of arguments; anywhere else,
+    for any characters within one word. The command is executed without a shell: one with a pipe, a redirection, a
+    variable or anything else that needs a shell fits no pattern, and the agent is asked. Without a pattern, /bin/sh
+    runs the command. Nothing that a command starts outlives its step.
     """
     if port is not None and not http:
         raise click.UsageError("--port goes with --http")
@@ -203,6 +208,9 @@ def _allowed(
         if roots:
             raise click.UsageError("--exec-root goes with --allow-exec, --allow-read or --allow-write")
         return None
+    if ANY not in commands:
+        _check_patterns("[tool.wfc.exec] allow", settings.allow)
+        _check_patterns("--allow-exec", patterns)
     for option, given in (
         ("[tool.wfc.exec] read", settings.read),
         ("[tool.wfc.exec] write", settings.write),
@@ -221,6 +229,20 @@ def _allowed(
         parallel=settings.parallel,
         reply_seconds=settings.reply_seconds,
     )
+
+
+def _check_patterns(where: str, patterns: tuple[str, ...]) -> None:
+    # Not at the top: only a server that may run commands needs it.
+    from wfc_runtime.execute.commands import NotWordsError, check_pattern
+
+    for pattern in patterns:
+        try:
+            check_pattern(pattern)
+        except NotWordsError as error:
+            raise click.UsageError(
+                f"{where}: `{pattern[:80]}` is not a command pattern: {error}. A pattern is one program and its "
+                "arguments, executed without a shell. Put what needs a shell into a script and allow the script."
+            ) from None
 
 
 def _chosen(toolsets: str) -> tuple[str, ...]:

@@ -11,10 +11,11 @@ from dataclasses import replace
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.execute import EXECUTORS, Grant, can_execute
+from wfc_runtime.execute import EXECUTORS, Grant, can_execute, refusal_of
 from wfc_runtime.execute.scratch import clear
 from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import new_id
 from wfc_runtime.service.interface import Reply, actions_of
@@ -91,9 +92,22 @@ class ServingService(SqliteService):
         view = self.look(row.root)
         if not view.openings and (view.due is None or view.needs_agent):
             # What somebody was doing a moment ago has ended since, or been ended.
-            return look(run) if "running" in reply else reply
+            return self._explained(look(run) if "running" in reply else reply)
         lead = self.crew.lead(row.root, self._reply_seconds)
-        return _shown(look(run), lead)
+        return self._explained(_shown(look(run), lead))
+
+    def _explained(self, reply: Reply) -> Reply:
+        """The reply with the reason for each action that the workflow meant for the server and the grant refuses."""
+        actions = [one for one in actions_of(reply) if one["type"] in EXECUTORS]
+        if actions:
+            structure = structure_of(self.definition(reply["workflow_id"])[1])
+            asked = {structure.nodes[state].name: one for state, one in structure.steps.items()}
+            for action in actions:
+                effect = asked.get(action["step_id"].partition("@")[0])
+                is_meant = isinstance(effect, Ask) and effect.runner == "server"
+                if is_meant and (why := refusal_of(action, self._grant)):
+                    action["instruction"] += f" The server does not do this itself: {why}."
+        return reply
 
     def _served(self, active: Active) -> list[str]:
         pending = active.now.pending.items()
