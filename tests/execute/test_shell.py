@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from threading import Event, Timer
+from threading import Event, Thread
 from typing import Any
 
 import pytest
@@ -17,10 +17,6 @@ from wfc_runtime.machine.plain import size_of
 
 def _pid(path: Path) -> int:
     return int(wait_until(lambda: path.exists() and path.read_text().strip(), str(path)))
-
-
-def _gone(pid: int) -> bool:
-    return wait_until(lambda: not is_alive(pid), f"the end of process {pid}")
 
 
 def test_a_command_gives_its_output_exit_code_and_times(sh: Execute) -> None:
@@ -56,24 +52,17 @@ def test_a_working_directory_cannot_leave_the_granted_folder(sh: Execute, root: 
     assert "outside the folders" in error["message"]
 
 
-def test_a_timeout_kills_children_and_grandchildren(sh: Execute, root: Path) -> None:
-    script = "sh -c 'echo $$ > grandchild; exec sleep 1000' & echo $! > child; sleep 1000"
-    result = sh(f"echo before; {script}", timeout=0.3)
-    assert result["timed_out"] is True
-    assert result["stdout"] == "before\n"
-    assert _gone(_pid(root / "grandchild"))
-    assert _gone(_pid(root / "child"))
-
-
-def test_a_timeout_kills_what_ignores_the_polite_signal(sh: Execute, root: Path) -> None:
-    assert sh("trap '' TERM; echo $$ > pid; sleep 1000 & wait; sleep 1000", timeout=0.2)["timed_out"]
-    assert _gone(_pid(root / "pid"))
-
-
-@pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="only Linux lets us find them")
-def test_a_timeout_kills_what_made_itself_a_session_of_its_own(sh: Execute, root: Path) -> None:
-    assert sh("setsid sh -c 'echo $$ > pid; exec sleep 1000' & sleep 1000", timeout=0.5)["timed_out"]
-    assert _gone(_pid(root / "pid"))
+def test_a_timeout_keeps_what_was_printed_and_kills_what_ignores_the_polite_signal(
+    sh: Execute, root: Path
+) -> None:
+    seconds, result = 0.2, {"stdout": ""}
+    # However slow the machine is: until the command has come far enough within its time.
+    while result["stdout"] != "before\n":
+        script = "trap '' TERM; echo $$ > pid; echo before; sleep 1000 & wait; sleep 1000"
+        result = sh(script, timeout=seconds)
+        assert result["timed_out"] is True
+        seconds *= 2
+    assert not is_alive(_pid(root / "pid"))
 
 
 def test_a_background_child_is_not_waited_for_and_ends_with_the_step(sh: Execute, root: Path) -> None:
@@ -81,19 +70,20 @@ def test_a_background_child_is_not_waited_for_and_ends_with_the_step(sh: Execute
     assert not is_alive(_pid(root / "pid"))
 
 
-def test_what_is_still_in_the_pipes_when_the_command_ends_is_read(sh: Execute) -> None:
-    """`tee` is a child in the background that holds the output."""
-    result = sh("exec > >(tee copy); head -c 60000 /dev/zero | tr '\\0' x; echo; echo ends")
+def test_what_the_command_printed_is_read_although_a_background_child_holds_the_output(sh: Execute) -> None:
+    result = sh("sleep 1000 & head -c 60000 /dev/zero | tr '\\0' x; echo; echo ends")
     assert result["stdout"].endswith("xxx\nends\n")
     assert len(result["stdout"]) == 60_006
 
 
 def test_a_stopped_command_is_interrupted_and_gone(sh: Execute, root: Path) -> None:
     stop = Event()
-    Timer(0.2, stop.set).start()
+    stopping = Thread(target=lambda: _pid(root / "pid") and stop.set())
+    stopping.start()
     result = sh("echo $$ > pid; sleep 1000", stop=stop)
+    stopping.join()
     assert result["error"]["code"] == "interrupted"
-    assert _gone(_pid(root / "pid"))
+    assert not is_alive(_pid(root / "pid"))
 
 
 def test_standard_input_is_empty(sh: Execute) -> None:

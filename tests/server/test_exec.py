@@ -10,7 +10,7 @@ from anyio.from_thread import BlockingPortal
 
 from tests.e2e.command import wfc
 from tests.execute.conftest import is_alive
-from tests.execute.serving import served_modules
+from tests.execute.serving import served_modules, until
 from tests.runtime.support import steps
 from tests.server.conftest import make_place
 from tests.server.driver import Agent, Place
@@ -81,9 +81,13 @@ def test_a_killed_server_leaves_an_interrupted_step_and_no_command(served: Place
         pid = _pid(served)
         agent.kill()
     with served.server() as agent:
-        reply = agent.call("get_workflow_status", workflow_id=run)
+        reply = until(lambda: _ended(agent.call("get_workflow_status", workflow_id=run)), 120)
         assert (reply["status"], reply["error"]["code"]) == ("failed", "interrupted")
-    assert not is_alive(pid)
+        assert not is_alive(pid)
+
+
+def _ended(reply: dict[str, Any]) -> dict[str, Any] | None:
+    return reply if reply["status"] != "running" else None
 
 
 def test_a_command_that_is_not_on_the_list_is_the_agents(served: Place) -> None:

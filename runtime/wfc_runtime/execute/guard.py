@@ -19,10 +19,11 @@ from pathlib import Path
 from threading import Lock
 
 from wfc_runtime.execute import guard_process
-from wfc_runtime.execute.guard_process import COMMAND, END, HEADER, HOLD, LET_GO, RECORD, TERMINATE
+from wfc_runtime.execute.guard_process import COMMAND, END, HEADER, HOLD, LET_GO, READY, RECORD, TERMINATE
 
 _LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
 """What an interpreter may need to start."""
+_ATTEMPTS = 5
 
 
 class GuardLostError(Exception):
@@ -126,17 +127,34 @@ class Guard:
     ) -> Supervised:
         """Start a program with these words as its `argv`; raises `GuardLostError`, and `ValueError` for bad words."""
         request = _packed(program, words, cwd, env)
-        near, far = socket.socketpair()
         try:
-            with far, self._lock:
-                self._send(far, stdout, stderr)
-                self._live.add(near)
-            near.sendall(len(request).to_bytes(HEADER, "big") + request)
+            control = self._supervisor(stdout, stderr)
         except OSError as error:
-            self.forget(near)
             why = error.strerror or str(error)
             raise GuardLostError(f"the process that supervises commands can't be used: {why}") from None
-        return Supervised(near)
+        # A supervisor that has been killed since is found lost by whoever reads what it reports.
+        with suppress(BrokenPipeError, ConnectionResetError):
+            control.sendall(len(request).to_bytes(HEADER, "big") + request)
+        return Supervised(control)
+
+    def _supervisor(self, stdout: int, stderr: int) -> socket.socket:
+        """The socket of a new supervisor. It has started nothing yet, so this can be tried again."""
+        for _ in range(_ATTEMPTS):
+            near, far = socket.socketpair()
+            with far, self._lock:
+                line = self._line or self._restart()
+                with suppress(BrokenPipeError, ConnectionResetError):
+                    self._order(COMMAND, 0, far.fileno(), stdout, stderr)
+                self._live.add(near)
+            if near.recv(1) == READY:
+                return near
+            # The guard was killed, or could not start a process.
+            self.forget(near)
+            with self._lock:
+                if self._line is line:
+                    self._line = None
+                    line.close()
+        raise OSError("it can't start a process")
 
     def forget(self, control: socket.socket) -> None:
         """A command is over. If anything of it were left, closing the socket would end it."""
@@ -150,26 +168,12 @@ class Guard:
             if self._process is not None and self._process.poll() is None:
                 self._process.send_signal(signal.SIGCONT)
 
-    def _send(self, *descriptors: socket.socket | int) -> None:
-        for attempt in (1, 2):
-            try:
-                if self._line is None or self._process is None or self._process.poll() is not None:
-                    self._restart()
-                self._order(COMMAND, 0, *(_number(one) for one in descriptors))
-                return
-            except (BrokenPipeError, ConnectionResetError):
-                if attempt == 2:
-                    raise
-                self._restart()
-
     def _order(self, kind: bytes, number: int, *descriptors: int) -> None:
         assert self._line is not None
         socket.send_fds(self._line, [kind + number.to_bytes(RECORD - 1, "big")], descriptors)
 
-    def _restart(self) -> None:
-        if self._line is not None:
-            self._line.close()
-        self._line, theirs = socket.socketpair()
+    def _restart(self) -> socket.socket:
+        line, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
                 # Without the site packages, the environment and the current folder: nothing there can change it.
@@ -181,9 +185,12 @@ class Guard:
                 cwd="/",
                 env={name: os.environ[name] for name in _LOADER if name in os.environ},
             )
-        for lock, held in self._held.items():
-            self._order(HOLD, lock, held)
-        atexit.register(self._end, self._process, self._line)
+        self._line = line
+        with suppress(BrokenPipeError, ConnectionResetError):
+            for lock, held in self._held.items():
+                self._order(HOLD, lock, held)
+        atexit.register(self._end, self._process, line)
+        return line
 
     def _end(self, process: subprocess.Popen[bytes], line: socket.socket) -> None:
         """Nothing that was started here is left when this process ends in the ordinary way either."""
@@ -193,10 +200,6 @@ class Guard:
                     control.shutdown(socket.SHUT_RDWR)
             line.close()
         process.wait()
-
-
-def _number(one: socket.socket | int) -> int:
-    return one if isinstance(one, int) else one.fileno()
 
 
 def _packed(program: str, words: Sequence[str], cwd: Path, env: Mapping[str, str]) -> bytes:

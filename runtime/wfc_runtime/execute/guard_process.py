@@ -35,6 +35,8 @@ RECORD = 9
 HOLD, LET_GO, COMMAND = b"h", b"l", b"c"
 TERMINATE, END = b"t", b"e"
 """What a server tells a supervisor: ask the command's process group to end; end everything."""
+READY = b"r"
+"""The first thing that a supervisor says: the server sends its request then, and only then."""
 HEADER = 8
 """The bytes of the length before a request."""
 _PR_SET_CHILD_SUBREAPER = 36
@@ -144,8 +146,8 @@ def _parent_and_start(pid: int) -> tuple[int, bytes] | None:
     except OSError:
         return None
     # The name before the last parenthesis may hold anything.
-    fields = text[text.rindex(b")") + 2 :].split()
-    return int(fields[1]), fields[19]
+    fields = text.rpartition(b")")[2].split()
+    return (int(fields[1]), fields[19]) if len(fields) > 19 else None
 
 
 def _send(process: _Process, number: int) -> bool:
@@ -207,13 +209,15 @@ class Supervisor:
 
     def _request(self) -> bytes | None:
         """What to start; nothing if the server died before it had said it."""
+        with suppress(OSError):
+            self._control.sendall(READY)
         size = self._receive(HEADER)
         return None if size is None else self._receive(int.from_bytes(size, "big"))
 
     def _receive(self, size: int) -> bytes | None:
         found = bytearray()
         while len(found) < size:
-            data = self._control.recv(min(size - len(found), 1 << 16))
+            data = self._told(min(size - len(found), 1 << 16))
             if not data:
                 return None
             found += data
@@ -268,9 +272,10 @@ class Supervisor:
                     with suppress(ProcessLookupError, PermissionError):
                         os.killpg(self._command, signal.SIGTERM)
 
-    def _told(self) -> bytes:
+    def _told(self, most: int = 64) -> bytes:
+        """What the server says; nothing if it has gone."""
         try:
-            return self._control.recv(64)
+            return self._control.recv(most)
         except OSError:
             return b""
 
@@ -356,17 +361,24 @@ class Guard:
         for one in received:
             os.set_inheritable(one, False)
         kind, number = order[:1], int.from_bytes(order[1:], "big")
-        if kind == HOLD:
-            [self._locks[number]] = received
+        if kind == HOLD and len(received) == 1:
+            self._locks[number] = received[0]
         elif kind == LET_GO and number in self._locks:
             os.close(self._locks.pop(number))
-        elif kind == COMMAND:
+        elif kind == COMMAND and len(received) == 3:
             self._supervise(*received)
+        else:
+            # The descriptors did not arrive: there are too many open. The server sees its socket close.
+            for one in received:
+                os.close(one)
         return True
 
     def _supervise(self, control: int, stdout: int, stderr: int) -> None:
         line = socket.socket(fileno=control)
-        pid = os.fork()
+        try:
+            pid = os.fork()
+        except OSError:
+            pid = -1
         if not pid:
             try:
                 # It keeps the locks, and nothing else of the guard's.
@@ -379,7 +391,10 @@ class Guard:
                 os._exit(0)
             finally:
                 os._exit(1)
-        self._supervised[pid] = line
+        if pid > 0:
+            self._supervised[pid] = line
+        else:
+            line.close()
         os.close(stdout)
         os.close(stderr)
 

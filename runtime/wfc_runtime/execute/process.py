@@ -32,6 +32,8 @@ _GRACE = 2.0
 _CLEARING = 5.0
 """How long a supervisor may take to end everything before the guard is asked to."""
 _CHUNK = 64 * 1024
+_FULL_PIPE = 1024 * 1024
+"""The most that a pipe can be made to hold without special rights."""
 _KILLED = 137
 
 
@@ -129,13 +131,20 @@ class _Watch:
         if not (timed_out or stopped):
             self._read_until(lambda: command.is_over or not self._open, _DRAIN)
         self._end_all()
-        # Everything that wrote has ended. Only what was handed to another process can still be open.
-        self._read_until(lambda: not self._open, _DRAIN)
+        self._drain()
         code = command.code
         if code is None and not (timed_out or stopped):
             raise ExecutionError("the process that supervised the command was killed", "interrupted")
         exit_code = _KILLED if code is None else code if code >= 0 else 128 - code
         return Finished(exit_code, *self._streams, timed_out, stopped)
+
+    def _drain(self) -> None:
+        """Everything that wrote has ended. Only a stream that was handed to another process can still be open."""
+        self._read_until(lambda: not self._open, _DRAIN)
+        # On a busy machine that time can pass without a single read. What a full pipe holds is read in any case.
+        for _ in range(2 * _FULL_PIPE // _CHUNK):
+            if not (self._open and self._read(0)):
+                break
 
     def _end_all(self) -> None:
         command = self._command
@@ -151,9 +160,10 @@ class _Watch:
         while not is_enough() and (left := end - time.monotonic()) > 0:
             self._read(left)
 
-    def _read(self, seconds: float) -> None:
-        """What has come, within so many seconds at most."""
-        for key, _ in self._selector.select(seconds):
+    def _read(self, seconds: float) -> bool:
+        """Read what has come, within so many seconds at most; whether that was anything."""
+        ready = self._selector.select(seconds)
+        for key, _ in ready:
             if key.data is None:
                 self._command.read()
                 if self._command.is_over:
@@ -165,3 +175,4 @@ class _Watch:
                 if not data:
                     self._selector.unregister(key.fileobj)
                     self._open -= 1
+        return bool(ready)
