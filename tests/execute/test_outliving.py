@@ -49,7 +49,9 @@ while True: os.waitpid(-1, 0)
 MOVING = """
 import os, sys, time
 open("ready", "w").close()
-while True:
+# Not for ever: a test that fails must not leave this behind.
+end = time.monotonic() + 120
+while time.monotonic() < end:
     if os.fork(): os._exit(0)
     os.setsid()
 """
@@ -58,7 +60,8 @@ import os, sys, time
 open("ready", "w").close()
 for _ in range(5):
     os.fork()
-while True:
+end = time.monotonic() + 120
+while time.monotonic() < end:
     pid = os.fork()
     if not pid: time.sleep(0.02); os._exit(0)
     os.waitpid(pid, 0)

@@ -27,7 +27,7 @@ from contextlib import suppress
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from typing import Any
 
 RECORD = 9
@@ -41,6 +41,7 @@ HEADER = 8
 """The bytes of the length before a request."""
 _PR_SET_CHILD_SUBREAPER = 36
 _AGAIN = 0.02
+_QUICK_ROUNDS = 500
 _MOST_ROUNDS = 50
 _Process = tuple[int, bytes]
 """A process number, and when it started: numbers are used again."""
@@ -106,12 +107,23 @@ class Children:
                 yield pid, os.waitstatus_to_exitcode(status)
 
 
-def end_descendants(spared: set[int]) -> bool:
+def end_descendants(spared: set[int], reap: Callable[[], object]) -> bool:
     """Kill the processes below this one, without those of some children. False: there was none that could be killed.
 
-    Each is stopped first. A stopped process starts no other, so a program that forks faster than it can be killed is
-    halted as a whole before its parts are killed.
+    First the children, round after round: what they leave behind becomes a child as well. The list of one's own
+    children takes microseconds to read, so that a program which forks and exits over and over is caught between the
+    two. Then the whole tree, each process stopped first: a stopped process starts no other, so a program that forks
+    faster than it can be killed is halted as a whole before its parts are killed.
     """
+    killed = False
+    for _ in range(_QUICK_ROUNDS):
+        children = _own_children() - spared
+        if not children:
+            break
+        # A child that has not been reaped keeps its number: no other process can be hit.
+        for pid in children:
+            killed |= _kill(pid, signal.SIGKILL)
+        reap()
     stopped: set[_Process] = set()
     for _ in range(_MOST_ROUNDS):
         new = _descendants(spared) - stopped
@@ -120,8 +132,22 @@ def end_descendants(spared: set[int]) -> bool:
         for process in new:
             _send(process, signal.SIGSTOP)
         stopped |= new
-    killed = [_send(process, signal.SIGKILL) for process in stopped]
-    return any(killed)
+    for process in stopped:
+        killed |= _send(process, signal.SIGKILL)
+    return killed
+
+
+def _own_children() -> set[int]:
+    """Empty on a kernel that does not list them."""
+    me = os.getpid()
+    try:
+        with open(f"/proc/{me}/task/{me}/children", "rb", buffering=0) as listed:
+            found = b""
+            while more := listed.read(1 << 16):
+                found += more
+    except OSError:
+        return set()
+    return {int(pid) for pid in found.split()}
 
 
 def _descendants(spared: set[int]) -> set[_Process]:
@@ -291,7 +317,7 @@ class Supervisor:
             while True:
                 self._reap()
                 if sys.platform == "linux" and os.path.exists("/proc/self/stat"):
-                    killed = end_descendants(set())
+                    killed = end_descendants(set(), self._reap)
                 else:
                     killed = self._kill_group()
                 self._reap()
@@ -332,7 +358,16 @@ class Guard:
                 serving = self._take_order()
 
     def _tidy(self) -> None:
-        none_left = False
+        none_left = self._reap()
+        if self._left and not none_left and sys.platform == "linux":
+            none_left = not end_descendants(set(self._supervised), self._reap)
+        if none_left or sys.platform != "linux":
+            for control in self._left:
+                control.close()
+            self._left.clear()
+
+    def _reap(self) -> bool:
+        """Whether no child is left."""
         try:
             # A command can stop its supervisor.
             for pid, code in self._children.ended(resume=True):
@@ -342,13 +377,8 @@ class Guard:
                 elif control is not None:
                     control.close()
         except ChildProcessError:
-            none_left = True
-        if self._left and not none_left and sys.platform == "linux":
-            none_left = not end_descendants(set(self._supervised))
-        if none_left or sys.platform != "linux":
-            for control in self._left:
-                control.close()
-            self._left.clear()
+            return True
+        return False
 
     def _take_order(self) -> bool:
         """False: the server has gone."""
