@@ -14,10 +14,10 @@ import pytest
 from tests.support import load, workflow_of
 from tests.type_checker import mypy
 from wfc.check import check_project
-from wfc.diagnostics import Severity
+from wfc.compile import compile_unit
+from wfc.findings import Severity
 from wfc.ir import dump
-from wfc.pipeline import compile_unit
-from wfc.unit import Project
+from wfc.project import Project
 
 HERE = Path(__file__).parent
 CASES = sorted(path.parent for path in HERE.glob("*/workflow.yaml"))
