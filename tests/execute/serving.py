@@ -11,15 +11,16 @@ import os
 import sys
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from tests import forks
-from tests.support import ROOT
 from wfc_runtime.execute import Grant
 from wfc_runtime.header import digest, read_header
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.store import Store
+
+if TYPE_CHECKING:
+    from tests import forks
 
 LONG = "echo x >> runs; sleep 1000"
 RETURN_A = "{id: r, type: return, needs_state: [a_out], value: '{{ state.a_out.stdout }}'}"
@@ -90,6 +91,9 @@ class Site:
 
 def start_server(site: Site) -> tuple[forks.Fork, dict[str, Any]]:
     """A server that is a process of its own, and the reply with which it started the workflow."""
+    from tests import forks
+    from tests.support import ROOT
+
     stays, given = os.pipe()
     said, saying = os.pipe()
     streams = (stays, saying, 2)

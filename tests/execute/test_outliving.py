@@ -211,7 +211,7 @@ def test_nothing_is_left_when_the_run_is_cancelled(scene: Scene, escape: str) ->
     stop = Event()
 
     def cancel() -> None:
-        until(scene.ready.exists, 120)
+        until(scene.ready.exists)
         stop.set()
 
     cancelling = Thread(target=cancel)
@@ -227,7 +227,7 @@ def test_nothing_is_left_when_the_server_is_killed(site: Site, escape: str) -> N
     scene = Scene(site.place)
     (scene.folder / "escape").write_text(scene.command(escape, "sleep 1000"))
     process, _ = start_server(site)
-    until(scene.ready.exists, 120)
+    until(scene.ready.exists)
     process.signal(signal.SIGKILL)
     assert process.wait() == -signal.SIGKILL
-    assert until(lambda: not scene.left(), 120)
+    assert until(lambda: not scene.left())

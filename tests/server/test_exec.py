@@ -81,7 +81,7 @@ def test_a_killed_server_leaves_an_interrupted_step_and_no_command(served: Place
         pid = _pid(served)
         agent.kill()
     with served.server() as agent:
-        reply = until(lambda: _ended(agent.call("get_workflow_status", workflow_id=run)), 120)
+        reply = until(lambda: _ended(agent.call("get_workflow_status", workflow_id=run)))
         assert (reply["status"], reply["error"]["code"]) == ("failed", "interrupted")
         assert not is_alive(pid)
 

@@ -124,9 +124,9 @@ _OTHERWISE = {("runs", "id"): "'copy' || i", ("runs", "checksum"): "checksum_of(
 
 
 def many_runs(folder: Path, copies: int, cost: Cost, times: int = 40) -> dict[str, float]:
-    """A store with thousands of runs beside one with ten."""
+    """A store with thousands of runs beside one with a hundred."""
     found: dict[str, list[float]] = {}
-    for number, size in enumerate((10, copies)):
+    for number, size in enumerate((100, copies)):
         place = folder / f"runs-{number}"
         place.mkdir()
         project(place)

@@ -30,7 +30,7 @@ def run(folder: Path, size: float, tell: Progress) -> Iterator[str]:
         return made
 
     ratios = many_runs(place("runs"), 10_000, processor_seconds, times=200)
-    yield f"with 10,000 runs, to 10: {line(ratios)}"
+    yield f"with 10,000 runs, to 100: {line(ratios)}"
     assert max(ratios.values()) < LIMITS["runs"]
     state = large_state(place("state"), processor_seconds, times=200)
     yield f"a step beside 1 MB of state, to one beside none: {state:.2f}x"

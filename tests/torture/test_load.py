@@ -49,7 +49,7 @@ def calls(work: Callable[[], Any], times: int) -> float:
     return statistics.median(calls_of(work) for _ in range(times))
 
 
-def test_with_ten_thousand_runs_every_call_takes_about_the_work_that_it_takes_with_ten(
+def test_with_ten_thousand_runs_every_call_takes_about_the_work_that_it_takes_with_a_hundred(
     tmp_path: Path, sqlite: SqliteWork
 ) -> None:
     def work_of(work: Callable[[], Any], times: int) -> float:

@@ -87,7 +87,7 @@ def _load() -> Iterator[Row]:
         ratios = many_runs(places[0], 10_000, processor_seconds)
         slowest = max(ratios, key=lambda call: ratios[call])
         yield Row(
-            "the call that suffers most from 10,000 runs, to 10 runs", ratios[slowest], 3, detail=slowest
+            "the call that suffers most from 10,000 runs, to 100 runs", ratios[slowest], 3, detail=slowest
         )
         state = large_state(places[1], processor_seconds)
         yield Row("a step beside 1 MB of state, to one beside none", state, 3)

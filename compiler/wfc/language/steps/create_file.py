@@ -14,7 +14,7 @@ class CreateFile(Served):
     ```yaml
     - id: write-notes
       type: create_file
-      path: "dist/{{ inputs.service }}/NOTES.md"
+      path: dist/NOTES.md
       content: "Release notes of {{ inputs.service }}"
     ```
     """
