@@ -34,6 +34,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.taint.analysis import taint_of
+from wfc.analysis.taint.expressions import holes_in
+from wfc.analysis.taint.policy import PATH
+from wfc.analysis.taint.values import Level
 from wfc.findings import Severity
 from wfc.language.steps.base import Step
 from wfc.language.steps.create_worktree import CreateWorktree
@@ -43,10 +47,6 @@ from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.holes import shown_in
-from wfc.taint.analysis import taint_of
-from wfc.taint.expressions import holes_in
-from wfc.taint.policy import PATH
-from wfc.taint.values import Level
 
 _HELP = (
     "use a fixed path, a choice from a list, or a `pattern` such as `^[a-z0-9-]+$`; "

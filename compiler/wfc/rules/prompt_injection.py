@@ -33,6 +33,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.taint.analysis import FileTaint, taint_of
+from wfc.analysis.taint.expressions import Hole, holes_in
+from wfc.analysis.taint.values import Level
 from wfc.analysis.types.environment import Change
 from wfc.findings import Fix, Severity
 from wfc.language.steps.base import Step
@@ -43,9 +46,6 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.shared.delimiters import Delimiters
 from wfc.rules.shared.holes import shown_in
 from wfc.rules.shared.typed import edit_in
-from wfc.taint.analysis import FileTaint, taint_of
-from wfc.taint.expressions import Hole, holes_in
-from wfc.taint.values import Level
 from wfc_runtime.expr import nodes
 
 _INNER = frozenset({"response", "input", "stdout", "stderr", "selected", "result", "text", "content"})

@@ -32,14 +32,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.analysis.taint.analysis import taint_of
+from wfc.analysis.taint.values import Level
 from wfc.findings import Severity
 from wfc.language.steps.foreach import Foreach
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.shared.wording import call
-from wfc.taint.analysis import taint_of
-from wfc.taint.values import Level
 from wfc.yaml import Scalar, Span
 
 

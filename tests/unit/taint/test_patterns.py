@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from wfc.taint.patterns import IN_PATH, IN_SHELL
+from wfc.analysis.taint.policy import IN_PATH, IN_SHELL
 
 
 @pytest.mark.parametrize(

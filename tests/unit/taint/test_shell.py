@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from wfc.taint.expressions import Walk
-from wfc.taint.policy import SHELL
-from wfc.taint.shell import HOLE, Spot, spots_of
-from wfc.taint.values import CLEAN, Taint
+from wfc.analysis.taint.expressions import Walk
+from wfc.analysis.taint.policy import SHELL
+from wfc.analysis.taint.shell import HOLE, Spot, spots_of
+from wfc.analysis.taint.values import CLEAN, Taint
 from wfc.template import parse_template
 from wfc_runtime.expr import nodes
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wfc.taint.values import CLEAN, Flow, Level, Taint, join, listed, only, record
+from wfc.analysis.taint.values import CLEAN, Flow, Level, Taint, join, listed, only, record
 from wfc.yaml import Source
 
 SPAN = Source("w.yaml", "text").start

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
+from wfc.analysis.taint.shell import HOLE, Spot
 from wfc.caching import pattern
-from wfc.taint.shell import HOLE, Spot
 from wfc_runtime.expr import nodes
 
 _FLAGS = {

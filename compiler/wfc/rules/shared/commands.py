@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from wfc.analysis.taint.analysis import taint_of
+from wfc.analysis.taint.shell import Spot, spots_of
+from wfc.analysis.taint.values import Flow, Level
 from wfc.analysis.types.environment import Change
 from wfc.caching import cached_per_file
 from wfc.findings import Edit, Fix, Severity
@@ -13,9 +16,6 @@ from wfc.rules.shared.arguments import may_be_option
 from wfc.rules.shared.holes import shown_in
 from wfc.rules.shared.typed import edit_in
 from wfc.struct import struct
-from wfc.taint.analysis import taint_of
-from wfc.taint.shell import Spot, spots_of
-from wfc.taint.values import Flow, Level
 from wfc.yaml import Span
 from wfc_runtime.expr import nodes
 

@@ -1,7 +1,7 @@
-"""How the holes of a command stand in it: bare, in quotes, in a here-document, and behind which words.
+"""The context of each inserted value in a shell command: unquoted, quoted, in a here-document, and after which words.
 
-A rough reader of shell text: quotes, escapes, substitutions, comments and here-documents. What it can't follow, such
-as a quote that only one branch of an `if` opens, it says so.
+A simple reader of shell text: quotes, escapes, substitutions, comments and here-documents. It reports what it cannot
+follow, such as a quote that only one branch of an `if` opens.
 """
 
 from __future__ import annotations
@@ -11,8 +11,8 @@ from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import field
 
+from wfc.analysis.taint.expressions import Choice, Hole, Literal, Piece
 from wfc.struct import struct
-from wfc.taint.expressions import Choice, Hole, Literal, Piece
 
 _HEREDOC = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
 _SEPARATORS = frozenset(";|&\n()")

@@ -1,30 +1,130 @@
-"""Taint through a whole file: each step puts what it makes of what it reads into variables, until none changes.
+"""Taint of a whole file: each step writes its outcome into variables, until none of them changes.
 
-A variable is a definition of a state field, an input of a task, what a task gets as `item` and `previous`, or what a
-scope returns. A step is looked at again only when a variable that it read has changed, and a variable can
-change a few times at most, so that the work is nearly linear in the number of steps.
+A variable is a definition of a state field, an input of a task, its `item` or `previous`, or what a scope returns. A
+step is evaluated again only when a variable that it read has changed, and a variable can change only a few times, so
+that the work is nearly linear in the number of steps.
 """
 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any, Protocol
 
+from wfc.analysis.taint.effects import of_declaration, outcome_of, within
+from wfc.analysis.taint.expressions import Piece, Walk
+from wfc.analysis.taint.policy import SHELL, Policy
+from wfc.analysis.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record
 from wfc.analysis.types.conditions import Place
+from wfc.analysis.types.environment import Given
 from wfc.analysis.types.workflow import FileTypes, ScopeTypes, types_of
 from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, Task
 from wfc.language.scopes import runners
+from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Step
 from wfc.language.values import Text, Tree
 from wfc.project import SourceFile
-from wfc.taint.effects import outcome_of
-from wfc.taint.expressions import Piece, Walk
-from wfc.taint.names import Names, Variable
-from wfc.taint.policy import SHELL, Policy
-from wfc.taint.sources import within
-from wfc.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, record
 from wfc.yaml import Node, Scalar, Sequence
+from wfc_runtime.expr import nodes
+
+# Guards: expressions that a condition on the path has compared with constants can have no other value.
+
+_SAME = {("eq", True), ("ne", False), ("in", True), ("notin", False)}
+
+
+def settled_by(clauses: Iterable[Given]) -> list[nodes.Expr]:
+    """`x == 'a'` and `x in ['a', 'b']` that came out true leave no doubt about `x`."""
+    found = (_settled(clause.node, clause.outcome) for clause in clauses)
+    return [node for node in found if node is not None]
+
+
+def _settled(node: nodes.Expr, outcome: bool) -> nodes.Expr | None:
+    if not isinstance(node, nodes.Compare) or len(node.ops) != 1:
+        return None
+    operand = node.ops[0]
+    if (operand.op, outcome) not in _SAME:
+        return None
+    if operand.op in ("eq", "ne"):
+        return node.expr if isinstance(operand.expr, nodes.Const) else None
+    listed = operand.expr
+    known = isinstance(listed, nodes.List | nodes.Tuple) and all(
+        isinstance(item, nodes.Const) for item in listed.items
+    )
+    return node.expr if known else None
+
+
+# The names that one template sees, and the variable behind each.
+
+Variable = tuple[Any, ...]
+
+
+class File(Protocol):
+    policy: Policy
+
+    def read(self, variable: Variable) -> Taint: ...
+    def read_field(self, home: ScopeTypes, field: str, mask: int) -> Taint: ...
+    def is_run(self, task: Task) -> bool: ...
+
+
+class Names:
+    """The names that one template sees."""
+
+    def __init__(self, file: File, home: ScopeTypes, place: Place | None, names: Mapping[str, Taint]) -> None:
+        self._file, self._home, self._place, self._own = file, home, place, names
+
+    @property
+    def policy(self) -> Policy:
+        return self._file.policy
+
+    def settled(self) -> list[nodes.Expr]:
+        if self._place is None:
+            return []
+        return settled_by(self._home.states.clauses_at(self._place.node, self._place.names))
+
+    def field(self, name: str | None) -> Taint:
+        masks = self._home.inference.definitions.masks
+        if name is None:
+            return only(joined(self.field(field) for field in masks).whole)
+        mask = self._home.states.mask_at(self._place.node, name) if self._place else 0
+        return self._file.read_field(self._home, name, mask or masks.get(name, 0))
+
+    def input(self, name: str | None) -> Taint:
+        scope = self._home.scope
+        if name is None:
+            return only(joined(self.input(one) for one in scope.declared_inputs).whole)
+        decl = scope.declared_inputs.get(name)
+        if decl is None:
+            return CLEAN
+        if isinstance(scope, Task) and self._file.is_run(scope):
+            return of_declaration(decl, self._file.read(("input", scope, name)), self.policy)
+        return _given_at_start(scope, name, decl, self.policy)
+
+    def other(self, name: str) -> Taint:
+        if name in self._own:
+            return self._own[name]
+        is_child = isinstance(self._home.scope, Task) and name in ("item", "previous")
+        return self._file.read((name, self._home.scope)) if is_child else CLEAN
+
+
+@cached_per_file(128)
+def _given_at_start(scope: Scope, name: str, decl: InputDecl, policy: Policy) -> Taint:
+    return of_declaration(decl, only(_input_flow(scope, name)), policy)
+
+
+def _input_flow(scope: Scope, name: str) -> Flow:
+    span = next(
+        (key.span for key in _keys(scope.node.get("inputs")) if key.text == name), scope.key_span("inputs")
+    )
+    words = "what the run is started with"
+    return Flow(Level.INPUT, words, f"whoever starts a run gives `inputs.{name}`", span)
+
+
+def _keys(node: Node | None) -> Iterator[Scalar]:
+    return iter(()) if node is None or isinstance(node, Scalar | Sequence) else (e.key for e in node.entries)
+
+
+# The analysis.
 
 _DEEPEST_CALL = 5
 _underway: list[SourceFile] = []

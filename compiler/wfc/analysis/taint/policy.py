@@ -1,11 +1,16 @@
-"""Regular expressions that let through only what means nothing to a shell, or nothing in a path."""
+"""Policies: what makes a value harmless depends on the sink, a shell command or a path."""
 
 from __future__ import annotations
 
 import re
 from functools import cache
 
+from wfc.analysis.types.builtins import FILTERS
 from wfc.caching import pattern
+from wfc.language.types import BOOL, INT, NUMBER
+from wfc.struct import struct
+
+# Regular expressions that accept only text without a special meaning in a shell, or in a path.
 
 _QUANTIFIER = pattern(r"[*+?]\??|\{\d*,?\d*\}\??")
 _OPENER = pattern(r"\((?:\?:)?")
@@ -99,3 +104,24 @@ IN_SHELL = Characters(r"\w.,:/@%+=-")
 """What means nothing to a shell."""
 IN_PATH = Characters(r"\w,:@%+=-", besides=".", never=(".", ".."))
 """What stays within one part of a path."""
+
+
+# The policies.
+
+NUMBERS = (INT, NUMBER, BOOL)
+_ALWAYS = frozenset({"abs", "float", "hash", "int", "round", "sum"}) | {
+    name for name, signature in FILTERS.items() if signature.gives in NUMBERS
+}
+
+
+@struct(frozen=True, eq=False)
+class Policy:
+    characters: Characters
+    cleaning: frozenset[str]
+    """Filters that give nothing harmful, whatever goes in."""
+
+
+SHELL = Policy(IN_SHELL, _ALWAYS | {"shquote", "urlencode"})
+"""For commands, and for texts of any other kind."""
+PATH = Policy(IN_PATH, _ALWAYS)
+"""For paths: quoting leaves `../` as it is, and a pattern may be fine for a shell that lets it through."""

@@ -1,6 +1,6 @@
-"""How far a value can be trusted, part by part, and the way that what is not trusted has come.
+"""Taint of a value, part by part, and the flow on which untrusted data reached it.
 
-Nobody changes a taint or a flow, but neither is frozen: that would double the time that they take to make.
+Taints and flows are never changed, but they are not frozen: freezing doubles the time it takes to make them.
 """
 
 from __future__ import annotations
