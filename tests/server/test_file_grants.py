@@ -92,6 +92,22 @@ def test_the_settings_grant_files_too(writer: Place) -> None:
 
 
 @pytest.mark.parametrize(
+    "options",
+    [
+        ["serve", "--engine", "temporal", "--allow-write", "x"],
+        ["serve", "--engine", "temporal", "--allow-exec"],
+        ["worker", "--allow-write", "x"],
+        ["worker", "--allow-read", "x"],
+        ["worker", "--allow-exec"],
+    ],
+)
+def test_a_grant_that_has_no_effect_is_refused(writer: Place, options: list[str]) -> None:
+    done = wfc(*options, cwd=writer.folder)
+    assert done.status == 2
+    assert "on Temporal the agent does every step" in done.err
+
+
+@pytest.mark.parametrize(
     ("options", "why"),
     [
         (["--allow-write", "../x"], "--exec-root"),
@@ -99,7 +115,6 @@ def test_the_settings_grant_files_too(writer: Place) -> None:
         (["--allow-write", ""], "empty"),
         (["--allow-read", "a**"], "whole segment"),
         (["--exec-env", "CI", "--allow-write", "x"], "--allow-exec"),
-        (["--engine", "temporal", "--allow-write", "x"], "--engine sqlite"),
     ],
 )
 def test_a_wrong_pattern_ends_the_server_before_it_starts(

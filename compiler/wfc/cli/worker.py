@@ -11,6 +11,7 @@ from pathlib import Path
 import click
 
 from wfc.cli.shared.engine import engine_of
+from wfc.cli.shared.file_grants import refuse_on_temporal
 from wfc.cli.shared.long_lived import collect_in_portions
 from wfc.cli.shared.trust import modules_at_start
 from wfc.config import load_config
@@ -31,7 +32,24 @@ from wfc_runtime.interrupt import INTERRUPTED
     help="Folder with older versions that runs are pinned to. May be repeated.",
 )
 @click.option("--task-queue", help="Task queue to serve; overrides the settings (default: wfc).")
-def command(generated: Path | None, modules: tuple[Path, ...], task_queue: str | None) -> int:
+@click.option(
+    "--allow-exec",
+    is_flag=False,
+    flag_value="*",
+    multiple=True,
+    metavar="[PATTERN]",
+    help="Refused with the reason, like the two below: on Temporal the agent does every step.",
+)
+@click.option("--allow-read", multiple=True, metavar="PATTERN", help="Refused.")
+@click.option("--allow-write", multiple=True, metavar="PATTERN", help="Refused.")
+def command(
+    generated: Path | None,
+    modules: tuple[Path, ...],
+    task_queue: str | None,
+    allow_exec: tuple[str, ...],
+    allow_read: tuple[str, ...],
+    allow_write: tuple[str, ...],
+) -> int:
     """Execute this project's runs on a Temporal server until interrupted.
 
     Any number of workers can serve one task queue, and each can be killed at any time. If a worker lacks the version
@@ -41,6 +59,8 @@ def command(generated: Path | None, modules: tuple[Path, ...], task_queue: str |
     The server is set in [tool.wfc.temporal] or with WFC_TEMPORAL_ADDRESS, WFC_TEMPORAL_NAMESPACE and so on. Payloads
     are encrypted with the keys from WFC_TEMPORAL_KEY or key_file; without a key they are stored in clear.
     """
+    if allow_exec or allow_read or allow_write:
+        raise refuse_on_temporal()
     config = load_config(Path("."))
     told = engine_of(config, "temporal", generated=generated, modules=modules)
     engine = replace(told, trust=modules_at_start(config, [told.generated, *modules], "worker"))

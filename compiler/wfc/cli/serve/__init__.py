@@ -12,7 +12,7 @@ import click
 
 from wfc.cli.running.options import names_of_variables
 from wfc.cli.shared.engine import engine_of, engine_option
-from wfc.cli.shared.file_grants import check_patterns, file_options, source_folders
+from wfc.cli.shared.file_grants import check_patterns, file_options, refuse_on_temporal, source_folders
 from wfc.cli.shared.long_lived import collect_in_portions
 from wfc.cli.shared.selection import named_templates
 from wfc.cli.shared.service import state_option
@@ -130,10 +130,7 @@ def command(
         raise click.UsageError("--with-worker goes with --engine temporal")
     allowed = _allowed(config, allow_exec, allow_read, allow_write, exec_root, exec_env)
     if allowed is not None and chosen.name == "temporal":
-        raise click.UsageError(
-            "on Temporal the agent does every step: --allow-exec, --allow-read and --allow-write go with "
-            "--engine sqlite"
-        )
+        raise refuse_on_temporal()
     trust = modules_at_start(config, [chosen.generated])
     options = Options(
         state=chosen.state,

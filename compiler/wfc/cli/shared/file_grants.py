@@ -26,6 +26,13 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return command
 
 
+def refuse_on_temporal() -> click.UsageError:
+    """What a grant is answered with where no process executes steps."""
+    return click.UsageError(
+        "on Temporal the agent does every step: --allow-exec, --allow-read and --allow-write go with --engine sqlite"
+    )
+
+
 def check_patterns(option: str, patterns: Iterable[str], root: Path, more_roots: Iterable[Path]) -> None:
     """Raises a usage error for a pattern that could never match what its author means."""
     from wfc_runtime.execute.file_patterns import pattern_problem
