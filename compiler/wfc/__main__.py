@@ -15,10 +15,10 @@ GARBAGE = 1_000_000
 
 
 def main() -> None:
-    _leave_folder_out_of_imports()
     gc.set_threshold(GARBAGE)
     usual = signal.getsignal(signal.SIGINT)
     leave_on_interrupt()
+    _leave_folder_out_of_imports()
     from wfc.cli.main import main as command_line
 
     status: object = INTERRUPTED
