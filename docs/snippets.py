@@ -7,14 +7,17 @@ wrote what it reads. `GIVEN` says what is there then.
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 from pathlib import Path
 
-from wfc.check import check_project
+from wfc.check import each_finding, in_order
 from wfc.config import Config
 from wfc.findings import Diagnostic, Note
 from wfc.project import Project, load_unit
 from wfc.render.style import Style
 from wfc.render.text import render_text
+from wfc.rules import BY_CODE
+from wfc.rules.base import Rule
 from wfc.struct import replace
 from wfc.yaml import Source, Span
 
@@ -55,15 +58,17 @@ def examples(doc: str) -> dict[str, str]:
     return {found[1]: found[2] for found in _EXAMPLE.finditer(doc)}
 
 
-def findings(snippet: str) -> list[Diagnostic]:
-    """What wfc says of a snippet in a project where everything else is right; places are those in the snippet."""
+def findings(snippet: str, rules: Iterable[Rule]) -> list[Diagnostic]:
+    """What some rules say of a snippet in a project where everything else is right; places are those in the snippet."""
     before = _before(snippet)
     config = Config(Path("."), tools=_TOOLS)
     project = Project(config)
     load_unit("workflow.yaml", (before + snippet + _after(snippet)).encode(), config, project)
     load_unit("deploy-service.yaml", _CALLED.encode(), config, project)
     shown = Source("workflow.yaml", snippet)
-    return [_moved(found, shown, len(before)) for found in check_project(project)]
+    chosen = list(rules)
+    found = in_order(list(each_finding(unit, chosen)) for unit in project.units)
+    return [_moved(one, shown, len(before)) for one in found]
 
 
 def with_findings(code: str, doc: str) -> str:
@@ -71,7 +76,7 @@ def with_findings(code: str, doc: str) -> str:
     bad = examples(doc).get("Bad")
     if bad is None:
         return doc
-    said = [found for found in findings(bad) if found.code == code]
+    said = findings(bad, [BY_CODE[code]])
     assert said, f"{code} does not find its own bad example"
     return doc.replace(f"{bad}```\n", f"{bad}```\n\n```text\n{render_text(said, Style()).rstrip()}\n```\n", 1)
 

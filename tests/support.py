@@ -6,15 +6,16 @@ import itertools
 import sys
 import time
 import types
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from wfc.check import check_project
+from wfc.check import check_project, each_finding, in_order
 from wfc.compile import compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic, Severity
 from wfc.project import Project, SourceFile, load_unit
+from wfc.rules import BY_CODE
 from wfc_runtime.machine import Workflow
 
 ROOT = Path(__file__).parents[1]
@@ -50,6 +51,17 @@ def unit_of(text: str) -> SourceFile:
 
 def check(*texts: str, config: Config | None = None) -> list[Diagnostic]:
     return check_project(load(*texts, config=config))
+
+
+def found_by(rules: Iterable[str], project: Project) -> list[Diagnostic]:
+    """What the rules of some codes find, sorted by place. A test of a rule runs that rule, so that another one which
+    is added later changes nothing here."""
+    chosen = [BY_CODE[code] for code in sorted(set(rules))]
+    return in_order(list(each_finding(unit, chosen)) for unit in project.units)
+
+
+SETTLED = tuple((ROOT / "tests" / "clean" / "rules.txt").read_text(encoding="utf-8").split())
+"""The rules that right workflows and good examples are held to. A new rule joins them when its author adds it."""
 
 
 def codes(*texts: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""Workflows that are right though they look odd: nothing may be found in them."""
+"""Workflows that are right though they look odd: no rule that `rules.txt` lists may find anything in them."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from wfc.check import check_project
+from tests.support import SETTLED, found_by
 from wfc.config import Config
 from wfc.findings import Severity
 from wfc.project import Project, load_unit
@@ -19,5 +19,5 @@ def test_nothing_is_found_in_what_is_right(file: Path) -> None:
     config = Config(file.parent)
     project = Project(config)
     load_unit(file.name, file.read_bytes(), config, project)
-    found = [item for item in check_project(project) if item.severity is not Severity.INFO]
+    found = [item for item in found_by(SETTLED, project) if item.severity is not Severity.INFO]
     assert [f"{item.span.line}: {item.code} {item.message}" for item in found] == []

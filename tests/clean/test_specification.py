@@ -7,9 +7,9 @@ import re
 
 import pytest
 
-from tests.support import ROOT, check
+from tests.support import ROOT, SETTLED, found_by, load
 from wfc.check import has_errors
-from wfc.findings import Severity
+from wfc.findings import Diagnostic, Severity
 from wfc.suppress import apply_fixes
 
 SPECIFICATION = ROOT.parent / "shared" / "seeds" / "000_08ba27c4e97dcc50.txt"
@@ -49,6 +49,10 @@ def workflows() -> dict[str, tuple[int, str]]:
     text = "\n".join(SPECIFICATION.read_text(encoding="utf-8").split("\n")[:LINES])
     found = re.finditer(r'```yaml\n(name: "([\w-]+)".*?)```', text, re.S)
     return {match[2]: (text[: match.start(1)].count("\n") + 1, match[1]) for match in found}
+
+
+def check(text: str) -> list[Diagnostic]:
+    return found_by(SETTLED, load(text))
 
 
 at_hand = pytest.mark.skipif(not SPECIFICATION.is_file(), reason="the specification is not at hand")

@@ -1,4 +1,4 @@
-"""Every check shown at work: tests/errors/<CODE>/ holds workflows and exactly what wfc says of them.
+"""Every check shown at work: tests/errors/<CODE>/ holds workflows and exactly what that check says of them.
 
 `bad*.yaml` has its findings in `bad*.out`, and where the rule has a fix, the mended text in `bad*.fixed.yaml`.
 `good*.yaml` is about the same thing done right: nothing may be found in it. A folder `bad*/` is a project of several
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from wfc.check import check_project
+from tests.support import found_by
 from wfc.compile import compile_project
 from wfc.config import Config, load_config
 from wfc.findings import Diagnostic, Severity
@@ -45,7 +45,8 @@ def files_of(path: Path) -> list[Path]:
 
 
 def findings(path: Path, text: str | None = None) -> list[Diagnostic]:
-    """What wfc finds in a case; `text` takes the place of its first file."""
+    """What the rule of its folder finds in a case; `text` takes the place of its first file."""
+    code = path.parent.name
     files = files_of(path)
     config = (
         load_config(path) if path.is_dir() and (path / "pyproject.toml").exists() else Config(path.parent)
@@ -54,7 +55,12 @@ def findings(path: Path, text: str | None = None) -> list[Diagnostic]:
     for file in files:
         data = text.encode() if text is not None and file == files[0] else file.read_bytes()
         load_unit(file.name, data, config, project)
-    return check_project(project) + drift_findings(project, path / "generated")
+    # A comment that hides a finding needs the rule of that finding too.
+    named = {
+        one for unit in project.units for one in re.findall(r"WF\d{3}", unit.source.text) if one in BY_CODE
+    }
+    found = found_by({code, *named}, project) + drift_findings(project, path / "generated")
+    return [one for one in found if one.code == code]
 
 
 def runs_under_way(path: Path) -> list[Waiting]:

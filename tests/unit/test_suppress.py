@@ -6,10 +6,21 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import check, codes, unit_of
+from tests.support import found_by, load, unit_of
 from wfc.config import Config
+from wfc.findings import Diagnostic
 
+RULES = ("WF002", "WF003", "WF005", "WF007", "WF104", "WF201", "WF301", "WF402", "WF704")
+"""The rules whose findings are hidden here, and the one that says what hid nothing."""
 HEAD = 'name: panel\nversion: "1.0.0"\n'
+
+
+def check(*texts: str, config: Config | None = None) -> list[Diagnostic]:
+    return found_by(RULES, load(*texts, config=config))
+
+
+def codes(*texts: str) -> list[str]:
+    return [found.code for found in check(*texts)]
 
 
 def panel(line: str, above: str = "") -> str:
