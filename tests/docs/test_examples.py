@@ -45,7 +45,7 @@ def test_a_bad_example_has_the_finding_that_its_page_shows(code: str) -> None:
     found = snippets.findings(bad, [BY_CODE[code]])
     assert found
     page = (DOCS / "checks.md").read_text(encoding="utf-8")
-    assert all(f"{one.severity}[{code}]: {one.message}\n" in page for one in found)
+    assert all(f"{one.severity}[{code} {one.name}]: {one.message}\n" in page for one in found)
 
 
 @each_check

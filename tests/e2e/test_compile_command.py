@@ -76,7 +76,7 @@ def test_a_workflow_with_an_error_keeps_its_module_and_the_others_are_compiled(p
     write(project / "flows", beta=SMALL.format(name="beta").replace("command", "comand"))
     done = wfc("compile", cwd=project)
     assert done.status == 1
-    assert "flows/beta.yaml:6:5: error[WF004]" in done.out
+    assert "flows/beta.yaml:6:5: error[WF004 unknown-field]" in done.out
     assert done.out.endswith("made: wrote 1, 1 workflow with errors\n")
     assert (project / "made" / "beta.py").read_text() == before
 
@@ -93,7 +93,7 @@ def test_check_reports_a_stale_module_with_a_diff_and_writes_nothing(project: Pa
     write(project / "flows", alpha=SMALL.format(name="alpha").replace("make", "make all"))
     done = wfc("compile", "--check", cwd=project)
     assert done.status == 1
-    assert "made/alpha.py:1:1: error[WF701]: `made/alpha.py` is not what its source says" in done.out
+    assert "made/alpha.py:1:1: error[WF701 stale-output]: `made/alpha.py` is not what its source says" in done.out
     assert '-            parameters={"command": "make"},' in done.out
     assert '+            parameters={"command": "make all"},' in done.out
     assert (project / "made" / "alpha.py").read_text() == before
@@ -102,7 +102,7 @@ def test_check_reports_a_stale_module_with_a_diff_and_writes_nothing(project: Pa
 def test_check_reports_a_missing_module_at_its_source(project: Path) -> None:
     done = wfc("compile", "--check", cwd=project)
     assert done.status == 1
-    assert "flows/alpha.yaml:1:1: error[WF701]: `made/alpha.py` has not been generated" in done.out
+    assert "flows/alpha.yaml:1:1: error[WF701 stale-output]: `made/alpha.py` has not been generated" in done.out
     assert not (project / "made").exists()
 
 
@@ -112,8 +112,8 @@ def test_check_tells_an_edited_module_from_a_stale_one(project: Path) -> None:
     module.write_text(module.read_text().replace("timeout=30", "timeout=31"))
     done = wfc("compile", "--check", cwd=project)
     assert done.status == 1
-    assert "error[WF702]: `made/alpha.py` was edited by hand" in done.out
-    assert "timeout=31" in done.out.split("error[WF702]")[1].split("\n")[1]
+    assert "error[WF702 edited-output]: `made/alpha.py` was edited by hand" in done.out
+    assert "timeout=31" in done.out.split("error[WF702 edited-output]")[1].split("\n")[1]
     assert "WF701" not in done.out
 
 
@@ -122,7 +122,7 @@ def test_check_tells_a_module_of_an_old_format_from_a_stale_one(project: Path) -
     module = project / "made" / "alpha.py"
     module.write_text(module.read_text().replace("# wfc-format: 2\n", "# wfc-format: 0\n"))
     done = wfc("compile", "--check", cwd=project)
-    assert "error[WF701]: `made/alpha.py` was made by another version of wfc" in done.out
+    assert "error[WF701 stale-output]: `made/alpha.py` was made by another version of wfc" in done.out
 
 
 def test_check_reports_a_module_whose_workflow_has_gone(project: Path) -> None:
@@ -130,7 +130,7 @@ def test_check_reports_a_module_whose_workflow_has_gone(project: Path) -> None:
     (project / "flows" / "beta.yaml").unlink()
     done = wfc("compile", "--check", cwd=project)
     assert done.status == 1
-    assert "made/beta.py:1:1: error[WF701]: `made/beta.py` was made from a workflow that has gone" in done.out
+    assert "made/beta.py:1:1: error[WF701 stale-output]: `made/beta.py` was made from a workflow that has gone" in done.out
     assert (project / "made" / "beta.py").exists()
 
 
@@ -161,7 +161,7 @@ def test_a_file_that_wfc_did_not_make_is_never_overwritten(project: Path) -> Non
     (project / "made" / "alpha.py").write_text("precious = 1\n")
     done = wfc("compile", cwd=project)
     assert done.status == 1
-    assert "error[WF702]: `made/alpha.py` is in the way: wfc did not make it" in done.out
+    assert "error[WF702 edited-output]: `made/alpha.py` is in the way: wfc did not make it" in done.out
     assert (project / "made" / "alpha.py").read_text() == "precious = 1\n"
     assert (project / "made" / "beta.py").exists()
 

@@ -174,7 +174,7 @@ def test_warnings_are_said_each_time(project: Path) -> None:
     run(project)
     first, second = check(project), check(project)
     assert first[0] == 0
-    assert "warning[WF003]" in first[1]
+    assert "warning[WF003 ambiguous-scalar]" in first[1]
     assert first == second
     assert not looked(project)
 

@@ -54,7 +54,7 @@ def in_terminal(*arguments: str, cwd: Path) -> str:
 def test_a_text_from_standard_input_is_checked(tmp_path: Path) -> None:
     result = wfc("check", "-", cwd=tmp_path, stdin=WRONG)
     assert result.status == 1
-    assert result.out.startswith("stdin.yaml:5:11: error[WF007]")
+    assert result.out.startswith("stdin.yaml:5:11: error[WF007 unknown-step-type]")
     clean = wfc("check", "-", cwd=tmp_path, stdin=SMALL.format(name="build"))
     assert (clean.status, clean.out) == (0, "checked 1 workflow: all clean\n")
 

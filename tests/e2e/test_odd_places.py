@@ -52,7 +52,7 @@ def test_what_can_be_read_only_once_is_checked(tmp_path: Path) -> None:
     writer.start()
     done = wfc("check", "pipe.yaml", cwd=tmp_path, env={"XDG_CACHE_HOME": str(tmp_path / "cache")})
     writer.join(PATIENCE)
-    assert done.out.startswith("pipe.yaml:5:11: error[WF007]")
+    assert done.out.startswith("pipe.yaml:5:11: error[WF007 unknown-step-type]")
 
 
 @pytest.mark.parametrize(

@@ -132,7 +132,7 @@ def test_errors_of_the_workflow_are_shown_as_check_shows_them_and_nothing_starts
     write(project / "workflows", flow=FLOW.replace("needs_state: [greeting]", "needs_state: []"))
     done = wfc("run", "workflows/flow.yaml", "--answers", "answers.yaml", cwd=project)
     assert (done.status, done.out) == (1, "")
-    assert "workflows/flow.yaml:16:24: error[WF301]" in done.err
+    assert "workflows/flow.yaml:16:24: error[WF301 needs-state-missing]" in done.err
     assert not (project / ".wfc").exists()
 
 

@@ -81,7 +81,7 @@ def test_names_may_be_any_that_files_can_have(project: Path) -> None:
     git(project, "add", "-A")
     done = wfc("check", "--staged", cwd=project)
     assert (done.status, done.err) == (1, "")
-    assert "error[WF007]" in done.out
+    assert "error[WF007 unknown-step-type]" in done.out
 
 
 def test_a_file_that_is_only_meant_to_be_added_is_not_staged(project: Path) -> None:

@@ -228,7 +228,7 @@ def test_a_failure_shows_expected_and_got_at_its_place_in_the_test_file(
         ("  - name: all", "  - nom: all", "error: a test needs the key `name`"),
         (TESTS, "", "1:1: error: the file is empty; it needs the key `tests`"),
         (TESTS, "tests: []", "1:8: error: there is no test in the list"),
-        (TESTS, "tests: [", "error[WF001]"),
+        (TESTS, "tests: [", "error[WF001 yaml-syntax]"),
     ],
 )
 def test_a_mistake_in_a_test_file_is_said_as_check_says_it_and_nothing_is_run(

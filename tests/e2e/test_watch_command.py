@@ -100,7 +100,7 @@ def test_mistakes_are_shown_once_and_go_and_files_come_and_go(project: Path, wat
     watching.report()
     source = project / "workflows" / "build.yaml"
     source.write_text(SMALL.format(name="build").replace("shell", "shel"))
-    assert watching.report().count("error[WF007]") == 1
+    assert watching.report().count("error[WF007 unknown-step-type]") == 1
     source.write_text(SMALL.format(name="build"))
     assert "error" not in watching.report()
     (project / "workflows" / "ship.yaml").unlink()

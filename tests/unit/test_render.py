@@ -33,7 +33,7 @@ def finding(text: str = TEXT, start: int = START, end: int = START + 6, **more: 
 
 def test_text_shows_place_code_message_line_and_marks() -> None:
     assert render_text([finding()], Style()) == (
-        "w.yaml:4:5: error[WF004]: a shell step has no field `comand`\n"
+        "w.yaml:4:5: error[WF004 unknown-field]: a shell step has no field `comand`\n"
         "    4 |     comand: make\n"
         "      |     ^^^^^^\n"
         "\n"
@@ -114,14 +114,14 @@ def test_text_never_lets_control_characters_of_the_file_reach_the_terminal() -> 
     assert "\x1b" not in shown
     assert "\x07" not in shown
     assert "\r" not in shown
-    assert shown.splitlines()[0] == r"w.yaml:1:1: error[WF004]: no field `a\x1b[2Jb\nerror[WF999]: x`"
+    assert shown.splitlines()[0] == r"w.yaml:1:1: error[WF004 unknown-field]: no field `a\x1b[2Jb\nerror[WF999]: x`"
 
 
 def test_colour_paints_places_kinds_and_marks_and_changes_no_character() -> None:
     found = [finding(severity=severity, help="x") for severity in Severity]
     plain, painted = render_text(found, Style()), render_text(found, Style(color=True))
     for kind, code in (("error", 31), ("warning", 33), ("info", 36)):
-        assert f"\x1b[{code};1m{kind}[WF004]\x1b[0m" in painted
+        assert f"\x1b[{code};1m{kind}[WF004 unknown-field]\x1b[0m" in painted
     for code in ("\x1b[0m", "\x1b[1m", "\x1b[31m", "\x1b[32m", "\x1b[33m", "\x1b[36m"):
         painted = painted.replace(code, "")
     for code in ("\x1b[31;1m", "\x1b[33;1m", "\x1b[36;1m"):

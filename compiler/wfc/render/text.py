@@ -21,7 +21,8 @@ def render_text(found: Sequence[Diagnostic], style: Style) -> str:
 def _finding(found: Diagnostic, style: Style, mask: Redaction) -> str:
     color = _COLORS[found.severity]
     place = f"{_escaped(found.path)}:{found.span.line}:{found.span.column}:"
-    kind = style.paint(f"{found.severity}[{found.code}]" if found.code else found.severity, color, "bold")
+    rule = f"[{found.code} {found.name}]" if found.code else ""
+    kind = style.paint(f"{found.severity}{rule}", color, "bold")
     message = _escaped(found.message)
     lines = [f"{style.paint(place, 'bold')} {kind}: {message}", *_excerpt(found.span, style, color, mask)]
     for note in (*found.flow, *found.notes):

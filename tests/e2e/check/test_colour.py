@@ -42,7 +42,7 @@ def on_a_terminal(folder: Path, **variables: str) -> str:
 
 
 def test_there_is_colour_on_a_terminal(folder: Path) -> None:
-    assert "\x1b[31;1merror[WF004]\x1b[0m" in on_a_terminal(folder)
+    assert "\x1b[31;1merror[WF004 unknown-field]\x1b[0m" in on_a_terminal(folder)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ def test_an_error_exits_with_1_and_is_shown_with_its_place_and_the_way_out(folde
     done = wfc("check", "misspelt.yaml", cwd=folder)
     assert done.status == 1
     assert done.out == (
-        "misspelt.yaml:6:5: error[WF004]: a shell step has no field `comand`\n"
+        "misspelt.yaml:6:5: error[WF004 unknown-field]: a shell step has no field `comand`\n"
         "    6 |     comand: make\n"
         "      |     ^^^^^^\n"
         "  help: did you mean `command`?\n"
@@ -80,8 +80,8 @@ def test_paths_are_relative_to_the_folder_where_the_command_is_given(tmp_path: P
     write(tmp_path / "workflows", misspelt=MISSPELT)
     deep = tmp_path / "src" / "deep"
     deep.mkdir(parents=True)
-    assert wfc("check", cwd=deep).out.startswith("../../workflows/misspelt.yaml:6:5: error[WF004]")
-    assert wfc("check", cwd=tmp_path).out.startswith("workflows/misspelt.yaml:6:5: error[WF004]")
+    assert wfc("check", cwd=deep).out.startswith("../../workflows/misspelt.yaml:6:5: error[WF004 unknown-field]")
+    assert wfc("check", cwd=tmp_path).out.startswith("workflows/misspelt.yaml:6:5: error[WF004 unknown-field]")
     assert wfc("check", "../../workflows", cwd=deep).out.startswith("../../workflows/misspelt.yaml:6:5:")
 
 

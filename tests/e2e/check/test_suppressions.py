@@ -15,7 +15,7 @@ def test_a_suppression_comment_hides_the_finding_on_its_line(folder: Path) -> No
 
 def test_a_suppression_that_hides_nothing_is_a_warning_and_is_removed_by_fix(folder: Path) -> None:
     write(folder, clean=SMALL.format(name="clean").replace("make", "make  # wfc: ignore[WF003]"))
-    assert "warning[WF704]: there is no WF003 here to hide" in wfc("check", "clean.yaml", cwd=folder).out
+    assert "warning[WF704 unused-suppression]: there is no WF003 here to hide" in wfc("check", "clean.yaml", cwd=folder).out
     assert wfc("check", "clean.yaml", "--fix", cwd=folder).status == 0
     assert (folder / "clean.yaml").read_text() == SMALL.format(name="clean")
 
@@ -31,5 +31,5 @@ def test_an_error_that_cant_be_ignored_is_shown_and_says_so(folder: Path) -> Non
     (folder / "pyproject.toml").write_text('[tool.wfc]\nignore = ["WF003", "WF004"]\n')
     done = wfc("check", ".", cwd=folder)
     assert done.out.endswith("checked 3 workflows: 1 error\n")
-    assert "error[WF004]" in done.out
+    assert "error[WF004 unknown-field]" in done.out
     assert "  note: `ignore` in [tool.wfc] names this check, but no machine can be made" in done.out

@@ -116,7 +116,7 @@ def test_any_bytes_give_a_finding_and_never_a_traceback(
     for mode in ([], ["--fix", "--unsafe-fixes"]):
         done = wfc("check", "odd.yaml", *mode, cwd=tmp_path)
         assert done.status == 1
-        assert f"error[{code}]" in done.out
+        assert f"error[{code} " in done.out
         assert words in done.out
         assert "Traceback" not in done.err
     assert (tmp_path / "odd.yaml").read_bytes() == data

@@ -140,4 +140,4 @@ def test_a_workflow_with_an_error_has_no_plan(tmp_path: Path) -> None:
     path.write_text(PROJECT.replace("needs_state: [built]\n    if", "if"), encoding="utf-8")
     status, out, err = run(str(path))
     assert (status, out) == (1, "")
-    assert "error[WF301]" in err
+    assert "error[WF301 needs-state-missing]" in err
