@@ -93,7 +93,10 @@ def test_check_reports_a_stale_module_with_a_diff_and_writes_nothing(project: Pa
     write(project / "flows", alpha=SMALL.format(name="alpha").replace("make", "make all"))
     done = wfc("compile", "--check", cwd=project)
     assert done.status == 1
-    assert "made/alpha.py:1:1: error[WF701 stale-output]: `made/alpha.py` is not what its source says" in done.out
+    assert (
+        "made/alpha.py:1:1: error[WF701 stale-output]: `made/alpha.py` is not what its source says"
+        in done.out
+    )
     assert '-            parameters={"command": "make"},' in done.out
     assert '+            parameters={"command": "make all"},' in done.out
     assert (project / "made" / "alpha.py").read_text() == before
@@ -102,7 +105,9 @@ def test_check_reports_a_stale_module_with_a_diff_and_writes_nothing(project: Pa
 def test_check_reports_a_missing_module_at_its_source(project: Path) -> None:
     done = wfc("compile", "--check", cwd=project)
     assert done.status == 1
-    assert "flows/alpha.yaml:1:1: error[WF701 stale-output]: `made/alpha.py` has not been generated" in done.out
+    assert (
+        "flows/alpha.yaml:1:1: error[WF701 stale-output]: `made/alpha.py` has not been generated" in done.out
+    )
     assert not (project / "made").exists()
 
 
@@ -130,7 +135,10 @@ def test_check_reports_a_module_whose_workflow_has_gone(project: Path) -> None:
     (project / "flows" / "beta.yaml").unlink()
     done = wfc("compile", "--check", cwd=project)
     assert done.status == 1
-    assert "made/beta.py:1:1: error[WF701 stale-output]: `made/beta.py` was made from a workflow that has gone" in done.out
+    assert (
+        "made/beta.py:1:1: error[WF701 stale-output]: `made/beta.py` was made from a workflow that has gone"
+        in done.out
+    )
     assert (project / "made" / "beta.py").exists()
 
 

@@ -55,7 +55,10 @@ def test_a_run_that_comes_to_it_fails_there(parent: str, tmp_path: Path) -> None
 def test_a_workflow_that_is_not_there_is_missed_only_where_the_run_comes_to_it(tmp_path: Path) -> None:
     (tmp_path / "parent.yaml").write_text(PARENT)
     made = wfc("compile", "parent.yaml", "-o", "modules", cwd=tmp_path)
-    assert (made.status, made.err.count("warning[WF111 unknown-workflow]") + made.out.count("warning[WF111 unknown-workflow]")) == (0, 2)
+    assert (
+        made.status,
+        made.err.count("warning[WF111 unknown-workflow]") + made.out.count("warning[WF111 unknown-workflow]"),
+    ) == (0, 2)
     done = wfc("run", "parent.yaml", "--allow-exec", "--json", cwd=tmp_path)
     assert (done.status, json.loads(done.out)["result"]) == (0, {"skipped": "true"})
     assert done.err.count("note: there is no workflow `child`: a call of it will fail") == 1

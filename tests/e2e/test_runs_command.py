@@ -103,7 +103,10 @@ def test_check_warns_of_a_step_that_a_run_waits_in_and_migrate_refuses_to_lose_i
     write(project / "workflows", asks=ASKS.replace("ask-first", "ask-early"))
     checked = wfc("check", cwd=project)
     assert checked.status == 1
-    assert f"warning[WF703 breaks-running-instances]: run `{run}` waits in step `ask-first`, which is not here any more" in checked.out
+    assert (
+        f"warning[WF703 breaks-running-instances]: run `{run}` waits in step `ask-first`, which is not here any more"
+        in checked.out
+    )
     assert wfc("compile", cwd=project).status == 0
     moved = wfc("runs", "migrate", run, cwd=project)
     assert moved.status == 2

@@ -114,7 +114,10 @@ def test_text_never_lets_control_characters_of_the_file_reach_the_terminal() -> 
     assert "\x1b" not in shown
     assert "\x07" not in shown
     assert "\r" not in shown
-    assert shown.splitlines()[0] == r"w.yaml:1:1: error[WF004 unknown-field]: no field `a\x1b[2Jb\nerror[WF999]: x`"
+    assert (
+        shown.splitlines()[0]
+        == r"w.yaml:1:1: error[WF004 unknown-field]: no field `a\x1b[2Jb\nerror[WF999]: x`"
+    )
 
 
 def test_colour_paints_places_kinds_and_marks_and_changes_no_character() -> None:

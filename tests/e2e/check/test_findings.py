@@ -80,8 +80,12 @@ def test_paths_are_relative_to_the_folder_where_the_command_is_given(tmp_path: P
     write(tmp_path / "workflows", misspelt=MISSPELT)
     deep = tmp_path / "src" / "deep"
     deep.mkdir(parents=True)
-    assert wfc("check", cwd=deep).out.startswith("../../workflows/misspelt.yaml:6:5: error[WF004 unknown-field]")
-    assert wfc("check", cwd=tmp_path).out.startswith("workflows/misspelt.yaml:6:5: error[WF004 unknown-field]")
+    assert wfc("check", cwd=deep).out.startswith(
+        "../../workflows/misspelt.yaml:6:5: error[WF004 unknown-field]"
+    )
+    assert wfc("check", cwd=tmp_path).out.startswith(
+        "workflows/misspelt.yaml:6:5: error[WF004 unknown-field]"
+    )
     assert wfc("check", "../../workflows", cwd=deep).out.startswith("../../workflows/misspelt.yaml:6:5:")
 
 
