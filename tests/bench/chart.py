@@ -12,7 +12,7 @@ from tests.bench.seat import ROOT
 
 RECORDED = ROOT / "docs" / "peers.json"
 CHART = ROOT / "docs" / "peers.svg"
-README = ROOT / "README.md"
+PAGE = ROOT / "docs" / "performance.md"
 BEGIN, END = "<!-- peers: made by `python -m tests.bench peers --write` -->", "<!-- /peers -->"
 
 _WIDTH, _LEFT, _RIGHT = 720, 190, 70
@@ -28,8 +28,8 @@ def write(figures: Figures) -> list[Path]:
     RECORDED.parent.mkdir(exist_ok=True)
     RECORDED.write_text(json.dumps(figures, indent=2) + "\n", encoding="utf-8")
     CHART.write_text(render_svg(figures), encoding="utf-8")
-    README.write_text(with_table(README.read_text(encoding="utf-8"), figures), encoding="utf-8")
-    return [RECORDED, CHART, README]
+    PAGE.write_text(with_table(PAGE.read_text(encoding="utf-8"), figures), encoding="utf-8")
+    return [RECORDED, CHART, PAGE]
 
 
 def with_table(text: str, figures: Figures) -> str:

@@ -1,4 +1,4 @@
-"""What the README shows of the peers is what was measured."""
+"""What the page shows of the peers is what was measured."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def recorded() -> dict[str, Any]:
     return figures
 
 
-def test_the_readme_shows_the_recorded_figures(recorded: dict[str, Any]) -> None:
-    text = chart.README.read_text(encoding="utf-8")
+def test_the_page_shows_the_recorded_figures(recorded: dict[str, Any]) -> None:
+    text = chart.PAGE.read_text(encoding="utf-8")
     assert chart.with_table(text, recorded) == text
     assert chart.CHART.read_text(encoding="utf-8") == chart.render_svg(recorded)
-    assert f"]({chart.CHART.relative_to(chart.README.parent).as_posix()})" in text
+    assert f"]({chart.CHART.relative_to(chart.PAGE.parent).as_posix()})" in text
 
 
 def test_the_recorded_figures_are_of_a_long_run_of_a_hundred_and_of_all_engines(

@@ -13,7 +13,6 @@ import pytest
 
 from tests.docs.fences import fence_of
 from tests.e2e.command import SMALL, wfc
-from wfc_runtime.version import __version__
 
 ROOT = Path(__file__).parents[2]
 SHIPPED = ("compiler", "runtime", "pyproject.toml", "README.md", "LICENSE", ".pre-commit-hooks.yaml")
@@ -59,7 +58,7 @@ def _tool(folder: Path, env: dict[str, str]) -> Path:
             shutil.copytree(source, tool / name, ignore=shutil.ignore_patterns("__pycache__"))
         else:
             shutil.copy(source, tool / name)
-    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "all"), ("tag", f"v{__version__}")):
+    for command in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "all")):
         subprocess.run(["git", *command], cwd=tool, env=env, check=True)
     return tool
 
@@ -74,12 +73,17 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Repository:
     # Most of what pip installs is never imported: not worth compiling. (It wants a no where the option says yes.)
     env["PIP_NO_COMPILE"] = "no"
     tool = _tool(base, env)
-    shown = fence_of("README.md", "# .pre-commit-config.yaml").text
+    shown = fence_of("docs/ci.md", "# .pre-commit-config.yaml").text
     project = Repository(base / "project", env)
     project.folder.mkdir()
     project.git("init", "-q")
     project.write("pyproject.toml", '[tool.wfc]\nworkflows = "workflows"\ngenerated = "generated"\n')
-    project.write(".pre-commit-config.yaml", shown.replace("<address of this repository>", str(tool)))
+    commit = subprocess.run(
+        ["git", "rev-parse", "HEAD"], cwd=tool, capture_output=True, text=True, check=True
+    )
+    shown = shown.replace("<address of this repository>", str(tool))
+    shown = shown.replace("<a commit of this repository>", commit.stdout.strip())
+    project.write(".pre-commit-config.yaml", shown)
     project.write("workflows/build.yaml", SMALL.format(name="build"))
     project.compile()
     install = [sys.executable, "-m", "pre_commit", "install", "--install-hooks"]

@@ -163,7 +163,7 @@ def test_a_message_that_cannot_be_read_is_answered_under_its_own_number(server: 
 )
 def test_json_that_is_no_message_is_answered_as_such(server: Server, line: Any, number: Any) -> None:
     server.send({"jsonrpc": "2.0", **line} if isinstance(line, dict) else line)
-    with pytest.raises(Refused, match="no message of JSON-RPC"):
+    with pytest.raises(Refused, match="Not a JSON-RPC"):
         server._answer(number)
 
 

@@ -42,9 +42,7 @@ def _writes(given: dict[str, Any]) -> str:
     help="How to print findings.",
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print findings and diffs only.")
-@click.option(
-    "--no-cache", is_flag=True, help="With --check: look at everything, whatever was found last time."
-)
+@click.option("--no-cache", is_flag=True, help="With --check: ignore the cache.")
 @no_progress_option
 @staged_option(_writes)
 def command(

@@ -27,7 +27,7 @@ from wfc_runtime.service.sqlite import SqliteService
 @click.command("run")
 @click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option(
-    "--input", "-i", "pairs", multiple=True, metavar="NAME=VALUE", help="An input; as often as needed."
+    "--input", "-i", "pairs", multiple=True, metavar="NAME=VALUE", help="An input. May be repeated."
 )
 @click.option(
     "--inputs",
@@ -44,7 +44,7 @@ def command(
     manner: Manner,
     state: Path | None,
 ) -> int:
-    """Work a run of a workflow in the terminal: you play the agent.
+    """Run a workflow in the terminal; you act as the agent.
 
     WORKFLOW is the name of a compiled workflow or a YAML file, which is compiled in memory. You are asked for each
     result; commands are executed only after your yes, or with --allow-exec. The run is kept like any other: Ctrl-C

@@ -26,7 +26,7 @@ from wfc_runtime.server.threads import in_thread
 Lines = anyio.AsyncFile[str]
 _LONGEST_LINE = 64 * 1024 * 1024
 _NO_MESSAGE = (
-    "This is no message of JSON-RPC 2.0: one object with a method, its params as an object, and an id."
+    "Not a JSON-RPC 2.0 message: expected one object with a method, its params as an object, and an id."
 )
 
 

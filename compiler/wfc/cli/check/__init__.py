@@ -32,18 +32,18 @@ def _writes(given: dict[str, Any]) -> str:
     show_default=True,
     help="How to print findings.",
 )
-@click.option("--fix", is_flag=True, help="Mend what can be mended safely, in the files.")
-@click.option("--unsafe-fixes", is_flag=True, help="Also mend what may change what a workflow does.")
+@click.option("--fix", is_flag=True, help="Apply safe fixes in place.")
+@click.option("--unsafe-fixes", is_flag=True, help="Also apply fixes that may change behaviour.")
 @click.option("--diff", "show_diff", is_flag=True, help="Show what --fix would change, and write nothing.")
 @click.option(
     "--types", "show_types", is_flag=True, help="Also show each state field: type, writers, readers."
 )
 @click.option("--quiet", "-q", is_flag=True, help="Print findings only, no summary.")
-@click.option("--no-cache", is_flag=True, help="Look at everything, whatever was found last time.")
+@click.option("--no-cache", is_flag=True, help="Ignore the cache.")
 @click.option(
     "--stdin-filename",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="With `-`: the path that the text has, for its place in the project and in messages.",
+    help="Path to report for standard input (`-`); also selects the project.",
 )
 @no_progress_option
 @staged_option(_writes)

@@ -33,7 +33,7 @@ from wfc.project import SourceFile
 @click.option("--json", "form", flag_value="json", help="Short for --format json.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if there is any difference, safe or not.")
 def command(versions: tuple[str, ...], form: str, exit_code: bool) -> int:
-    """Show what changed in meaning between two versions, and whether runs under way bear it.
+    """Show what changed in meaning between two versions, and whether runs in progress can continue.
 
     \b
     wfc diff old.yaml new.yaml           two files

@@ -44,7 +44,11 @@ def _statuses(ctx: click.Context, parameter: click.Parameter, values: tuple[str,
 @click.command()
 @click.option("--older-than", callback=_age, required=True, metavar="AGE", help="Such as 30d, 12h or 90m.")
 @click.option(
-    "--status", "statuses", multiple=True, callback=_statuses, help="Only those; as often as needed."
+    "--status",
+    "statuses",
+    multiple=True,
+    callback=_statuses,
+    help="Only runs with this status. May be repeated.",
 )
 @click.option("--yes", "-y", is_flag=True, help="Erase them. Without it, they are only listed.")
 @json_option

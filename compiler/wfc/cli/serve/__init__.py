@@ -86,7 +86,7 @@ _TO_A_PERSON = (
     multiple=True,
     metavar="NAME",
     callback=names_of_variables,
-    help="A variable that its commands see. As often as needed.",
+    help="An environment variable that its commands see. May be repeated.",
 )
 def command(
     state: Path | None,
@@ -111,7 +111,7 @@ def command(
     With --http the token is made once and kept beside that file, or comes from WFC_TOKEN.
 
     WORKFLOWS_TEMPLATE_PATHS names folders of workflows beside the project's, with commas between; their YAML is
-    compiled in memory. A later folder goes before an earlier one, and each before the project.
+    compiled in memory. Later folders override earlier ones and the project.
 
     With --allow-exec the server runs commands with your rights. They see PATH, HOME and the like of the environment,
     and what --exec-env names. --allow-read and --allow-write grant file steps. Whatever is granted, no file step writes

@@ -30,7 +30,7 @@ def staged_option(writes: Callable[[dict[str, Any]], str]) -> Callable[[Command]
     """The option, for a command. `writes` names the argument by which the command would write files, or ""."""
 
     def decorate(command: Command) -> Command:
-        @click.option("--staged", is_flag=True, help="Look at what is staged in git, not at the folder.")
+        @click.option("--staged", is_flag=True, help="Check the git index instead of the working tree.")
         @wraps(command)
         def wrapped(*arguments: Any, staged: bool, **given: Any) -> int:
             if not staged:

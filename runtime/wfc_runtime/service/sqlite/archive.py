@@ -41,9 +41,7 @@ _ALL = 2**62
 def export_run(queries: Queries, row: RunRow, secrets: bool = False) -> Json:
     """Everything of a run. Only a whole family can be taken along: a child's parent would wait for it."""
     if row.parent is not None:
-        raise RequestError(
-            "child_run", f"run {row.id} works for another one", "Export the run that it works for."
-        )
+        raise RequestError("child_run", f"run {row.id} is a child run", "Export its parent instead.")
     runs = [_run_data(queries, one) for one in _family(queries, row)]
     if not secrets and any(one["snapshot"].get("secrets") for one in runs):
         raise RefusedError(

@@ -183,7 +183,7 @@ class SqliteService(Service, Archive):
             if status not in ENDED:
                 raise RequestError(
                     "invalid_status",
-                    f"`{status}` is no status of a run that has ended",
+                    f"`{status}` is not a terminal status",
                     f"One of {', '.join(ENDED)}.",
                 )
         rows = self.store.queries.ended_before(tuple(dict.fromkeys(statuses)), moment)
@@ -192,9 +192,7 @@ class SqliteService(Service, Archive):
     def erase(self, run: str) -> int:
         row = self.store.queries.require(check_run_id(run))
         if row.parent is not None:
-            raise RefusedError(
-                "child_run", f"run {run} works for another one", "Erase the run that it works for."
-            )
+            raise RefusedError("child_run", f"run {run} is a child run", "Delete its parent instead.")
         if not row.ended:
             raise RefusedError("open_run", f"run {run} is under way", "Cancel it first.")
         return self.store.erase(run)
