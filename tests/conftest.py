@@ -66,6 +66,7 @@ SLOW = (
     "tests/temporal/test_served",
     "tests/temporal/test_workers",
     "tests/unit/test_generated_typing",
+    "tests/unit/test_rules_apart",
     "tests/golden/test_golden.py::test_their_modules_pass_mypy",
 )
 """What takes most of the time. `make test` leaves it to `make test-slow`; CI runs both."""
