@@ -9,7 +9,7 @@ from tests.support import check, load, loaded, unit_of
 from tests.unit.graph.samples import flow_of
 from wfc.analysis.call_graph import CallGraph
 from wfc.findings import Diagnostic, Edit, Fix, Severity
-from wfc.rules.shared.nearest import Nearest
+from wfc.suggest import Nearest
 from wfc.suppress import apply_fixes
 from wfc.template import Template
 from wfc.yaml import Source

@@ -6,8 +6,8 @@ from wfc.check import check_unit
 from wfc.findings import Severity
 from wfc.language.values import plain
 from wfc.project import Project, SourceFile, load_unit
-from wfc.rules.shared.nodes import nodes_of
 from wfc.suppress import can_be_hidden
+from wfc.yaml.nodes import nodes_of
 from wfc.yaml.write import write_yaml
 
 

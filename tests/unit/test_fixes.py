@@ -9,7 +9,7 @@ import pytest
 
 from tests.support import ROOT, check, unit_of
 from wfc.findings import Diagnostic, Edit, Fix, Severity
-from wfc.rules.shared.edits import add_entry, remove_entry, remove_items, rename, whole_lines
+from wfc.rules.common.edits import add_entry, remove_entry, remove_items, rename, whole_lines
 from wfc.suppress import apply_fixes
 from wfc.yaml import Mapping, Scalar, Sequence, Source, YamlLimits, parse_document
 

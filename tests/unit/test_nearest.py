@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wfc.rules.bad_agent import near_agent
-from wfc.rules.shared.nearest import Nearest
+from wfc.suggest import Nearest
 
 
 def test_the_nearest_name_is_suggested() -> None:

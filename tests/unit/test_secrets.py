@@ -2,7 +2,7 @@
 
 import pytest
 
-from wfc.rules.shared.secrets import may_hold_secrets, named_secret, secrets_in
+from wfc.rules.hardcoded_secret import may_hold_secrets, named_secret, secrets_in
 
 RANDOM = "t7Q2xv91PLk3zz08Ab5Cd6"
 TEXTS = [

@@ -1,4 +1,4 @@
-"""The checks, one file each. A new one is a file here and a line in `wfc.codes`; `shared` has what several use."""
+"""The checks, one file each. A new one is a file here and a line in `wfc.codes`; `common` has what several use."""
 
 from __future__ import annotations
 

@@ -32,8 +32,8 @@ from wfc.analysis.types.environment import mentions
 from wfc.findings import Edit, Fix
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.builtins import builtin_names
-from wfc.rules.shared.condition_fields import ConditionField, condition_fields
+from wfc.rules.common.flow import ConditionField, condition_fields
+from wfc.rules.common.hints import builtin_names
 from wfc.template import Template, parse_template
 from wfc_runtime.expr import nodes
 

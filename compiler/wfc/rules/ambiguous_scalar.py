@@ -40,9 +40,9 @@ from wfc.language.scopes import jumps
 from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.nodes import nodes_of
 from wfc.rules.wrong_type import wrong_places
 from wfc.yaml import Scalar
+from wfc.yaml.nodes import nodes_of
 
 _BOOLEANS = {
     **dict.fromkeys(("on", "yes", "y"), "`true`"),

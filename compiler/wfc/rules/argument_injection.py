@@ -31,7 +31,7 @@ from collections.abc import Iterator
 from wfc.findings import Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.commands import CommandHole, command_holes
+from wfc.rules.common.injection import CommandHole, command_holes
 
 
 @rule("WF503", "argument-injection", Severity.WARNING, fix="unsafe")

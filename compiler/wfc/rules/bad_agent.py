@@ -31,7 +31,7 @@ from wfc.language.steps.base import Step
 from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.edits import rename
+from wfc.rules.common.edits import rename
 from wfc_runtime.expr.syntax import is_template
 
 _AGENT = re.compile(r"@[a-z0-9-]+")

@@ -41,12 +41,10 @@ from wfc.language.steps.while_ import While
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.choices import never_goes_on
-from wfc.rules.shared.condition_fields import ConditionField, condition_fields
-from wfc.rules.shared.edits import remove_entry, remove_run
-from wfc.rules.shared.scope_use import ScopeUse, scope_uses
-from wfc.rules.shared.typed import finding, problems
-from wfc.rules.shared.unwrapping import unwrap
+from wfc.rules.common.edits import remove_entry, remove_run, unwrap
+from wfc.rules.common.flow import ConditionField, condition_fields, never_goes_on
+from wfc.rules.common.state import ScopeUse, scope_uses
+from wfc.rules.common.typed import finding, problems
 
 _NOTHING_KNOWN = Values(state=lambda name: types.ANY, least=lambda name: None)
 

@@ -30,7 +30,7 @@ from wfc.analysis.types.environment import Kind
 from wfc.findings import Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.typed import finding, problems
+from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF211", "dead-default", Severity.WARNING, fix="safe")

@@ -32,9 +32,9 @@ from wfc.language.steps.set_state import SetState
 from wfc.language.values import Tree
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.edits import remove_entry, rename
-from wfc.rules.shared.nearest import Nearest
-from wfc.rules.shared.scope_use import ScopeUse, scope_uses
+from wfc.rules.common.edits import remove_entry, rename
+from wfc.rules.common.state import ScopeUse, scope_uses
+from wfc.suggest import Nearest
 from wfc.yaml import Entry, Mapping, Scalar
 
 _NO_DIGITS = str.maketrans("", "", "0123456789")

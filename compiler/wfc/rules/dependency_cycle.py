@@ -40,7 +40,7 @@ from wfc.findings import Note
 from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.wording import call
+from wfc.rules.common.hints import call
 from wfc_runtime.digraph import components, has_circle, shortest_way
 
 _SHOWN = 8

@@ -32,9 +32,9 @@ from wfc.findings import Edit, Fix, Note, Severity
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.nodes import nodes_of
 from wfc.yaml import Entry, Mapping, Scalar
 from wfc.yaml.explain import excerpt
+from wfc.yaml.nodes import nodes_of
 
 
 @rule("WF002", "duplicate-key", fix="safe")

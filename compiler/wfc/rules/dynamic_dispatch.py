@@ -32,7 +32,7 @@ from collections.abc import Iterator
 
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.wording import call
+from wfc.rules.common.hints import call
 from wfc.yaml import Scalar
 from wfc_runtime.expr.syntax import is_template
 

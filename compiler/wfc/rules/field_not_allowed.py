@@ -29,7 +29,7 @@ from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step, UnknownStep
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.edits import remove_entry
+from wfc.rules.common.edits import remove_entry
 from wfc.yaml import Entry
 
 _INSTEAD = {

@@ -26,13 +26,17 @@ Good:
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator
 
+from wfc.caching import pattern
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.nodes import nodes_of
-from wfc.rules.shared.secrets import Secret, may_hold_secrets, named_secret, secrets_in
+from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar
+from wfc.yaml.nodes import nodes_of
 
 
 @rule("WF504", "hardcoded-secret")
@@ -72,3 +76,98 @@ def _finding(node: Scalar, secret: Secret) -> Finding:
 def _end(node: Scalar, secret: Secret) -> int:
     """Of a private key only the head is found, and all that follows it is the key."""
     return len(node.text) if node.text.startswith("-----", secret.start) else secret.end
+
+
+@struct(frozen=True)
+class Secret:
+    what: str
+    start: int
+    end: int
+    shown: int = 4
+    """How many characters of it a message may repeat."""
+
+
+_KINDS: tuple[tuple[str, str], ...] = (
+    ("an AWS access key", r"\b(?:AKIA|ASIA)(?!\w*EXAMPLE)[0-9A-Z]{16}\b"),
+    ("a GitHub token", r"\bgh[pousr]_[A-Za-z0-9]{20,}\b|\bgithub_pat_[A-Za-z0-9_]{22,}\b"),
+    ("a GitLab token", r"\bglpat-[A-Za-z0-9_-]{20,}"),
+    ("a Slack token", r"\bxox[abeoprs]-[A-Za-z0-9]+(?:-[A-Za-z0-9]+)+"),
+    ("a Slack webhook", r"\bhttps://hooks\.slack\.com/services/T\w+/B\w+/\w{16,}"),
+    ("an API key", r"\bsk[-_](?:ant|proj|live|test|or)[-_][A-Za-z0-9_-]{20,}|\bsk-[A-Za-z0-9]{20,}\b"),
+    ("a Google API key", r"\bAIza[0-9A-Za-z_-]{35}"),
+    ("an npm token", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("a signed token (JWT)", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{20,}"),
+    ("a private key", r"-----BEGIN (?:[A-Z]+ )*PRIVATE KEY-----"),
+)
+_ANY = pattern("|".join(f"(?P<k{number}>{form})" for number, (_, form) in enumerate(_KINDS)))
+_HINTS = (
+    "AKIA", "ASIA", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "xox", "hooks.slack", "AIza",
+    "npm_", "eyJ", "PRIVATE KEY",
+)  # fmt: skip
+_API_KEY_HINT = pattern(r"sk(?<=\bsk)[-_]")  # Not the end of `task-`.
+_IN_ADDRESS = pattern(r"\b[a-z][a-z0-9+.-]{0,20}://[^\s/:@{}$]{1,100}:(?P<secret>[^\s/:@{}$]{6,200})@")
+_WORD = r"(?:pass(?:word|wd|phrase)|secret|token|api[_-]?key|access[_-]?key|private[_-]?key|credentials?)"
+_NAME = pattern(rf"(?:.*[_.-])?{_WORD}|.*(?:Password|Secret|Token|ApiKey|AccessKey)", re.IGNORECASE)
+_ASSIGNED = pattern(
+    rf"(?:\b[\w-]{{0,40}}{_WORD}[ \t]*[=:]|--[\w-]{{0,40}}{_WORD}|\bBearer[ \t])[ \t]*"
+    r"[\"']?(?P<secret>[^\s\"'{}$&;|]{12,})",
+    re.IGNORECASE,
+)
+_WORD_HINTS = ("pass", "secret", "token", "key", "credential", "bearer")
+_SIGN = pattern(r"[=:]|--|\bBearer\b", re.IGNORECASE)
+_PLACEHOLDER = pattern(r"example|change|placeholder|dummy|your|xxx|\*\*\*|<|\.\.\.", re.IGNORECASE)
+_LEAST_LENGTH, _LEAST_BITS = 12, 3.0
+_SHORTEST = 16
+"""No secret that its form gives away is shorter."""
+
+
+def may_hold_secrets(texts: Iterable[str]) -> bool:
+    """A quick look at all texts and names of a file: most have nothing that one of these patterns could begin with."""
+    whole = "\n".join(texts)
+    small = whole.casefold()
+    return "://" in whole or _is_hinted_at(whole) or any(hint in small for hint in _WORD_HINTS)
+
+
+def _is_hinted_at(text: str) -> bool:
+    return any(hint in text for hint in _HINTS) or _API_KEY_HINT.search(text) is not None
+
+
+def secrets_in(text: str) -> list[Secret]:
+    """Those that their form gives away, wherever they stand."""
+    found: list[Secret] = []
+    if len(text) < _SHORTEST:
+        return found
+    if _is_hinted_at(text):
+        for hit in _ANY.finditer(text):
+            what = _KINDS[int((hit.lastgroup or "k0")[1:])][0]
+            found.append(Secret(what, hit.start(), hit.end(), 0 if hit[0].startswith("-") else 4))
+    if "://" in text:
+        for hit in _IN_ADDRESS.finditer(text):
+            if not _PLACEHOLDER.search(hit["secret"]):
+                found.append(Secret("a password in an address", *hit.span("secret"), shown=0))
+    told = {secret.start for secret in found}
+    for hit in _ASSIGNED.finditer(text) if _SIGN.search(text) else ():
+        if looks_random(hit["secret"]) and hit.start("secret") not in told:
+            found.append(Secret("a secret", *hit.span("secret"), shown=2))
+    return found
+
+
+def named_secret(name: str, value: str) -> Secret | None:
+    """A value that goes by such a name and looks made up by a machine."""
+    if not _NAME.fullmatch(name) or not looks_random(value):
+        return None
+    return Secret(f"what `{name}` holds looks like a secret, and it", 0, len(value), shown=2)
+
+
+def looks_random(text: str) -> bool:
+    """Whether nobody would have chosen it: long, without blanks, letters and digits in no order."""
+    if len(text) < _LEAST_LENGTH or any(char.isspace() or char in "{}$/" for char in text[:1000]):
+        return False
+    mixed = any(char.isdigit() for char in text) and any(char.isalpha() for char in text)
+    return mixed and not _PLACEHOLDER.search(text) and _bits(text) >= _LEAST_BITS
+
+
+def _bits(text: str) -> float:
+    """Shannon's entropy of its characters."""
+    counts = Counter(text).values()
+    return -sum(count / len(text) * math.log2(count / len(text)) for count in counts)

@@ -39,9 +39,9 @@ from wfc.language.steps.base import Step
 from wfc.language.steps.condition import Condition
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.scope_use import scope_uses
-from wfc.rules.shared.unwrapping import unwrap
-from wfc.rules.shared.wording import call
+from wfc.rules.common.edits import unwrap
+from wfc.rules.common.hints import call
+from wfc.rules.common.state import scope_uses
 from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 _JUMPS = frozenset({"target", "else", "goto"})

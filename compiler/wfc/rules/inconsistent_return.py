@@ -46,8 +46,8 @@ from wfc.language.steps.return_ import Return
 from wfc.language.steps.while_ import While
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.scope_use import ScopeUse, scope_uses
-from wfc.rules.shared.wording import call
+from wfc.rules.common.hints import call
+from wfc.rules.common.state import ScopeUse, scope_uses
 
 
 @rule("WF404", "inconsistent-return", Severity.WARNING)

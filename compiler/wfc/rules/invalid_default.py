@@ -36,9 +36,7 @@ from wfc.language.shape import RULES_FOR, InputDecl, Validation
 from wfc.language.steps.prompt import Prompt
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.input_rules import Misfit, misfits, with_article
-from wfc.rules.shared.patterns import pattern_error
-from wfc.rules.shared.rule_set import RuleSet
+from wfc.rules.common.inputs import Misfit, RuleSet, misfits, pattern_error, with_article
 from wfc.yaml import Node, Scalar, Sequence
 from wfc.yaml.nodes import resolve_plain
 

@@ -41,7 +41,7 @@ from wfc.language.scopes import CHILD_IN_TURN, PREVIOUS, Site, is_in_turn, runne
 from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.scope_names import names_of
+from wfc.rules.common.state import names_of
 from wfc.template import Read
 from wfc.yaml import Span
 

@@ -34,7 +34,7 @@ from collections.abc import Iterator
 from wfc.analysis.types.environment import Kind
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.typed import finding, misfit_finding, misfits, problems
+from wfc.rules.common.typed import finding, misfit_finding, misfits, problems
 from wfc.rules.wrong_type import wrong_places
 
 

@@ -42,7 +42,7 @@ from wfc.findings import Note, Severity
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.typed import finding, problems
+from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF305", "maybe-unset", Severity.WARNING)

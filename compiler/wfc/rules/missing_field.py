@@ -33,7 +33,7 @@ from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.wording import flow, label_of
+from wfc.rules.common.hints import flow, label_of
 from wfc.rules.unknown_field import meant_fields
 from wfc.yaml import Mapping, Node, Scalar, Sequence
 

@@ -29,9 +29,9 @@ from collections.abc import Iterator
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.needs_state_list import list_fields
-from wfc.rules.shared.state_access import state_access
-from wfc.rules.shared.wording import call
+from wfc.rules.common.edits import list_fields
+from wfc.rules.common.hints import call
+from wfc.rules.common.state import state_access
 
 
 @rule("WF301", "needs-state-missing", fix="safe")

@@ -32,10 +32,9 @@ from collections.abc import Iterator
 from wfc.findings import Edit, Fix
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.edits import rename
-from wfc.rules.shared.needs_state_list import own_list, unlist
-from wfc.rules.shared.state_access import FieldRead, StepAccess, Stranger, state_access
-from wfc.rules.shared.wording import call
+from wfc.rules.common.edits import own_list, rename, unlist
+from wfc.rules.common.hints import call
+from wfc.rules.common.state import FieldRead, StepAccess, Stranger, state_access
 
 _MOST_FIXED = 100
 """Of unknown fields in one step: each fix looks at the whole list, and more than these are no slips of the pen."""

@@ -30,9 +30,9 @@ from collections.abc import Iterator
 from wfc.findings import Note, Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.needs_state_list import unlist
-from wfc.rules.shared.state_access import StepAccess, state_access
-from wfc.rules.shared.wording import call
+from wfc.rules.common.edits import unlist
+from wfc.rules.common.hints import call
+from wfc.rules.common.state import StepAccess, state_access
 
 
 @rule("WF302", "needs-state-unused", Severity.WARNING, fix="safe")

@@ -37,7 +37,7 @@ from wfc.language.steps.base import Step
 from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.wording import call
+from wfc.rules.common.hints import call
 from wfc_runtime.digraph import components
 
 _SHOWN = 8

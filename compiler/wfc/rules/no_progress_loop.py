@@ -43,9 +43,9 @@ from wfc.language.steps.goto import Goto
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.loops import Loop, Loops
-from wfc.rules.shared.scope_use import scope_uses
-from wfc.rules.shared.wording import call
+from wfc.rules.common.flow import Loop, Loops
+from wfc.rules.common.hints import call
+from wfc.rules.common.state import scope_uses
 from wfc.template import Read
 from wfc.yaml import Span
 

@@ -36,8 +36,8 @@ from wfc.analysis.types.environment import Kind
 from wfc.findings import Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.escapes import escapes_in
-from wfc.rules.shared.typed import finding, problems
+from wfc.rules.common.injection import escapes_in
+from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF206", "no-such-property", fix="unsafe")

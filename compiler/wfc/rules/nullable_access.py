@@ -47,7 +47,7 @@ from wfc.findings import Note, Severity
 from wfc.language.types import NULL
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.typed import finding, misfit_finding, misfits, problems
+from wfc.rules.common.typed import finding, misfit_finding, misfits, problems
 
 
 @rule("WF217", "nullable-access", Severity.WARNING)

@@ -40,7 +40,7 @@ from wfc.language.steps.files import Written, may_clash, written_by
 from wfc.language.steps.parallel import Parallel
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.wording import call
+from wfc.rules.common.hints import call
 from wfc.yaml import Span
 
 

@@ -50,9 +50,8 @@ from wfc.language.scopes import runners
 from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.scope_fields import ScopeFields
-from wfc.rules.shared.state_access import StepAccess, Stranger, state_access
-from wfc.rules.shared.wording import call
+from wfc.rules.common.hints import call
+from wfc.rules.common.state import ScopeFields, StepAccess, Stranger, state_access
 
 
 @rule("WF312", "parent-state-in-task")

@@ -46,7 +46,7 @@ from wfc.language.steps.shell import Shell
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.holes import shown_in
+from wfc.rules.common.hints import shown_in
 
 _HELP = (
     "use a fixed path, a choice from a list, or a `pattern` such as `^[a-z0-9-]+$`; "

@@ -33,7 +33,7 @@ from wfc.analysis.types.environment import Change
 from wfc.findings import Fix
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.commands import CommandHole, command_holes
+from wfc.rules.common.injection import CommandHole, command_holes
 
 _PLACES = {
     "'": "between single quotes of the command",

@@ -32,7 +32,7 @@ from collections.abc import Iterator
 from wfc.language.scopes import template_sites
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.escapes import Escape, escapes_in
+from wfc.rules.common.injection import Escape, escapes_in
 
 
 @rule("WF507", "sandbox-escape")

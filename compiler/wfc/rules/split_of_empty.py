@@ -32,7 +32,7 @@ from wfc.analysis.types.environment import Kind
 from wfc.findings import Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.typed import finding, problems
+from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF216", "split-of-empty", Severity.WARNING, fix="safe")

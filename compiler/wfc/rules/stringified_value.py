@@ -43,7 +43,7 @@ from wfc.analysis.types.workflow import Located, ScopeTypes
 from wfc.findings import Note, Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.typed import finding, problems
+from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF213", "stringified-value", Severity.WARNING, fix="unsafe")

@@ -30,7 +30,7 @@ from collections.abc import Iterator
 from wfc.language.scopes import template_sites
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.escapes import escapes_in
+from wfc.rules.common.injection import escapes_in
 
 
 @rule("WF201", "template-syntax")

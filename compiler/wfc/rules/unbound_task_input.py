@@ -56,10 +56,9 @@ from wfc.language.ast import Scope
 from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.bindings import Binding, bindings
-from wfc.rules.shared.edits import add_entry, line_break, rename
-from wfc.rules.shared.nearest import Nearest
-from wfc.suggest import did_you_mean
+from wfc.rules.common.edits import add_entry, line_break, rename
+from wfc.rules.common.inputs import Binding, bindings
+from wfc.suggest import Nearest, did_you_mean
 from wfc.yaml import Entry, Mapping, Span
 
 _SCALARS = frozenset({"text", "number", "bool", "null"})

@@ -39,7 +39,7 @@ from wfc.language.steps.foreach import Foreach
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.wording import call
+from wfc.rules.common.hints import call
 from wfc.yaml import Scalar, Span
 
 

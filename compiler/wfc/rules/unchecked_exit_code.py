@@ -39,8 +39,8 @@ from wfc.language.steps.base import Step
 from wfc.language.steps.shell import Shell
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.scope_use import ScopeUse, StateRead, scope_uses
-from wfc.rules.shared.wording import call
+from wfc.rules.common.hints import call
+from wfc.rules.common.state import ScopeUse, StateRead, scope_uses
 from wfc_runtime.expr import nodes
 
 _SEEN = 2000

@@ -35,7 +35,7 @@ from wfc.findings import Note, Severity
 from wfc.language.steps.base import Recovery, Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.typed import finding, problems
+from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF218", "unchecked-parse", Severity.WARNING)

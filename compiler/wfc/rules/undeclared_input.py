@@ -31,9 +31,9 @@ from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.scopes import Site, template_sites
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.nearest import Nearest
-from wfc.rules.shared.scope_names import keys_of
-from wfc.rules.shared.template_edits import replace_in_text
+from wfc.rules.common.edits import replace_in_text
+from wfc.rules.common.state import keys_of
+from wfc.suggest import Nearest
 from wfc.template import Part
 
 

@@ -30,8 +30,8 @@ from collections.abc import Iterator
 from wfc.language.scopes import CHILD_IN_TURN, Site, template_sites
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.scope_names import ScopeNames, names_of
-from wfc.rules.shared.template_edits import replace_in_text
+from wfc.rules.common.edits import replace_in_text
+from wfc.rules.common.state import ScopeNames, names_of
 from wfc.template import Read
 from wfc_runtime.expr import FUNCTIONS
 

@@ -32,10 +32,10 @@ from wfc.language.steps.prompt import Prompt
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.choices import Comparison, Comparisons
-from wfc.rules.shared.nearest import Nearest
-from wfc.rules.shared.scope_use import ScopeUse, scope_uses
-from wfc.rules.shared.wording import call
+from wfc.rules.common.flow import Comparison, Comparisons
+from wfc.rules.common.hints import call
+from wfc.rules.common.state import ScopeUse, scope_uses
+from wfc.suggest import Nearest
 
 _SHOWN = 6
 

@@ -28,9 +28,9 @@ from wfc.language.shape import Shape
 from wfc.language.steps.base import Step, UnknownStep
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
+from wfc.rules.common.edits import rename
+from wfc.rules.common.hints import label_of
 from wfc.rules.field_not_allowed import belongs_elsewhere
-from wfc.rules.shared.edits import rename
-from wfc.rules.shared.wording import label_of
 from wfc.suggest import did_you_mean, nearest
 from wfc.yaml import Entry
 from wfc.yaml.explain import excerpt

@@ -31,9 +31,9 @@ from collections.abc import Iterator
 from wfc.language.scopes import Site, template_sites
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.builtins import BuiltinNames, builtin_names
-from wfc.rules.shared.escapes import escapes_in
-from wfc.rules.shared.template_edits import replace_in_text
+from wfc.rules.common.edits import replace_in_text
+from wfc.rules.common.hints import BuiltinNames, builtin_names
+from wfc.rules.common.injection import escapes_in
 from wfc.template import Use
 
 

@@ -32,9 +32,9 @@ from wfc.language.steps.base import Step
 from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
+from wfc.rules.common.edits import rename
 from wfc.rules.goto_into_scope import reach_hint
-from wfc.rules.shared.edits import rename
-from wfc.rules.shared.nearest import Nearest
+from wfc.suggest import Nearest
 
 
 @rule("WF104", "unknown-goto-target", fix="unsafe")

@@ -27,8 +27,8 @@ from wfc.language.steps.base import Step
 from wfc.language.steps.prompt import PROMPT_KINDS
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.edits import add_entry, rename
-from wfc.rules.shared.nearest import Nearest
+from wfc.rules.common.edits import add_entry, rename
+from wfc.suggest import Nearest
 from wfc.yaml import Scalar
 from wfc.yaml.explain import excerpt
 

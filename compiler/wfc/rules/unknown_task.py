@@ -40,9 +40,9 @@ from wfc.language.steps.foreach import Foreach
 from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.edits import rename
-from wfc.rules.shared.nearest import Nearest
-from wfc.rules.shared.scope_names import keys_of
+from wfc.rules.common.edits import rename
+from wfc.rules.common.state import keys_of
+from wfc.suggest import Nearest
 from wfc_runtime.expr.syntax import is_template
 
 

@@ -29,7 +29,7 @@ from wfc.findings import Severity
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.nearest import Nearest
+from wfc.suggest import Nearest
 
 
 @rule("WF107", "unknown-tool", Severity.WARNING)

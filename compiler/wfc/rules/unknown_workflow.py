@@ -29,8 +29,8 @@ from wfc.caching import cached_per_file
 from wfc.language.steps.call import Call
 from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.edits import rename
-from wfc.rules.shared.nearest import Nearest
+from wfc.rules.common.edits import rename
+from wfc.suggest import Nearest
 from wfc_runtime.expr.syntax import is_template
 
 

@@ -32,9 +32,9 @@ from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.edits import remove_run
-from wfc.rules.shared.scope_use import ScopeUse, scope_uses
-from wfc.rules.shared.wording import call
+from wfc.rules.common.edits import remove_run
+from wfc.rules.common.hints import call
+from wfc.rules.common.state import ScopeUse, scope_uses
 
 
 @rule("WF401", "unreachable-step", Severity.WARNING, fix="unsafe")

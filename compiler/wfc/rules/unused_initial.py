@@ -30,8 +30,8 @@ from collections.abc import Iterator
 from wfc.findings import Note, Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.removal import remove_entries
-from wfc.rules.shared.scope_use import ScopeUse, scope_uses
+from wfc.rules.common.edits import remove_entries
+from wfc.rules.common.state import ScopeUse, scope_uses
 from wfc.yaml import Mapping, Span
 
 

@@ -40,9 +40,9 @@ from wfc.language.steps.call import Call
 from wfc.language.steps.foreach import Foreach
 from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.nearest import Nearest
-from wfc.rules.shared.removal import remove_entries
-from wfc.rules.shared.scope_use import scope_uses
+from wfc.rules.common.edits import remove_entries
+from wfc.rules.common.state import scope_uses
+from wfc.suggest import Nearest
 from wfc.template import Read
 from wfc.yaml import Entry, Mapping
 

@@ -43,7 +43,7 @@ from wfc.rules import (
     wrong_type,
 )
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.edits import whole_lines
+from wfc.rules.common.edits import whole_lines
 from wfc.suppress import Comment, Suppression, can_be_hidden
 from wfc.yaml import Span
 from wfc.yaml.explain import excerpt

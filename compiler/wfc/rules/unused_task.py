@@ -39,9 +39,8 @@ from wfc.language.scopes import runners
 from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.edits import remove_entry
-from wfc.rules.shared.nearest import Nearest
-from wfc.rules.shared.removal import with_comment
+from wfc.rules.common.edits import remove_entry, with_comment
+from wfc.suggest import Nearest
 from wfc.yaml import Entry, Mapping
 from wfc_runtime.expr.syntax import is_template
 

@@ -32,7 +32,7 @@ from wfc.language.steps.base import Step
 from wfc.language.values import Literal, Text, Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.shared.type_hints import Hints
+from wfc.rules.common.hints import Hints
 from wfc.yaml import Entry
 
 

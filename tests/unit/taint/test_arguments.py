@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.unit.taint.test_shell import spots
-from wfc.rules.shared.arguments import may_be_option
+from wfc.rules.common.injection import may_be_option
 
 
 @pytest.mark.parametrize(

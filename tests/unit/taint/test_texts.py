@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from wfc.rules.shared.delimiters import Delimiters
-from wfc.rules.shared.escapes import escapes_in
-from wfc.rules.shared.secrets import looks_random, named_secret, secrets_in
+from wfc.rules.common.injection import escapes_in
+from wfc.rules.hardcoded_secret import looks_random, named_secret, secrets_in
+from wfc.rules.prompt_injection import Delimiters
 from wfc.template import parse_template
 
 

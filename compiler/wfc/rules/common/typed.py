@@ -1,4 +1,4 @@
-"""What the inference found wrong, as findings: each rule about types takes the problems of its own kind."""
+"""Problems found by type inference, as findings: each rule about types takes the problems of its own kind."""
 
 from __future__ import annotations
 

@@ -1,20 +1,83 @@
-"""Values that break the validation rules of their input."""
+"""Inputs: the validation rules of one, the values that break them, and what a foreach or call passes to its child."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
 from typing import Any
 
+from wfc.caching import cached
+from wfc.language.ast import Scope
 from wfc.language.fields import kind_of
-from wfc.language.shape import NUMERIC, InputDecl
+from wfc.language.shape import NUMERIC, InputDecl, Shape
+from wfc.language.steps.base import Step
+from wfc.language.steps.call import Call
+from wfc.language.steps.foreach import Foreach
 from wfc.language.values import plain
-from wfc.rules.shared.patterns import is_found, pattern_error
-from wfc.rules.shared.rule_set import RuleSet
-from wfc.rules.shared.wording import quote
+from wfc.project import SourceFile
+from wfc.rules.common.hints import quote
+from wfc.rules.common.state import keys_of, names_of
 from wfc.struct import struct
-from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
+from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
 from wfc.yaml.explain import excerpt
 from wfc.yaml.nodes import resolve_plain
+from wfc_runtime.expr import DEFAULT_LIMITS, ExpressionError
+from wfc_runtime.expr.filters.patterns import regex_search
+from wfc_runtime.expr.run import Run
+
+_ANY_TIME = datetime(2000, 1, 1, tzinfo=UTC)
+
+
+@cached(64)
+def pattern_error(pattern: str) -> str | None:
+    """Why a pattern can't be used; None if it can."""
+    try:
+        _search(pattern, "")
+    except ExpressionError as error:
+        return error.message
+    return None
+
+
+def is_found(pattern: str, text: str) -> bool:
+    """Whether a usable pattern occurs in the text. What takes too long to find out counts as found."""
+    try:
+        return _search(pattern, text)
+    except ExpressionError:
+        return True
+
+
+def _search(pattern: str, text: str) -> bool:
+    run = Run({}, _ANY_TIME, uuid_seed="", limits=DEFAULT_LIMITS, hidden=frozenset())
+    return bool(regex_search(run, text, pattern))
+
+
+class RuleSet:
+    """What a value must satisfy: its type, and rules that stand in `validation` or beside the type."""
+
+    def __init__(self, kind: str, holders: list[Shape]) -> None:
+        self.kind = kind
+        self.holders = holders
+
+    @classmethod
+    def of(cls, decl: InputDecl) -> RuleSet:
+        return cls(decl.kind, [*([decl.validation] if decl.validation else []), decl])
+
+    def get(self, name: str) -> Any:
+        """The plain value of a rule; None where it is not there, or not of its kind."""
+        holder = self._holder(name)
+        found = holder.values[name] if holder else None
+        if isinstance(found, list):
+            return [word.text for word in found]
+        if found is None or isinstance(found, dict):
+            return found
+        return plain(found.node)
+
+    def span(self, name: str) -> Span | None:
+        holder = self._holder(name)
+        return holder.value_span(name) if holder else None
+
+    def _holder(self, name: str) -> Shape | None:
+        return next((holder for holder in self.holders if name in holder.values), None)
 
 
 @struct(frozen=True)
@@ -154,3 +217,93 @@ _CHECKS: dict[str, Callable[[RuleSet, Node, str], Iterator[Misfit]]] = {
     "array": _array,
     "object": _object,
 }
+
+
+@struct(frozen=True)
+class Binding:
+    """One step that runs a child."""
+
+    scope: Scope
+    step: Foreach | Call
+    child: Scope
+    title: str
+    """What messages call the child: "the task `audit_module`"."""
+    declared: list[str]
+    given: Mapping | None
+    """The `with`, if there is one."""
+
+    @property
+    def keys(self) -> set[str]:
+        return {entry.key.text for entry in self.given.entries} if self.given else set()
+
+    @property
+    def needed(self) -> dict[str, InputDecl]:
+        """The inputs without which the child can't start."""
+        inputs = self.child.declared_inputs
+        return {
+            name: decl for name, decl in inputs.items() if decl.is_required and "default" not in decl.values
+        }
+
+    @property
+    def is_lenient(self) -> bool:
+        """Whether what the child has no input for is left out."""
+        return isinstance(self.step, Call) and bool(self.step.setting("only_declared"))
+
+    @property
+    def unbound(self) -> list[str]:
+        keys = self.keys
+        return [name for name in self.declared if name not in keys]
+
+    def unknown_entries(self) -> list[Entry]:
+        """The entries of `with` that the child has no input for."""
+        declared = set(self.declared)
+        return [entry for entry in self.given.entries if entry.key.text not in declared] if self.given else []
+
+    def guess(self, names: list[str]) -> dict[str, str] | None:
+        """Values for some inputs, as YAML: what has the same name here, and the item for one more."""
+        here = names_of(self.scope)
+        found: dict[str, str] = {}
+        for name in names:
+            if name in here.inputs:
+                found[name] = f'"{{{{ inputs.{name} }}}}"'
+            elif name in here.fields:
+                found[name] = f'"{{{{ state.{name} }}}}"'
+            elif isinstance(self.step, Foreach) and not self._uses_item and "item" not in found.values():
+                found[name] = "item"
+        if len(found) < len(names):
+            return None
+        return {name: '"{{ item }}"' if value == "item" else value for name, value in found.items()}
+
+    @property
+    def _uses_item(self) -> bool:
+        trees = (self.step.with_ or {}).values()
+        return any(
+            read.root == "item" for tree in trees for text in tree.texts for read in text.template.reads
+        )
+
+
+def bindings(unit: SourceFile) -> Iterator[Binding]:
+    """Every step that runs a child which is there, with what it hands over."""
+    for scope in unit.scopes:
+        for step in scope.walk():
+            if isinstance(step, Foreach | Call):
+                yield from _binding(unit, scope, step)
+
+
+def _binding(unit: SourceFile, scope: Scope, step: Foreach | Call) -> Iterator[Binding]:
+    child, title = _child(unit, step)
+    declared = keys_of(child, "inputs") if child else None
+    given = step.node.get("with")
+    if child is not None and declared is not None and (given is None or isinstance(given, Mapping)):
+        yield Binding(scope, step, child, title, declared, given)
+
+
+def _child(unit: SourceFile, step: Step) -> tuple[Scope | None, str]:
+    if isinstance(step, Foreach) and step.task and unit.workflow:
+        name = step.task.text
+        return unit.workflow.declared_tasks.get(name), f"the task `{name}`"
+    if isinstance(step, Call) and step.workflow:
+        name = step.workflow.text
+        found = unit.project.named(name)
+        return found[0].workflow if found else None, f"the workflow `{name}`"
+    return None, ""

@@ -1,0 +1,1 @@
+"""Analyses, hints and edits that several rules share."""

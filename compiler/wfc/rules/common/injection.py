@@ -1,0 +1,243 @@
+"""Untrusted values in commands, and attempts of a template to reach Python."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from wfc.analysis.taint.analysis import taint_of
+from wfc.analysis.taint.shell import HOLE, Spot, spots_of
+from wfc.analysis.taint.values import Flow, Level
+from wfc.analysis.types.environment import Change
+from wfc.caching import cached_per_file, pattern
+from wfc.findings import Edit, Fix, Severity
+from wfc.language.steps.base import Step
+from wfc.language.steps.shell import Shell
+from wfc.language.values import Text
+from wfc.project import SourceFile
+from wfc.rules.common.hints import shown_in
+from wfc.rules.common.typed import edit_in
+from wfc.struct import struct
+from wfc.template import Template
+from wfc.yaml import Span
+from wfc_runtime.expr import nodes
+
+_FLAGS = {
+    "cat": "AbeEnstTuv", "cd": "LP", "chmod": "Rcfv", "chown": "RHLPcfhv", "cp": "HLPRafilnprsuvx",
+    "diff": "abBiNqrsuw", "du": "abcDhkmsx", "egrep": "EFGHLRchilnoqrsvwxz", "fgrep": "EFGHLRchilnoqrsvwxz",
+    "grep": "EFGHLPRchilnoqrsvwxz", "head": "qvz", "ln": "finrsv", "ls": "1AFGHLQRSXacdfghiklmnopqrstuvx",
+    "mkdir": "pv", "mv": "finuv", "readlink": "efmnqsvz", "realpath": "ELPemqsz", "rm": "Rdfirv",
+    "rmdir": "pv", "sort": "Vbcdfghimnrsuz", "stat": "Lft", "tail": "Ffqvz", "tee": "aip", "touch": "acfhm",
+    "wc": "Lclmw",
+}  # fmt: skip
+"""Tools that take `--` before their arguments, each with its options that take no value."""
+_SUBCOMMANDS = {
+    "docker": "build exec images inspect kill logs pull push restart rm rmi run start stop tag",
+    "git": "add branch clean clone fetch init mv pull push rm tag",
+    "kubectl": "delete describe get logs",
+    "npm": "add i install remove uninstall update",
+    "pip": "download install uninstall",
+    "podman": "build exec images inspect kill logs pull push restart rm rmi run start stop tag",
+}
+_LONG_FLAGS = frozenset(
+    {
+        "--all",
+        "--archive",
+        "--detach",
+        "--force",
+        "--no-verify",
+        "--parents",
+        "--quiet",
+        "--recursive",
+        "--rm",
+    }
+)
+_FIRST_ONLY = frozenset({"run", "exec"})
+"""Behind their first argument comes a command with options of its own."""
+_BEFORE_TOOL = pattern(r"sudo|command|time|nohup|[A-Za-z_]\w*=.*", re.DOTALL)
+_REDIRECTION = pattern(r"\d*[<>&]+")
+
+
+def may_be_option(spot: Spot) -> bool:
+    """Whether a value that begins with a dash would be an option there, and `--` before it helps."""
+    if spot.prefix or spot.quote not in ("", "'", '"') or _has_safe_start(spot):
+        return False
+    words = list(spot.words)
+    while words and _BEFORE_TOOL.fullmatch(words[0]):
+        words.pop(0)
+    if not words or "--" in words or _REDIRECTION.fullmatch(words[-1]):
+        return False
+    tool, *rest = words
+    tool = tool.rsplit("/", 1)[-1]
+    if tool in _FLAGS:
+        return not rest or not _wants_value(rest[-1], _FLAGS[tool])
+    if tool not in _SUBCOMMANDS or not rest or rest[0] not in _SUBCOMMANDS[tool].split():
+        return False
+    if rest[0] in _FIRST_ONLY and not all(word.startswith("-") for word in rest[1:]):
+        return False
+    return not any(_wants_value(word) for word in (rest[1:] if rest[0] in _FIRST_ONLY else rest[-1:]))
+
+
+def _wants_value(word: str, flags: str = "") -> bool:
+    """Whether a word may be an option whose value comes next."""
+    if not word.startswith("-") or "=" in word or word in _LONG_FLAGS:
+        return False
+    return HOLE in word or word.startswith("--") or not set(word[1:]) <= set(flags)
+
+
+def _has_safe_start(spot: Spot) -> bool:
+    """Whether the value begins with a text of the file that is no dash."""
+    node: nodes.Node | None = spot.hole.node
+    while isinstance(node, nodes.Filter):
+        if node.name not in ("shquote", "string"):
+            return False
+        node = node.node
+    while isinstance(node, nodes.Concat | nodes.Add):
+        node = node.nodes[0] if isinstance(node, nodes.Concat) else node.left
+    return isinstance(node, nodes.Const) and not str(node.value).startswith("-") and node.value != ""
+
+
+_TIGHT = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call, nodes.Filter, nodes.Const)
+"""Expressions that a filter behind them takes as a whole."""
+
+
+@struct(frozen=True)
+class CommandHole:
+    """A value in a command that comes from outside, or from whoever starts the run."""
+
+    step: Step
+    text: Text
+    spot: Spot
+    flow: Flow
+    needs_dashes: bool
+    """Whether it would be an option if it began with a dash, and no value before it would."""
+
+    @property
+    def is_quoted(self) -> bool:
+        return self.spot.hole.quoted is not None
+
+    @property
+    def severity(self) -> Severity:
+        return Severity.ERROR if self.flow.level is Level.OUTSIDE else Severity.WARNING
+
+    @property
+    def span(self) -> Span:
+        return self.text.at(*self.place)
+
+    @property
+    def place(self) -> tuple[int, int]:
+        return self.text.template.span(self.spot.hole.node)
+
+    @property
+    def shown(self) -> str:
+        return shown_in(self.text, self.spot.hole.node)
+
+    @property
+    def braces(self) -> tuple[int, int]:
+        """Where the hole begins and ends, with its braces."""
+        text = self.text.template.text
+        return text.rfind("{{", 0, self.place[0]), text.find("}}", self.place[1]) + 2
+
+    @property
+    def is_loose(self) -> bool:
+        """Whether a filter needs brackets around the expression."""
+        return not isinstance(self.spot.hole.node, _TIGHT)
+
+    def quoting(self) -> list[Change]:
+        """Adds `| shquote`."""
+        start, end = self.place
+        if self.is_quoted:
+            return []
+        if self.is_loose:
+            return [Change(start, start, "("), Change(end, end, ") | shquote")]
+        return [Change(end, end, " | shquote")]
+
+    def dashes(self) -> list[Change]:
+        """Adds `--`, before the loop or branch that the hole is in."""
+        if not self.needs_dashes:
+            return []
+        at = self.braces[0]
+        if self.spot.hole.within is not None:
+            text, head = self.text.template.text, self.text.template.span(self.spot.hole.within)[0]
+            at = text.rfind("{%", 0, head + 1)
+        return [Change(at, at, "-- ")]
+
+    def fix(self, description: str, changes: list[Change]) -> Fix | None:
+        """Those changes of the template as a fix of the file, if all can be made."""
+        edits: list[Edit] = []
+        for change in changes:
+            edit = edit_in(self.text, change) if change.start >= 0 else None
+            if edit is None:
+                return None
+            edits.append(edit)
+        return Fix(description, tuple(edits), safe=False)
+
+
+@cached_per_file(8)
+def command_holes(unit: SourceFile) -> list[CommandHole]:
+    """In source order."""
+    taint = taint_of(unit)
+    found: list[CommandHole] = []
+    for step in unit.steps if taint else ():
+        if taint is None or not isinstance(step, Shell) or step.command is None:
+            continue
+        text = step.command
+        dashed: set[int] = set()
+        for spot in spots_of(taint.pieces(step, text)) if text.template.ast is not None else ():
+            quoted = spot.hole.quoted
+            flow = quoted.whole if quoted is not None else spot.hole.flow
+            if flow is not None:
+                needs_dashes = spot.command not in dashed and may_be_option(spot)
+                dashed |= {spot.command} if needs_dashes else set()
+                found.append(CommandHole(step, text, spot, flow, needs_dashes))
+    return found
+
+
+_DUNDER = pattern(r"__\w+?__")
+_FORMAT = pattern(r"\{[^{}]*__\w")
+_WITH_ATTRIBUTE = frozenset(
+    {"attr", "groupby", "join", "map", "max", "min", "rejectattr", "selectattr", "sort", "sum", "unique"}
+)
+
+
+@struct(frozen=True)
+class Escape:
+    name: str
+    start: int
+    end: int
+    filter: tuple[int, int] | None = None
+    """Where the filter `attr` stands, if it is one."""
+
+
+def escapes_in(template: Template) -> Iterator[Escape]:
+    """Attempts to reach Python's internals. Other rules skip these places, so that each is reported once."""
+    if "_" not in template.text:
+        return
+    error = template.error
+    if error is not None:
+        name = template.text[error.start : error.end]
+        if name.startswith("_") and "begins with an underscore" in error.message:
+            yield Escape(name, error.start, error.end)
+    elif template.ast is not None and "__" in template.text:
+        yield from _in_tree(template, template.ast)
+
+
+def _in_tree(template: Template, tree: nodes.Template) -> Iterator[Escape]:
+    for item in tree.find_all(nodes.Getitem):
+        yield from _constant(template, item.arg, _DUNDER)
+    for used in tree.find_all(nodes.Filter):
+        if used.name in _WITH_ATTRIBUTE:
+            place = template.token_span(used) if used.name == "attr" else None
+            for argument in (*used.args, *(word.value for word in used.kwargs)):
+                yield from _constant(template, argument, _DUNDER, place)
+    for call in tree.find_all(nodes.Call):
+        if isinstance(call.node, nodes.Getattr) and call.node.attr in ("format", "format_map"):
+            yield from _constant(template, call.node.node, _FORMAT)
+
+
+def _constant(
+    template: Template, node: nodes.Node, form: re.Pattern[str], place: tuple[int, int] | None = None
+) -> Iterator[Escape]:
+    if isinstance(node, nodes.Const) and isinstance(node.value, str) and form.search(node.value):
+        found = _DUNDER.search(node.value)
+        yield Escape(found[0] if found else node.value, *template.token_span(node), place)

@@ -1,0 +1,357 @@
+"""State fields: which ones a scope has, which ones its steps list, read and write, and what depends on them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import field
+from functools import cached_property
+
+from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
+from wfc.caching import cached_per_file
+from wfc.language.ast import Scope, walk
+from wfc.language.scopes import CHILD_IN_TURN, EVERYWHERE, NamesInScope, Targets, jumps
+from wfc.language.shape import Shape
+from wfc.language.steps.base import Step, UnknownStep
+from wfc.language.values import Text, Tree, Word, state_use
+from wfc.project import SourceFile
+from wfc.struct import struct
+from wfc.suggest import Nearest, did_you_mean
+from wfc.template import Read
+from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
+
+
+class ScopeNames:
+    """The state fields and inputs of one scope, and the steps that keep a result."""
+
+    def __init__(self, scope: Scope) -> None:
+        steps = list(scope.walk())
+        written = (name for step in steps for name in step.writes())
+        self.fields = dict.fromkeys([*(keys_of(scope, "initial_state") or ()), *written])
+        self.inputs = dict.fromkeys(keys_of(scope, "inputs") or ())
+        self.results: dict[str, str] = {
+            step.name: step.values["output_to"].text for step in steps if "output_to" in step.values
+        }
+        self._nearest = Nearest([*self.fields, *self.inputs, *EVERYWHERE, *CHILD_IN_TURN])
+
+    def nearest_path(self, name: str, names: NamesInScope) -> str | None:
+        """The way to write what a bare name most likely stands for."""
+        near = name if name in self.fields or name in self.inputs else self._nearest.to(name)
+        if near is None or near in names:
+            return near
+        if near in self.fields:
+            return f"state.{near}"
+        return f"inputs.{near}" if near in self.inputs else None
+
+
+@cached_per_file(8)
+def names_of(scope: Scope) -> ScopeNames:
+    return ScopeNames(scope)
+
+
+def keys_of(shape: Shape, field: str) -> list[str] | None:
+    """The keys of a field's mapping, readable or not; None where it is no mapping and nothing can be said."""
+    node = shape.node.get(field)
+    if node is None:
+        return []
+    return [entry.key.text for entry in node.entries] if isinstance(node, Mapping) else None
+
+
+class ScopeFields:
+    """The fields, each with the first place that sets it."""
+
+    def __init__(self, scope: Scope) -> None:
+        self.scope = scope
+        self.places: dict[str, Span] = {}
+        start = scope.node.get("initial_state")
+        self.is_complete = start is None or isinstance(start, Mapping)
+        """Whether all fields can be told: not where `initial_state` can't be read."""
+        for name, span in [*_keys(start), *(found for step in scope.walk() for found in _written(step))]:
+            self.places.setdefault(name, span)
+        self.nearest = Nearest(self.places)
+
+    @cached_property
+    def choices(self) -> str:
+        """A help line: what there is to choose from."""
+        return did_you_mean("", self.places)
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.places
+
+
+def _written(step: Step) -> Iterator[tuple[str, Span]]:
+    """What a step writes, or would write if it were right: what is wrong with it is said elsewhere."""
+    for name, (span, _) in step.writes().items():
+        yield name, span
+    if isinstance(step, UnknownStep):
+        yield from _named(step.node)
+    elif "output_to" not in step.values:
+        yield from _text(step.node.get("output_to"))
+
+
+def _named(node: Node) -> Iterator[tuple[str, Span]]:
+    """Every field that a step of unknown type, or one inside it, names as its output."""
+    match node:
+        case Sequence():
+            for item in node.items:
+                yield from _named(item)
+        case Mapping():
+            yield from _text(node.get("output_to"))
+            yield from _keys(node.get("updates"))
+            for entry in node.entries:
+                yield from _named(entry.value)
+
+
+def _text(node: Node | None) -> Iterator[tuple[str, Span]]:
+    if isinstance(node, Scalar):
+        yield node.text, node.span
+
+
+def _keys(node: Node | None) -> list[tuple[str, Span]]:
+    return [(entry.key.text, entry.key.span) for entry in node.entries] if isinstance(node, Mapping) else []
+
+
+@struct(frozen=True)
+class FieldRead:
+    """A place in a template that reads a field."""
+
+    text: Text
+    read: Read
+
+    @property
+    def span(self) -> Span:
+        """The field's name."""
+        return self.text.at(self.read.path[0].start, self.read.path[0].end)
+
+
+@struct(frozen=True)
+class Stranger:
+    """A name that is no field of the step's scope, with every place where the step uses it."""
+
+    name: str
+    listed: list[Word]
+    reads: list[FieldRead]
+    owner: ScopeFields | None
+    """Another scope that has such a field."""
+    meant: str | None
+    """The field of this scope that it is most like."""
+
+    @property
+    def span(self) -> Span:
+        return (self.listed or self.reads)[0].span
+
+
+@struct
+class StepAccess:
+    """What one step gets wrong."""
+
+    step: Step
+    fields: ScopeFields
+    missing: dict[str, FieldRead] = field(default_factory=dict)
+    """Fields that are read and not listed, each where it is read first."""
+    unused: list[Word] = field(default_factory=list)
+    """Entries of `needs_state` that no template of the step reads."""
+    repeated: list[Word] = field(default_factory=list)
+    """Entries of `needs_state` that stand in it already."""
+    strangers: list[Stranger] = field(default_factory=list)
+
+
+@cached_per_file(8)
+def state_access(unit: SourceFile) -> list[StepAccess]:
+    """How every step of a file treats the state, in source order.
+
+    One mistake is one finding. A field of the scope can be missing from the list (WF301) or not read (WF302). A
+    name that is no field of the scope belongs to another scope (WF312) or to none (WF303), and explains what is
+    missing or not read because of it.
+    """
+    scopes = [ScopeFields(scope) for scope in unit.scopes]
+    steps = [(step, fields) for fields in scopes for step in fields.scope.walk()]
+    return [_judge(step, fields, scopes) for step, fields in steps if not isinstance(step, UnknownStep)]
+
+
+def _judge(step: Step, fields: ScopeFields, scopes: list[ScopeFields]) -> StepAccess:
+    reads: dict[str, list[FieldRead]] = {}
+    for found in _reads(step):
+        reads.setdefault(str(found.read.path[0].name), []).append(found)
+    listed: dict[str, list[Word]] = {}
+    for word in step.declared:
+        listed.setdefault(word.text, []).append(word)
+    access = StepAccess(step, fields)
+    strange = [name for name in {**listed, **reads} if name not in fields] if fields.is_complete else []
+    for name in strange:
+        owner = next((other for other in scopes if name in other), None)
+        is_elsewhere = owner is not None or name in fields.scope.declared_inputs
+        meant = None if is_elsewhere else fields.nearest.to(name)
+        access.strangers.append(Stranger(name, listed.get(name, []), reads.get(name, []), owner, meant))
+    explained = {*strange, *(stranger.meant for stranger in access.strangers)}
+    # A list that is not one is WF006's: until it is mended, nothing can be missing from it.
+    if "needs_state" in step.values or isinstance(step.node.get("needs_state"), Sequence | None):
+        known = {*listed, *explained}
+        access.missing = {name: found[0] for name, found in reads.items() if name not in known}
+    if listed:
+        _sort_out(access, listed, used={*listed} if _sees_all(step) else {*reads, *explained})
+    return access
+
+
+def _sort_out(access: StepAccess, listed: dict[str, list[Word]], used: set[str | None]) -> None:
+    for name, words in listed.items():
+        if name in used:
+            access.repeated += words[1:]
+        else:
+            access.unused += words
+
+
+def _reads(step: Step) -> Iterator[FieldRead]:
+    for text in step.texts():
+        if not text.template.is_literal:
+            for reads in state_use(text.template).fields.values():
+                yield from (FieldRead(text, read) for read in reads)
+
+
+def _sees_all(step: Step) -> bool:
+    """Whether some template may look at any field: at the whole state, or in a way that can't be made out."""
+    templates = [text.template for text in step.texts()]
+    return any(template.error is not None or state_use(template).whole for template in templates)
+
+
+@struct(frozen=True)
+class StateRead:
+    """A place in a template that reads a field, or something in it."""
+
+    step: Step
+    text: Text
+    read: Read
+
+    @property
+    def span(self) -> Span:
+        """The path, `state` included."""
+        return self.text.at(self.read.start, self.read.end)
+
+
+@struct(eq=False)
+class ScopeUse:
+    scope: Scope
+    flow: Flow
+    is_clear: bool = True
+    """Whether all of it can be told: not where a step or a template can't be made out."""
+    reads: dict[str, list[StateRead]] = field(default_factory=dict)
+    """The fields that templates name, each with the places, in source order."""
+    inputs: dict[str, set[Step]] = field(default_factory=dict)
+    """The inputs that templates name, each with the steps that they are part of."""
+    as_a_whole: set[str] = field(default_factory=set)
+    """The fields that are seen by a step which looks at all that it lists."""
+    listed: set[str] = field(default_factory=set)
+    """The fields that some step lists."""
+    meant: set[str] = field(default_factory=set)
+    """Names in places where they are wrong (WF004, WF202, WF204, WF303), and what they may stand for."""
+    bare: set[str] = field(default_factory=set)
+    """Names without `state.` that are right where they stand: `item` and its kin, and earlier keys of an update."""
+    is_whole: bool = True
+    """Whether all is there: not where a step lacks a field, or reads one that is nowhere, and might read more."""
+
+    def is_read(self, name: str) -> bool:
+        return name in self.reads or name in self.as_a_whole or name in self.meant or name in self.bare
+
+    def is_read_beside(self, step: Step) -> bool:
+        """Whether all that a step reads is read by other steps too."""
+        reads = [read for text in step.texts() for read in text.template.reads if read.path]
+        names = {(read.root, read.path[0].name) for read in reads}
+        return all(len(self._readers.get(name, ())) > 1 for name in names if name[0] in ("state", "inputs"))
+
+    def can_do_without(self, steps: list[Step]) -> bool:
+        """Whether others read all that these and the steps in them read, run their tasks, and need nothing of them."""
+        gone = {*steps, *walk([inner for step in steps for block in step.blocks() for inner in block])}
+        others = [step for step in self.scope.walk() if step not in gone]
+        kept = {*self.scope.initial, *(name for step in others for name in step.writes())}
+        written = {name for step in gone for name in step.writes()} - kept
+        needed = {word.text for step in others for word in step.declared}
+        tasks = {step.values["task"].text for step in gone if step.values.get("task")}
+        tasks -= {step.values["task"].text for step in others if step.values.get("task")}
+        return not (written & needed or tasks or any(readers <= gone for readers in self._readers.values()))
+
+    @cached_property
+    def _readers(self) -> dict[tuple[str, str | int | None], set[Step]]:
+        """The steps that read each state field and each input."""
+        found: dict[tuple[str, str | int | None], set[Step]] = {}
+        for name, reads in self.reads.items():
+            found["state", name] = {read.step for read in reads}
+        for name, steps in self.inputs.items():
+            found["inputs", name] = steps
+        return found
+
+    @property
+    def ends(self) -> list[FlowEdge]:
+        """The edges by which a run comes to its end without a `return`: then its state is its result."""
+        flow = self.flow
+        into = [
+            edge for edge in flow.into.get(flow.end, ()) if flow.reachable.issuperset(_sources(flow, edge))
+        ]
+        return [edge for edge in into if not flow.returns(edge)]
+
+    @property
+    def gives_state(self) -> bool:
+        return self.flow.initial == self.flow.end or bool(self.ends)
+
+
+def _sources(flow: Flow, edge: FlowEdge) -> tuple[str, ...]:
+    """The nodes that must be reached for an edge to be taken."""
+    return flow.branch_ends[edge.join] if edge.join is not None else (edge.source,)
+
+
+@cached_per_file(8)
+def scope_uses(unit: SourceFile) -> list[ScopeUse]:
+    """The use that is made of things in every scope of a file."""
+    found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(unit)}
+    # A front end that could not make out a text has left it out.
+    is_clear = not any(one.code == "WF201" for one in (unit.workflow.reported if unit.workflow else ()))
+    for use in found.values():
+        use.is_clear, use.is_whole = is_clear, bool(use.scope.block)
+        targets = Targets(use.scope)
+        for step in use.scope.walk():
+            _add(use, step)
+            if not all(targets.can_reach(step, word.text) for _, word in jumps(step)):
+                use.is_clear = False
+    for access in state_access(unit):
+        use = found[access.fields.scope]
+        for stranger in access.strangers:
+            use.is_whole = False
+            use.meant |= {stranger.name, stranger.meant or stranger.name}
+    return list(found.values())
+
+
+def _add(use: ScopeUse, step: Step) -> None:
+    listed = {word.text for word in step.declared}
+    use.listed |= listed
+    if isinstance(step, UnknownStep):
+        use.is_clear = False
+    for entry in step.node.entries:
+        if entry.key.text not in step.values:
+            _add_unread(use, entry.value)
+    if any(name not in step.values for name in step.REQUIRED):
+        use.is_whole = False
+    given = CHILD_IN_TURN | (step.values.get("updates") or {}).keys()
+    for text in step.texts():
+        template = text.template
+        if template.error is not None:
+            use.is_clear = False
+        if template.is_literal:
+            continue
+        state = state_use(template)
+        if state.whole:
+            use.as_a_whole |= listed
+        for field_name, reads in state.fields.items():
+            use.reads.setdefault(field_name, []).extend(StateRead(step, text, read) for read in reads)
+        for read in template.reads:
+            name = read.path[0].name if read.root == "inputs" and read.path else None
+            if isinstance(name, str):
+                use.inputs.setdefault(name, set()).add(step)
+                use.meant |= {name} - use.scope.declared_inputs.keys()
+            elif read.root not in ("state", "inputs"):
+                (use.bare if read.root in given else use.meant).add(read.root)
+
+
+def _add_unread(use: ScopeUse, node: Node) -> None:
+    """What a field that can't be read would have named, had it been right."""
+    for text in Tree(node).texts:
+        use.meant.add(text.node.text)
+        for read in text.template.reads:
+            use.meant |= {read.root, *(name for part in read.path[:1] if isinstance(name := part.name, str))}

@@ -1,1 +1,0 @@
-"""What several checks look at, say or mend in the same way."""
