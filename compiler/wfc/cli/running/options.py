@@ -12,7 +12,7 @@ import click
 
 from wfc.cli.shared.file_grants import file_options
 from wfc.cli.shared.names import FILES
-from wfc.config.exec_settings import no_variable
+from wfc.config import no_variable
 
 
 @dataclass(frozen=True)

@@ -17,8 +17,7 @@ from wfc.cli.shared.long_lived import collect_in_portions
 from wfc.cli.shared.selection import named_templates
 from wfc.cli.shared.service import state_option
 from wfc.cli.shared.trust import modules_at_start
-from wfc.config import Config, load_config
-from wfc.config.exec_settings import ANY
+from wfc.config import ANY, Config, load_config
 from wfc_runtime.errors import WfcError
 from wfc_runtime.server.options import TOOLSETS, Allowed, Options
 from wfc_runtime.service.engines import require_temporal

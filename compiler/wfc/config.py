@@ -1,0 +1,281 @@
+"""`[tool.wfc]` in pyproject.toml: where things are, what to ignore, how much is allowed."""
+
+from __future__ import annotations
+
+import os
+import re
+import tomllib
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import field, fields
+from pathlib import Path
+from typing import Any
+
+from wfc.codes import refusal
+from wfc.struct import struct
+from wfc.suggest import did_you_mean
+
+Reader = Callable[[str, str, Any], Any]
+AT_ONCE = 50
+"""Actions that a run may ask for at once, where the project does not say."""
+ANY = "*"
+"""The pattern that stands for every command."""
+_VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+
+
+class ConfigError(Exception):
+    """The settings can't be used. The message says which and why."""
+
+
+@struct(frozen=True)
+class ExecSettings:
+    """`[tool.wfc.exec]`: what a server may do by itself."""
+
+    allow: tuple[str, ...] = ()
+    """Patterns of commands; `*` is any command, and any file of the project."""
+    read: tuple[str, ...] = ()
+    """Patterns of files that it may read. Patterns of commands grant no file access."""
+    write: tuple[str, ...] = ()
+    """Patterns of files that it may write."""
+    roots: tuple[str, ...] = ()
+    """Folders beside the project's that it may work in."""
+    env: tuple[str, ...] = ()
+    """Names of environment variables that commands see beside the usual ones."""
+    parallel: int = 8
+    reply_seconds: int = 50
+    """How long a call waits for what the server does before it replies that it is still running."""
+
+
+@struct(frozen=True)
+class CompileLimits:
+    """How large a workflow may be. Each message that names a limit comes from here."""
+
+    source_bytes: int = 1024 * 1024
+    nesting: int = 5
+    steps: int = 1000
+    fields: int = 2000
+    call_depth: int = 5
+    yaml_depth: int = 64
+    yaml_nodes: int = 100_000
+
+
+@struct(frozen=True)
+class Config:
+    root: Path
+    """The project's folder: recorded source paths are relative to it."""
+    workflows: str = "workflows"
+    generated: str = "generated"
+    ignore: tuple[str, ...] = ()
+    exclude: tuple[str, ...] = ()
+    tools: tuple[str, ...] | None = None
+    """The tools that agents have; None where the project does not say."""
+    limits: CompileLimits = field(default_factory=CompileLimits)
+    elicit: bool = False
+    """Whether `wfc serve` asks the person directly, with a form of the client's."""
+    run_limits: dict[str, int] = field(default_factory=dict)
+    """What a run may ask for, where it differs from the defaults."""
+    exec: ExecSettings = field(default_factory=ExecSettings)
+    """What `wfc serve` may do by itself."""
+    engine: str = "sqlite"
+    """What keeps the runs."""
+    temporal: dict[str, Any] = field(default_factory=dict)
+    """Where the Temporal server is, as far as the project says."""
+    configured: bool = False
+    """Whether a [tool.wfc] table was found."""
+
+    @property
+    def workflows_dir(self) -> Path:
+        return self.root / self.workflows
+
+    @property
+    def generated_dir(self) -> Path:
+        return self.root / self.generated
+
+
+def real(path: Path) -> Path:
+    """The path with its links resolved. Links in a circle are left as they are, and fail when the file is read."""
+    return Path(os.path.realpath(path))
+
+
+def find_root(start: Path) -> Path | None:
+    """The nearest folder from here up that holds a pyproject.toml or a git repository."""
+    for folder in (start, *start.parents):
+        if (folder / "pyproject.toml").is_file() or (folder / ".git").exists():
+            return folder
+    return None
+
+
+def load_config(start: Path) -> Config:
+    """The settings that hold for a folder."""
+    folder = real(start)
+    root = find_root(folder)
+    if root is None:
+        # No project, but the layout of one: a folder `workflows` means what it would as part of its parent.
+        return Config(folder.parent if folder.name == Config.workflows else folder)
+    if not (root / "pyproject.toml").is_file():
+        return Config(root)
+    file = root / "pyproject.toml"
+    try:
+        tool = tomllib.loads(file.read_text(encoding="utf-8")).get("tool")
+        table = tool.get("wfc") if isinstance(tool, dict) else None
+        return Config(root) if table is None else _config(root, table)
+    except OSError as error:
+        raise ConfigError(f"{file}: {error.strerror}") from error
+    except (UnicodeDecodeError, tomllib.TOMLDecodeError, ConfigError) as error:
+        raise ConfigError(f"{file}: {error}") from error
+
+
+def _config(root: Path, table: Any) -> Config:
+    values = _read_table("tool.wfc", table, _SETTINGS)
+    for code in values.get("ignore", ()):
+        if wrong := refusal(code):
+            raise ConfigError(f"[tool.wfc] ignore {wrong}")
+    calls = values["limits"].call_depth if "limits" in values else CompileLimits.call_depth
+    if calls != CompileLimits.call_depth:
+        # What may be compiled may be run: each call is a run inside another.
+        values["run_limits"] = {"depth": calls + 1, **values.get("run_limits", {})}
+    return Config(root, configured=True, **values)
+
+
+# Readers of settings: each takes the table and the key of a value, and returns the value or raises `ConfigError`.
+
+
+def _misfit(table: str, key: str, what: str) -> ConfigError:
+    return ConfigError(f"[{table}] {key} must be {what}")
+
+
+def _path(table: str, key: str, value: Any) -> str:
+    if not isinstance(value, str) or not value or Path(value).is_absolute() or ".." in Path(value).parts:
+        raise _misfit(table, key, "a path inside the project, as text")
+    return value
+
+
+def _text(table: str, key: str, value: Any) -> str:
+    if not isinstance(value, str) or not value:
+        raise _misfit(table, key, "text")
+    return value
+
+
+def _texts(table: str, key: str, value: Any, what: str = "a list of text") -> tuple[str, ...]:
+    if not isinstance(value, list) or not all(isinstance(item, str) and item for item in value):
+        raise _misfit(table, key, what)
+    return tuple(value)
+
+
+def _flag(table: str, key: str, value: Any) -> bool:
+    if not isinstance(value, bool):
+        raise _misfit(table, key, "true or false")
+    return value
+
+
+def _count(table: str, key: str, value: Any) -> int:
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise _misfit(table, key, "a whole number of 1 or more")
+    return value
+
+
+def _one_of(*choices: str) -> Reader:
+    def read(table: str, key: str, value: Any) -> str:
+        if value not in choices:
+            raise _misfit(table, key, " or ".join(f'"{choice}"' for choice in choices))
+        return str(value)
+
+    return read
+
+
+def _table_of(readers: Mapping[str, Reader], noun: str = "setting") -> Reader:
+    """A table inside a table, with a reader for each of its keys."""
+
+    def read(table: str, key: str, value: Any) -> dict[str, Any]:
+        return _read_table(f"{table}.{key}", value, readers, noun)
+
+    return read
+
+
+def _read_table(
+    name: str, table: Any, readers: Mapping[str, Reader], noun: str = "setting"
+) -> dict[str, Any]:
+    if not isinstance(table, dict):
+        raise ConfigError(f"[{name}] must be a table")
+    for key in table:
+        if key not in readers:
+            raise ConfigError(f"[{name}] has no {noun} `{key}`; {did_you_mean(key, readers)}")
+    return {key: readers[key](name, key, value) for key, value in table.items()}
+
+
+def _limits(table: str, key: str, value: Any) -> CompileLimits:
+    readers = dict.fromkeys(CompileLimits.__match_args__, _count)
+    return CompileLimits(**_table_of(readers, "limit")(table, key, value))
+
+
+def _run_limits(table: str, key: str, value: Any) -> dict[str, int]:
+    # Not at the top: only a project that has this table pays for it.
+    from wfc_runtime.machine.limits import Limits
+
+    known = [item.name for item in fields(Limits) if item.name != "expressions"]
+    found: dict[str, int] = _table_of(dict.fromkeys(known, _count), "limit")(table, key, value)
+    return found
+
+
+def _exec(table: str, key: str, value: Any) -> ExecSettings:
+    return ExecSettings(**_read_table(f"{table}.{key}", value, _EXEC_SETTINGS))
+
+
+def _allow(table: str, key: str, value: Any) -> tuple[str, ...]:
+    if isinstance(value, bool):
+        return (ANY,) if value else ()
+    return _texts(table, key, value, "a list of text or true or false")
+
+
+def _env(table: str, key: str, value: Any) -> tuple[str, ...]:
+    names = _texts(table, key, value)
+    if wrong := no_variable(names):
+        raise _misfit(table, key, f"names of variables: {wrong}")
+    return names
+
+
+def no_variable(names: Iterable[str]) -> str:
+    """What is wrong with the first text that is not the name of an environment variable; empty if all are."""
+    for name in names:
+        if not _VARIABLE.fullmatch(name):
+            help_ = "; its value comes from the environment" if "=" in name else ""
+            return f"`{name[:60]}` is no name of a variable{help_}"
+    return ""
+
+
+def _temporal(table: str, key: str, value: Any) -> dict[str, Any]:
+    # Not at the top: only a project that has this table pays for it.
+    from wfc_runtime.service.temporal.settings import FLAGS, SETTABLE
+
+    if isinstance(value, dict) and "api_key" in value:
+        raise ConfigError(f"[{table}.{key}] must not hold the API key; set WFC_TEMPORAL_API_KEY")
+    if isinstance(value, dict) and "key" in value:
+        raise ConfigError(
+            f"[{table}.{key}] must not hold an encryption key; set WFC_TEMPORAL_KEY, or name a file with key_file"
+        )
+    readers: dict[str, Reader] = {name: _flag if name in FLAGS else _text for name in SETTABLE}
+    found: dict[str, Any] = _table_of(readers)(table, key, value)
+    return found
+
+
+_EXEC_SETTINGS = {
+    "allow": _allow,
+    "read": _texts,
+    "write": _texts,
+    "roots": _texts,
+    "env": _env,
+    "parallel": _count,
+    "reply_seconds": _count,
+}
+_SETTINGS: dict[str, Reader] = {
+    "workflows": _path,
+    "generated": _path,
+    "ignore": _texts,
+    "exclude": _texts,
+    "tools": _texts,
+    "elicit": _flag,
+    "engine": _one_of("sqlite", "temporal"),
+    "limits": _limits,
+    "run_limits": _run_limits,
+    "exec": _exec,
+    "temporal": _temporal,
+}
