@@ -61,7 +61,7 @@ SLOW = (
     "tests/temporal/test_encrypted_runs",
     "tests/temporal/test_encryption",
     "tests/temporal/test_load",
-    "tests/temporal/test_moving",
+    "tests/temporal/test_import",
     "tests/temporal/test_renewal",
     "tests/temporal/test_served",
     "tests/temporal/test_workers",

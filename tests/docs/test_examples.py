@@ -26,7 +26,7 @@ from wfc.dialects.blocks.kinds import KINDS
 from wfc.findings import Severity
 from wfc.language.steps import STEP_TYPES
 from wfc.rules import BY_CODE, RULES
-from wfc_runtime.service.temporal.keys import read_keyring
+from wfc_runtime.service.temporal.encryption import read_keyring
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
 _SPEC = spec_from_file_location("snippets", DOCS / "snippets.py")

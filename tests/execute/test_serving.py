@@ -105,7 +105,7 @@ def test_a_reply_comes_in_time_and_the_work_goes_on(site: Site) -> None:
     assert reply["status"] == "running"
     assert reply["running"][0]["step_id"] == "a"
     assert reply["next"] == f'get_workflow_status(workflow_id="{run}")'
-    assert service.crew.at_work()
+    assert service.workers.at_work()
     (site.place / "go").touch()
     assert until(lambda: service.status(run).get("result")) == "went\n"
 
@@ -127,7 +127,7 @@ def test_cancelling_a_run_kills_its_commands(site: Site) -> None:
     pid = int(until(lambda: (site.place / "pid").exists() and (site.place / "pid").read_text()))
     assert service.cancel(run, "enough")["status"] == "cancelled"
     assert until(lambda: not is_alive(pid))
-    assert until(lambda: not service.crew.at_work())
+    assert until(lambda: not service.workers.at_work())
     assert service.store.queries.claims(1) == []
 
 
@@ -213,7 +213,7 @@ def test_a_failure_of_ours_quotes_nothing_in_the_log(
     token = "tk-9f8e7d6c5b4a"
     head = "inputs: {token: {type: string, required: true, secret: true}}"
     site.compile(steps(sh("a", "echo {{ inputs.token | shquote }}"), head=head))
-    monkeypatch.setattr("wfc_runtime.service.sqlite.crew.execute", breaks)
+    monkeypatch.setattr("wfc_runtime.service.sqlite.workers.execute", breaks)
     reply = site.server().start("w", {"token": token})
     assert (reply["status"], reply["error"]["message"]) == ("failed", "wfc itself failed: LookupError")
     assert "a failed: LookupError" in caplog.text

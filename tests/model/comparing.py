@@ -16,7 +16,7 @@ from tests.model.likeness import HIDDEN, Likeness
 from tests.model.reading import moment
 from tests.model.secrets import TOKEN
 from tests.runtime.support import Clock
-from wfc_runtime.service.history import unpack_told
+from wfc_runtime.service.history import unpack_reply
 from wfc_runtime.service.sqlite import SqliteService
 
 Reply = dict[str, Any]
@@ -194,7 +194,7 @@ class Comparing:
             return
         rows = self._rows("SELECT data, told FROM history")
         # What is long is stored compressed.
-        kept = str([(data, unpack_told(told or b"")) for data, told in rows])
+        kept = str([(data, unpack_reply(told or b"")) for data, told in rows])
         shown = [[self.service.history(name), self.service.state(name)] for name in map(self._id_of, runs)]
         for token in tokens:
             assert token not in kept, f"the history has {token}"

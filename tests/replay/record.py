@@ -28,7 +28,7 @@ from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
-from wfc_runtime.service.sqlite.ledger import Active, Ledger
+from wfc_runtime.service.sqlite.unit_of_work import LoadedRun, UnitOfWork
 from wfc_runtime.store import Store
 
 GENERATED = ROOT / "generated"
@@ -85,16 +85,16 @@ class ClumsyAgent(ToldAgent):
 def record(workflow: str, label: str, folder: Path, trace: Trace | None = None) -> list[Recorded]:
     """One run from its start to its end, with all that its children did."""
     runs: dict[str, Recorded] = {}
-    enter = Ledger.record
+    enter = UnitOfWork.record
 
-    def tap(self: Ledger, active: Active, event: Event, outcome: Outcome, *more: Any) -> Any:
-        row = active.row
+    def tap(self: UnitOfWork, loaded: LoadedRun, event: Event, outcome: Outcome, *more: Any) -> Any:
+        row = loaded.row
         about = Recorded(label, row.id, row.workflow, row.task, row.agent)
         events = runs.setdefault(row.id, about).events
         # A call that is refused after time has moved the run is worked again, without what was refused.
         del events[row.version :]
         events.append((encode(event), standing(outcome.snapshot)))
-        return enter(self, active, event, outcome, *more)
+        return enter(self, loaded, event, outcome, *more)
 
     numbers = itertools.count(1)
     service = SqliteService(
@@ -110,7 +110,7 @@ def record(workflow: str, label: str, folder: Path, trace: Trace | None = None) 
     else:
         agent.answers = _HOPES.get(workflow, {})
     try:
-        with patch.object(Ledger, "record", tap):
+        with patch.object(UnitOfWork, "record", tap):
             agent.work()
         rows = {run: service.store.queries.run(run) for run in runs}
     finally:

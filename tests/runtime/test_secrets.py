@@ -67,9 +67,9 @@ def stored(box: Box) -> dict[str, str]:
 
 
 def _unpacked(told: bytes) -> Any:
-    from wfc_runtime.service.history import unpack_told
+    from wfc_runtime.service.history import unpack_reply
 
-    return {visit: one.to_data() for visit, one in unpack_told(told).items()}
+    return {visit: one.to_data() for visit, one in unpack_reply(told).items()}
 
 
 def test_the_agent_gets_what_it_needs_to_do_the_action(box: Box) -> None:

@@ -15,11 +15,17 @@ from temporalio.exceptions import ApplicationError
 
 from tests.temporal.keys import NEW, OLD, OTHER, id_of, ring
 from wfc_runtime.errors import DefinitionError
-from wfc_runtime.service.temporal.codec import ENCODING, KEY_ID, RUN, Codec
+from wfc_runtime.service.temporal.codec import (
+    ENCODING,
+    KEY_ID,
+    RUN,
+    Codec,
+    cancel_reason,
+    converter_of,
+    read_cancel_reason,
+)
 from wfc_runtime.service.temporal.encryption import NO_KEYS, Keyring, UnreadableError
 from wfc_runtime.service.temporal.host import MOST_BYTES
-from wfc_runtime.service.temporal.reasons import cancel_reason, read_cancel_reason
-from wfc_runtime.service.temporal.wire import converter_of
 from wfc_runtime.service.temporal.workflow import MOST_REPLY
 
 MARKER = "marker-5f1c"

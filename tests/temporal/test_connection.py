@@ -10,11 +10,11 @@ from click.testing import CliRunner
 
 from tests.runtime.support import OK, TWO, TemporalBox
 from wfc.cli import serve
+from wfc_runtime.engines import Engine
+from wfc_runtime.engines.temporal_health import check_connection
 from wfc_runtime.errors import RequestError, StoreError
 from wfc_runtime.registry import Registry
-from wfc_runtime.service.engines import Engine
 from wfc_runtime.service.temporal.engine import TemporalService
-from wfc_runtime.service.temporal.health import check_connection
 from wfc_runtime.service.temporal.modules import Modules
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
@@ -29,7 +29,7 @@ def opened(box: TemporalBox, **settings: str) -> TemporalService:
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wfc_runtime.service.engines.find_spec", lambda name: None)
+    monkeypatch.setattr("wfc_runtime.engines.find_spec", lambda name: None)
     with pytest.raises(
         StoreError, match=r"needs the package temporalio.*pip install 'wfc-compiler\[temporal\]'"
     ):
@@ -42,7 +42,7 @@ def test_a_missing_package_is_named_with_the_command_that_installs_it(
 def test_a_server_for_temporal_says_at_its_start_that_the_package_is_missing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("wfc_runtime.service.engines.find_spec", lambda name: None)
+    monkeypatch.setattr("wfc_runtime.engines.find_spec", lambda name: None)
     done = CliRunner().invoke(serve.command, ["--engine", "temporal"])
     assert done.exception is not None
     assert "pip install 'wfc-compiler[temporal]'" in done.output

@@ -22,14 +22,13 @@ from tests.temporal.keys import NEW, OLD, OTHER, id_of, ring, text_of
 from tests.temporal.processes import WFC, environment, worker
 from tests.temporal.stored import appears, events_of, payloads_in, stored
 from tests.temporal_server import free_port, temporal_binary, wait_for
+from wfc_runtime.engines.temporal_import import move_run
 from wfc_runtime.errors import RefusedError, StoreError
-from wfc_runtime.service.temporal.codec import ENCODING, KEY_ID, RUN
+from wfc_runtime.service.temporal.codec import ENCODING, KEY_ID, RUN, converter_of
 from wfc_runtime.service.temporal.encryption import Keyring
 from wfc_runtime.service.temporal.host import Host
-from wfc_runtime.service.temporal.modules import settle_in
-from wfc_runtime.service.temporal.moving import move_run
-from wfc_runtime.service.temporal.seed import Ended
-from wfc_runtime.service.temporal.wire import converter_of
+from wfc_runtime.service.temporal.messages import Ended
+from wfc_runtime.service.temporal.modules import register_worker
 from wfc_runtime.service.temporal.workflow import RunWorkflow
 
 MARKER = "Zebra7Quartz9Marker"
@@ -421,7 +420,7 @@ def replay(history: WorkflowHistory, box: TemporalBox, keys: Keyring) -> Excepti
         build_id="encrypted",
         debug_mode=True,
     )
-    settle_in("replay-encrypted", box.modules(), keys)
+    register_worker("replay-encrypted", box.modules(), keys)
 
     async def run() -> Exception | None:
         return (await replayer.replay_workflow(history, raise_on_replay_failure=False)).replay_failure

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from tests.temporal.keys import NEW, OLD, id_of, text_of
 from wfc.cli import serve, worker
 from wfc_runtime.errors import RequestError
-from wfc_runtime.service.temporal.keys import read_keyring
+from wfc_runtime.service.temporal.encryption import read_keyring
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
 HEX = OLD.hex()
@@ -172,7 +172,7 @@ def test_the_default_engine_needs_no_key_file(tmp_path: Path, monkeypatch: pytes
 def test_a_missing_package_is_named_with_the_command_that_installs_it(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr("wfc_runtime.service.temporal.keys.find_spec", lambda name: None)
+    monkeypatch.setattr("wfc_runtime.service.temporal.encryption.find_spec", lambda name: None)
     with pytest.raises(RequestError, match=r"needs the package cryptography.*\[temporal\]"):
         read_keyring(TemporalSettings(key=HEX))
     assert not read_keyring(TemporalSettings())

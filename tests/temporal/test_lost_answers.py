@@ -18,7 +18,7 @@ from temporalio.service import RPCError, RPCStatusCode
 
 from tests.runtime.support import OK, TWO, TemporalBox, step_ids
 from wfc_runtime.errors import StoreError
-from wfc_runtime.service.temporal.line import Line
+from wfc_runtime.service.temporal.rpc import Rpc
 
 CANCELLED = RPCError("context canceled", RPCStatusCode.CANCELLED, b"")
 TASK_FAILED = RPCError(
@@ -73,7 +73,7 @@ def broken(box: TemporalBox, plan: Breaking) -> Any:
     service: Any = box.service
     config = service.client.config()
     config["interceptors"] = [plan]
-    service._calls.line = Line(Client(**config), service.settings)
+    service._calls.rpc = Rpc(Client(**config), service.settings)
     return service
 
 

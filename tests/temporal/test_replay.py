@@ -17,9 +17,9 @@ from tests.runtime.support import TWO, compile_to
 from tests.runtime.test_history import EVERYTHING
 from tests.temporal.record import CALLER, FOLDER, MODULES, RUNS, WAIT
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.temporal.codec import converter_of
 from wfc_runtime.service.temporal.encryption import NO_KEYS
-from wfc_runtime.service.temporal.modules import Modules, settle_in
-from wfc_runtime.service.temporal.wire import converter_of
+from wfc_runtime.service.temporal.modules import Modules, register_worker
 from wfc_runtime.service.temporal.workflow import RunWorkflow
 
 RECORDED = json.loads(RUNS.read_text(encoding="utf-8"))
@@ -43,7 +43,7 @@ def replay(name: str, modules: Modules) -> Exception | None:
         build_id=name,
         debug_mode=True,
     )
-    settle_in(f"replay-{name}", modules)
+    register_worker(f"replay-{name}", modules)
     history = WorkflowHistory.from_json(RECORDED[name], text)
     return asyncio.run(replayer.replay_workflow(history, raise_on_replay_failure=False)).replay_failure
 

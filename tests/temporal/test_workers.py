@@ -18,7 +18,7 @@ from tests.support import PATIENCE, wait_until
 from tests.temporal.processes import WFC, WorkerProcess, worker
 from wfc_runtime.errors import DefinitionError
 from wfc_runtime.header import read_header
-from wfc_runtime.service.temporal import line
+from wfc_runtime.service.temporal import rpc
 from wfc_runtime.service.temporal.engine import TemporalService
 
 CHANGED = TWO.replace("command: make", "command: make all").replace("id: test", "id: verify")
@@ -106,7 +106,7 @@ def test_a_run_whose_version_no_worker_has_waits_says_so_and_goes_on_when_one_ha
         assert "of `w`; the run waits until one has" in caught.value.message
         assert "--modules" in caught.value.hint
         said = lacking.wait_for("runs of `w` wait: no worker here has its version")
-        # One line, and nothing where an MCP client would read it.
+        # One rpc, and nothing where an MCP client would read it.
         assert "Traceback" not in said
         assert lacking.out.read_text(encoding="utf-8") == ""
         # The module comes to where the worker looks: no restart is needed.
@@ -183,7 +183,7 @@ def test_a_run_without_its_version_can_still_be_cancelled(
             service.status(run)
         assert service.cancel(run, "lost")["status"] == "cancelled"
         # Nobody can tell more of it: the answer does not wait until the patience of the engine ends.
-        monkeypatch.setattr(line, "_PATIENCE", float("inf"))
+        monkeypatch.setattr(rpc, "_PATIENCE", float("inf"))
         assert service.status(run)["reason"] == "lost"
 
 

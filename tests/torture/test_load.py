@@ -85,7 +85,7 @@ def test_the_end_of_a_child_among_a_hundred_takes_about_the_work_of_a_step(tmp_p
 def test_a_service_remembers_only_so_many_open_runs_and_so_much_of_them(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("wfc_runtime.service.sqlite.cache._MOST_RUNS", 20)
+    monkeypatch.setattr("wfc_runtime.service.sqlite.unit_of_work._MOST_RUNS", 20)
     project(tmp_path)
     service = opened(tmp_path)
     before = len(snapshots())

@@ -44,7 +44,7 @@ from wfc_runtime.machine.schema import of
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.validation import UnusableSchemaError, problems
 from wfc_runtime.machine.workflow import Workflow
-from wfc_runtime.service.brief import brief_machine
+from wfc_runtime.service.agent_brief import brief_machine
 from wfc_runtime.service.children import is_briefed
 
 # Short forms of results, as a person would write them.

@@ -66,7 +66,7 @@ def command(
     engine = replace(told, trust=modules_at_start(config, [told.generated, *modules], "worker"))
     logging.basicConfig(format="wfc worker: %(message)s", level=logging.WARNING)
     try:
-        from wfc_runtime.service.engines import require_temporal
+        from wfc_runtime.engines import require_temporal
 
         require_temporal()
         from wfc_runtime.service.temporal.worker import serve

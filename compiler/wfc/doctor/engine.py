@@ -21,7 +21,7 @@ def check_engine(config: Config) -> Iterator[Result]:
         return
     if engine.name != "temporal":
         return
-    from wfc_runtime.service.temporal.health import check_connection
+    from wfc_runtime.engines.temporal_health import check_connection
 
     for found in check_connection(engine.temporal):
         message = f"{found.what}: {found.detail}"

@@ -85,7 +85,7 @@ class Desk:
             parallel=allowed.parallel,
         )
         service = ServingService(store, self.registry, grant, limits, reply_seconds=allowed.reply_seconds)
-        self._at_work = service.crew.at_work
+        self._at_work = service.workers.at_work
         return service
 
     def at_work(self) -> list[str]:
@@ -94,7 +94,7 @@ class Desk:
 
     def _open_elsewhere(self) -> Service:
         """The runs are on a server; with a worker here, so is the work on them."""
-        from wfc_runtime.service.engines import Engine
+        from wfc_runtime.engines import Engine
 
         told = self.options
         engine = Engine(told.state, told.generated, told.engine, told.limits, told.temporal, trust=told.trust)

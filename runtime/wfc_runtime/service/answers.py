@@ -15,7 +15,7 @@ from wfc_runtime.machine.effects import Delay
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Module
-from wfc_runtime.service.history import action_digest, pack_told, same_result, unpack_told
+from wfc_runtime.service.history import action_digest, pack_reply, same_result, unpack_reply
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import Subject, ended_reply, pending_reply, reply_of, shown_pending
 from wfc_runtime.store import HistoryRow, RunRow
@@ -23,7 +23,7 @@ from wfc_runtime.store import HistoryRow, RunRow
 _NOBODY: Mapping[str, float] = MappingProxyType({})
 
 
-class AtHand(Protocol):
+class RunInMemory(Protocol):
     """A run in memory, whichever engine holds it."""
 
     @property
@@ -36,18 +36,18 @@ class AtHand(Protocol):
     def now(self) -> Snapshot: ...
 
 
-def reply_to(run: AtHand, at: float, claimed: Mapping[str, float] = _NOBODY) -> Reply:
+def reply_to(run: RunInMemory, at: float, claimed: Mapping[str, float] = _NOBODY) -> Reply:
     """What the run is at. What a server has claimed, since when, is nobody else's to do."""
     return reply_of(subject_of(run), run.machine, run.now, at, claimed)
 
 
-def subject_of(run: AtHand) -> Subject:
+def subject_of(run: RunInMemory) -> Subject:
     row = run.row
     advice = run.module.workflow.on_failure
     return Subject(row.id, row.agent, row.visit is not None, _place_of_failure(run), advice)
 
 
-def _place_of_failure(run: AtHand) -> str:
+def _place_of_failure(run: RunInMemory) -> str:
     """The line of the YAML where a run failed."""
     error = run.now.error
     if run.now.status != "failed" or not error:
@@ -58,7 +58,7 @@ def _place_of_failure(run: AtHand) -> str:
     return run.module.place_of(chart, next(states, ""))
 
 
-def shown_digest(run: AtHand, step_id: str) -> dict[str, Json]:
+def shown_digest(run: RunInMemory, step_id: str) -> dict[str, Json]:
     """What the answer to a pending visit is bound to."""
     pending = run.now.pending.get(step_id)
     if pending is None:
@@ -71,7 +71,7 @@ def ends_by_asking(pending: Pending | None, at: float) -> bool:
     return pending is not None and pending.resume_at is not None and pending.resume_at <= at
 
 
-def is_over_wait(run: AtHand, step_id: str) -> bool:
+def is_over_wait(run: RunInMemory, step_id: str) -> bool:
     """Whether a visit was a wait that time has ended. There is nothing to answer in it, so late is not wrong."""
     name, _, number = step_id.removesuffix("@retry").partition("@")
     visit = int(number) if number.isdecimal() else 1
@@ -86,33 +86,39 @@ def is_over_wait(run: AtHand, step_id: str) -> bool:
     return False
 
 
-def told_again(run: AtHand, answered: HistoryRow, result: Json) -> Reply | None:
-    """The same answer gets the same reply. Another one comes too late. None: nobody was told what to do then, a
-    server was at it; it may have done it since."""
+def repeat_reply(run: RunInMemory, answered: HistoryRow, result: Json) -> Reply | None:
+    """The same answer gets the same reply; a different answer is refused.
+
+    None: no reply was kept, because the server itself was about to execute the next action and may have done so.
+    """
     if not same_result(json.loads(answered.data), f"{run.row.id}/{answered.seq}", result):
         raise RefusedError(
             "answered", f"`{answered.visit}` has been answered, with another result; that one stands"
         )
-    if answered.told is None:
+    if answered.reply is None:
         return None
-    told = _with_secrets(unpack_told(answered.told), run.now)
+    pending = _with_secrets(unpack_reply(answered.reply), run.now)
     subject = subject_of(run)
-    return pending_reply(subject, run.machine, told, answered.at) if told else ended_reply(subject, run.now)
+    return (
+        pending_reply(subject, run.machine, pending, answered.at)
+        if pending
+        else ended_reply(subject, run.now)
+    )
 
 
-def told_now(run: AtHand) -> bytes:
+def packed_reply(run: RunInMemory) -> bytes:
     """What is pending, to be kept beside the answer that led to it."""
-    return pack_told(run.now.mask.value(shown_pending(run.now.pending)))
+    return pack_reply(run.now.mask.value(shown_pending(run.now.pending)))
 
 
-def _with_secrets(told: dict[str, Pending], now: Snapshot) -> dict[str, Pending]:
+def _with_secrets(pending: dict[str, Pending], now: Snapshot) -> dict[str, Pending]:
     """The history keeps no secrets; the action that is still pending has them."""
     if not now.secrets:
-        return told
-    return {visit: one if one.children else now.pending.get(visit, one) for visit, one in told.items()}
+        return pending
+    return {visit: one if one.children else now.pending.get(visit, one) for visit, one in pending.items()}
 
 
-def with_way_on(run: AtHand, refused: RefusedError, reply: Reply) -> RefusedError:
+def with_next_call(run: RunInMemory, refused: RefusedError, reply: Reply) -> RefusedError:
     """A refusal that says what is pending and, as the reply has it, which call answers it."""
     way = reply["next"]
     pending = ", ".join(f"`{visit}`" for visit in run.now.pending)

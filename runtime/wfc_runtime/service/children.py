@@ -1,22 +1,28 @@
-"""From a `Child` that a machine asks for to the machine that it is and the inputs it starts with."""
+"""Which machine a run executes, how a child run starts, and whether a run can continue with another version."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import StepError, WfcError
+from wfc_runtime.errors import RefusedError, StepError, WfcError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Child
 from wfc_runtime.machine.inputs import bind_item, check_inputs, only_declared
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.masking import Mask, secrets_in
+from wfc_runtime.machine.moving import steps_in_the_way
+from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module
-from wfc_runtime.service.brief import brief_machine, brief_text
+from wfc_runtime.service.agent_brief import brief_machine, brief_text
+from wfc_runtime.store import RunRow
+
+# Child runs.
 
 
 @dataclass(frozen=True)
-class Beginning:
+class ChildStart:
     machine: AnyMachine
     inputs: dict[str, Json]
     secrets: tuple[str, ...] = ()
@@ -36,13 +42,13 @@ def is_briefed(agent: str | None) -> bool:
     return agent is not None and agent != "@task"
 
 
-def why_unborn(error: StepError | WfcError, child: Child, mask: Mask) -> dict[str, Json]:
+def start_error(error: StepError | WfcError, child: Child, mask: Mask) -> dict[str, Json]:
     """What its parent gets of a child that can't begin: messages may quote what it was to begin with."""
     message = mask.message(error.message)
     return {"error": StepError(error.code, message, error.hint).record(child.visit)}
 
 
-def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> Beginning:
+def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> ChildStart:
     """Of a parent that is so deep. Raises `StepError` where the item or the inputs don't fit the task."""
     deepest = child.max_depth or limits.depth
     if depth >= deepest:
@@ -62,5 +68,25 @@ def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> Beg
     if child.task is not None and child.agent is not None and is_briefed(child.agent):
         text = brief_text(child.task, task, inputs, child.scope)
         secrets = tuple(secrets_in(task.inputs, inputs))
-        return Beginning(brief_machine(task, child.agent), {"instructions": text}, secrets)
-    return Beginning(task, inputs)
+        return ChildStart(brief_machine(task, child.agent), {"instructions": text}, secrets)
+    return ChildStart(task, inputs)
+
+
+# Versions: whether a run can continue with another version of its workflow.
+
+
+def missing_steps(current: Module, row: RunRow, snapshot: Snapshot, was: Module | None = None) -> list[str]:
+    """The steps that a run waits in and that the current version does not have, or has as something else."""
+    if row.task is not None and row.task not in current.workflow.tasks:
+        return [visit.partition("@")[0] for visit in snapshot.pending]
+    old = machine_of(was, row.task, row.agent) if was is not None else None
+    return steps_in_the_way(machine_of(current, row.task, row.agent), snapshot, old)
+
+
+def definition_changed(row: RunRow, gone: Iterable[str]) -> RefusedError:
+    return RefusedError(
+        "definition_changed",
+        f"run {row.id} waits in {', '.join(f'`{name}`' for name in gone)}, which the current version of "
+        f"`{row.workflow}` does not have, or has as something else",
+        "Let the run end with its own version, or cancel it.",
+    )

@@ -1,4 +1,4 @@
-"""Events as the history keeps them: what came in, what moved, what was written, and who was told what."""
+"""Events as the history keeps them: what came in, what changed, and the reply; secrets are redacted."""
 
 from __future__ import annotations
 
@@ -10,13 +10,42 @@ from hashlib import sha256
 from typing import Any
 
 from wfc_runtime.contract import Json
+from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Action
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Interrupted, Outcome, Start, Submit
-from wfc_runtime.machine.masking import NO_MASK, Mask
+from wfc_runtime.machine.masking import HIDDEN, NO_MASK, Mask, hide_inputs, mask_of
 from wfc_runtime.machine.plain import size_of, to_text
-from wfc_runtime.machine.snapshot import Pending
-from wfc_runtime.service.cover import Cover
+from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.store.records import HistoryRow
+
+# Redaction.
+
+
+class EventRedaction:
+    """Hides the secrets of a run: those that it had before an event, and those that came with it."""
+
+    def __init__(self, machine: AnyMachine, before: Snapshot | None, outcome: Outcome) -> None:
+        self._machine = machine
+        self._before = before
+        self._mask = mask_of(outcome.secrets)
+
+    def value(self, value: Json) -> Json:
+        """The very same object where nothing in it is hidden."""
+        return self._mask.value(value)
+
+    def inputs(self, event: Start) -> dict[str, Json]:
+        return dict(self.value(hide_inputs(self._machine.inputs, event.inputs)))
+
+    def field(self, name: str, value: Json) -> Json:
+        return HIDDEN if name in self._machine.secrets else self.value(value)
+
+    def result(self, event: Submit) -> Json:
+        pending = self._before.pending.get(event.visit) if self._before else None
+        writes = self._machine.steps[pending.state].writes if pending else None
+        return HIDDEN if writes in self._machine.secrets else self.value(event.result)
+
+
+# Events.
 
 _KINDS: dict[type[Event], str] = {
     Start: "started",
@@ -37,13 +66,15 @@ def event_kind(event: Event, outcome: Outcome) -> str:
 
 
 def event_data(
-    event: Event, outcome: Outcome, more: Mapping[str, Json], cover: Cover, kept: list[str]
+    event: Event, outcome: Outcome, more: Mapping[str, Json], redaction: EventRedaction, kept: list[str]
 ) -> str:
     """What the history keeps of an event and its outcome, as JSON, with secrets hidden. `kept`: see `kept_fields`."""
     written = {
-        name: _short(cover.field(name, value)) for name, value in outcome.written.items() if name not in kept
+        name: _short(redaction.field(name, value))
+        for name, value in outcome.written.items()
+        if name not in kept
     }
-    data: dict[str, Json] = {**_given(event, outcome, cover), **more}
+    data: dict[str, Json] = {**_given(event, outcome, redaction), **more}
     for name, value in (
         ("kept_as", kept),
         ("written", written),
@@ -61,32 +92,32 @@ def event_data(
     return to_text(data)
 
 
-def kept_fields(event: Event, outcome: Outcome, cover: Cover) -> list[str]:
+def kept_fields(event: Event, outcome: Outcome, redaction: EventRedaction) -> list[str]:
     """The fields that got the submitted result as it came, and as the history has it."""
-    if not isinstance(event, Submit) or cover.result(event) is not event.result:
+    if not isinstance(event, Submit) or redaction.result(event) is not event.result:
         return []
     return [name for name, value in outcome.written.items() if value is event.result]
 
 
-def _given(event: Event, outcome: Outcome, cover: Cover) -> dict[str, Json]:
+def _given(event: Event, outcome: Outcome, redaction: EventRedaction) -> dict[str, Json]:
     if outcome.refusal is not None:
         return {"refusal": outcome.refusal.message}
     match event:
         case Start():
             scope = {name: value for name, value in event.scope.items() if name != "previous"}
-            return {"inputs": cover.inputs(event), **({"scope": cover.value(scope)} if scope else {})}
+            return {"inputs": redaction.inputs(event), **({"scope": redaction.value(scope)} if scope else {})}
         case Submit():
-            shown = cover.result(event)
+            shown = redaction.result(event)
             if shown is event.result:
                 return {"result": shown}
             return {"result": shown, "answer": answer_digest(event.id, event.result)}
         case ChildEnded():
             return {
                 "index": event.index,
-                **({"error": cover.value(event.result["error"])} if "error" in event.result else {}),
+                **({"error": redaction.value(event.result["error"])} if "error" in event.result else {}),
             }
         case Cancel():
-            return {"reason": cover.value(event.reason)}
+            return {"reason": redaction.value(event.reason)}
     return {}
 
 
@@ -116,18 +147,18 @@ def answer_digest(event_id: str, result: Json) -> str:
     return sha256(f"{event_id}\0{json.dumps(result, sort_keys=True)}".encode()).hexdigest()[:32]
 
 
-def pack_told(shown: dict[str, Json]) -> bytes:
-    """What the caller was told is pending. Empty: that the run had ended."""
+def pack_reply(shown: dict[str, Json]) -> bytes:
+    """The pending steps in a reply. Empty: the reply said that the run had ended."""
     if not shown:
         return b""
     text = to_text(shown).encode()
     return zlib.compress(text) if len(text) > _COMPRESSED else text
 
 
-def unpack_told(told: bytes) -> dict[str, Pending]:
-    if not told:
+def unpack_reply(packed: bytes) -> dict[str, Pending]:
+    if not packed:
         return {}
-    data = json.loads(told if told[:1] == b"{" else zlib.decompress(told))
+    data = json.loads(packed if packed[:1] == b"{" else zlib.decompress(packed))
     return {visit: Pending(**one) for visit, one in data.items()}
 
 

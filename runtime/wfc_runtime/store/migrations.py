@@ -81,7 +81,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE UNIQUE INDEX history_answers ON history(run, visit) WHERE kind = 'submitted'",
     ),
     (
-        # What servers are doing by themselves. `owner` names the process: see wfc_runtime.service.owners.
+        # What servers are doing by themselves. `owner` names the process: see wfc_runtime.service.server_liveness.
         """
         CREATE TABLE claims (
             root INTEGER NOT NULL,

@@ -183,7 +183,7 @@ class Queries:
         if not _fits(values, _EVENT_TYPES):
             raise self.damaged("an event")
         event = HistoryRow(*values)
-        if written not in (event.seal, checksum(event.data, event.told)):
+        if written not in (event.seal, checksum(event.data, event.reply)):
             raise self.damaged(f"event {event.seq}")
         return event
 

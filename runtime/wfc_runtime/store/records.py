@@ -75,7 +75,7 @@ _COLUMNS = attrgetter(*RUN_COLUMNS)
 
 @dataclass(slots=True)
 class HistoryRow:
-    """One event of a run. `data` is JSON; `told` is what the caller was told, to be told again."""
+    """One event of a run. `data` is JSON; `reply` (column `told`) is what a repeated call gets again."""
 
     seq: int
     at: float
@@ -83,13 +83,13 @@ class HistoryRow:
     data: str
     visit: str | None = None
     actor: str | None = None
-    told: bytes | None = None
+    reply: bytes | None = None
 
     @property
     def seal(self) -> int:
         """A checksum of what happened, and of all that stands beside it."""
         facts = f"{self.seq}\n{self.kind}\n{self.visit}\n{self.actor}"
-        return sealed(checksum(self.data, self.told), facts, self.at)
+        return sealed(checksum(self.data, self.reply), facts, self.at)
 
 
 @dataclass(frozen=True, slots=True)

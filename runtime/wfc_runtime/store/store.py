@@ -226,4 +226,4 @@ def _field(name: str, value: str | int) -> tuple[object, ...]:
 
 def _event(event: HistoryRow) -> tuple[object, ...]:
     facts = (event.seq, event.at, event.kind, event.visit, event.actor)
-    return (*facts, event.seal, event.data, event.told)
+    return (*facts, event.seal, event.data, event.reply)

@@ -20,8 +20,8 @@ from tests.bench.measure import Row
 from tests.bench.rows.server import _RESULT, _chain, _write_modules
 from tests.temporal_server import start_server
 from wfc_runtime.registry import Registry
+from wfc_runtime.service.temporal.connection import LoopThread
 from wfc_runtime.service.temporal.engine import TemporalService
-from wfc_runtime.service.temporal.loop import LoopThread
 from wfc_runtime.service.temporal.modules import Modules
 from wfc_runtime.service.temporal.settings import TemporalSettings
 from wfc_runtime.service.temporal.worker import WorkerThread

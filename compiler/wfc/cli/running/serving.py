@@ -15,8 +15,8 @@ from wfc.cli.shared.file_grants import check_patterns, source_folders
 from wfc.config import Config
 from wfc_runtime.execute import Grant, protected_paths
 from wfc_runtime.machine.limits import Limits
-from wfc_runtime.service.sqlite.openings import Opening
 from wfc_runtime.service.sqlite.serving import ServingService
+from wfc_runtime.service.sqlite.workers import RunnableAction
 from wfc_runtime.store import Store
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ def serving_service(
         Store(path), registry, grant, limits, every_kind=True, reply_seconds=_REPLY_SECONDS
     )
     service.gives_back = True
-    service.crew.watch = Shown(console)
+    service.workers.watch = Shown(console)
     return service
 
 
@@ -77,27 +77,27 @@ class Shown:
         self._console = console
         self._lock = Lock()
 
-    def began(self, opening: Opening) -> None:
-        parameters = opening.mask.value(opening.action["parameters"])
+    def began(self, runnable: RunnableAction) -> None:
+        parameters = runnable.mask.value(runnable.action["parameters"])
         with self._lock:
             self._console.actions += 1
-            head = f"{self._console.actions}. {opening.visit} ({opening.action['type']})"
+            head = f"{self._console.actions}. {runnable.visit} ({runnable.action['type']})"
             self._console.say(head, "bold", indent=2)
             if "command" in parameters:
                 self._console.show(f"$ {parameters['command']}")
             elif "path" in parameters:
                 self._console.show(str(parameters["path"]))
 
-    def ended(self, opening: Opening, result: dict[str, Any]) -> None:
-        shown = opening.mask.value(result)
+    def ended(self, runnable: RunnableAction, result: dict[str, Any]) -> None:
+        shown = runnable.mask.value(result)
         error = shown.get("error")
         code = shown.get("exit_code")
         color = "red" if error or code else "green"
         said = error["message"] if error else "done" if code is None else f"exit code {code}"
         with self._lock:
-            self._console.say(f"{opening.visit}: {said}", color, indent=2)
+            self._console.say(f"{runnable.visit}: {said}", color, indent=2)
             for name in ("stdout", "stderr"):
-                if shown.get(name) and not opening.is_secret:
+                if shown.get(name) and not runnable.is_secret:
                     self._console.show(
                         shown[name] if isinstance(shown[name], str) else json.dumps(shown[name])
                     )

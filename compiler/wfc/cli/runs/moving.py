@@ -25,7 +25,7 @@ def move_all(state: Path | None, run: str | None, as_json: bool) -> int:
     moved: list[str] = []
     left: dict[str, str] = {}
     with opened(source.open) as old, opened(target.open) as new:
-        from wfc_runtime.service.temporal.moving import move_run
+        from wfc_runtime.engines.temporal_import import move_run
 
         for one in [whole_id(old, run)] if run is not None else list(_under_way(old)):
             try:

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from wfc.config import Config
+    from wfc_runtime.engines import Engine
     from wfc_runtime.service import Service
-    from wfc_runtime.service.engines import Engine
     from wfc_runtime.service.sqlite import SqliteService
 
 ACTOR = "wfc runs"

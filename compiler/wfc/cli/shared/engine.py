@@ -14,7 +14,7 @@ from wfc_runtime.errors import WfcError
 
 if TYPE_CHECKING:
     from wfc.config import Config
-    from wfc_runtime.service.engines import Engine
+    from wfc_runtime.engines import Engine
 
 ENGINE = "wfc.engine"
 """Where a group of commands leaves the choice for its members."""
@@ -34,8 +34,8 @@ def engine_of(
     generated: Path | None = None,
     modules: Sequence[Path] = (),
 ) -> Engine:
-    from wfc_runtime.service.engines import Engine
-    from wfc_runtime.service.temporal.keys import read_keyring
+    from wfc_runtime.engines import Engine
+    from wfc_runtime.service.temporal.encryption import read_keyring
     from wfc_runtime.service.temporal.settings import TemporalSettings
 
     try:

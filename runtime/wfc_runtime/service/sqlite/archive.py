@@ -15,7 +15,7 @@ from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import check_run_id
-from wfc_runtime.service.sqlite.definitions import pinned_machine
+from wfc_runtime.service.sqlite.unit_of_work import pinned_machine
 from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
 from wfc_runtime.version import __version__
 
@@ -84,7 +84,7 @@ def _event_data(event: HistoryRow) -> dict[str, Json]:
         "visit": event.visit,
         "actor": event.actor,
         "data": json.loads(event.data),
-        "told": None if event.told is None else b64encode(event.told).decode(),
+        "told": None if event.reply is None else b64encode(event.reply).decode(),
     }
 
 
@@ -195,7 +195,7 @@ def _check_snapshot(row: RunRow, one: Mapping[str, Any], machine: Any) -> None:
 
 
 def _event(event: Mapping[str, Any]) -> HistoryRow:
-    told = None if event["told"] is None else b64decode(event["told"], validate=True)
+    reply = None if event["told"] is None else b64decode(event["told"], validate=True)
     return HistoryRow(
         int(event["seq"]),
         float(event["at"]),
@@ -203,7 +203,7 @@ def _event(event: Mapping[str, Any]) -> HistoryRow:
         to_text(event["data"]),
         event["visit"],
         event["actor"],
-        told,
+        reply,
     )
 
 

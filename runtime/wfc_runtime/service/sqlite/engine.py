@@ -1,7 +1,8 @@
-"""The service on SQLite. Every call works in memory, commits all that it changed, and only then replies."""
+"""The service on SQLite. Every call works in memory, commits everything it changed, and only then replies."""
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -11,24 +12,86 @@ from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Outcome
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.plain import to_text
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.clock import SteadyClock, later
 from wfc_runtime.service.ids import check_actor, check_name, check_reason, check_run_id, check_step_id, new_id
 from wfc_runtime.service.interface import Archive, Reply, Service
-from wfc_runtime.service.owners import Owners
-from wfc_runtime.service.reading import history_reply, listed_run, state_reply, statuses_of, with_progress
-from wfc_runtime.service.replies import Subject, cancelled_reply
+from wfc_runtime.service.replies import (
+    Subject,
+    cancelled_reply,
+    history_reply,
+    listed_run,
+    state_reply,
+    statuses_of,
+    with_progress,
+)
+from wfc_runtime.service.server_liveness import LiveServers
 from wfc_runtime.service.sqlite.archive import export_run, import_run
-from wfc_runtime.service.sqlite.cache import SnapshotCache
-from wfc_runtime.service.sqlite.definitions import pinned_machine, pinned_module
-from wfc_runtime.service.sqlite.ledger import Active, Ledger
-from wfc_runtime.service.sqlite.migration import migrate_run
-from wfc_runtime.service.sqlite.submitting import reply_to, submit
-from wfc_runtime.service.sqlite.work import Work, nothing_served
-from wfc_runtime.store import Changes, ConflictError, Queries, RunRow, Store
+from wfc_runtime.service.sqlite.unit_of_work import (
+    LoadedRun,
+    SnapshotCache,
+    UnitOfWork,
+    pinned_machine,
+    pinned_module,
+)
+from wfc_runtime.service.sqlite.work import Work, nothing_served, reply_to, submit
+from wfc_runtime.store import Changes, ConflictError, HistoryRow, Queries, RunRow, Store
 from wfc_runtime.store.database import damaged
 from wfc_runtime.trust import Trust
+
+# Moving a run, and the child runs of its workflow, to the current version.
+
+
+def migrate_run(
+    registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow, at: float, actor: str | None
+) -> Changes:
+    """Raises `RefusedError` with the steps that are in the way."""
+    if row.ended:
+        raise RefusedError("finished", f"run {row.id} is {row.status}: there is nothing to move")
+    current = registry.find(row.workflow)
+    changes = Changes(modules={current.digest: (current.workflow.name, current.text, at)})
+    gone: Counter[str] = Counter()
+    for one in _family(queries, row):
+        if one.digest != current.digest:
+            found, snapshot = cache.load(queries, one)
+            gone.update(missing_steps(current, found, snapshot, _was(registry, queries, cache, one)))
+            found.snapshot = snapshot.to_json(with_state=False)
+            _move(changes, current, found, at, actor)
+    if gone:
+        raise definition_changed(row, gone)
+    return changes
+
+
+def _family(queries: Queries, row: RunRow) -> list[RunRow]:
+    """A run and the tasks that work for it: they are of the same module."""
+    found = [row]
+    for one in found:
+        children = queries.children(one.key)
+        found += [child for child in children if not child.ended and child.workflow == row.workflow]
+    return found
+
+
+def _was(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow) -> Module | None:
+    """The version that a run is on, if it is still there to be looked at."""
+    try:
+        return pinned_module(registry, queries, cache, row)
+    except WfcError:
+        return None
+
+
+def _move(changes: Changes, current: Module, row: RunRow, at: float, actor: str | None) -> None:
+    data = to_text({"from": row.digest, "to": current.digest, "version": current.workflow.version})
+    changes.updated[row.key] = (row, row.version)
+    row.version += 1
+    row.digest, row.migrated = current.digest, True
+    row.updated = at
+    changes.history.append((row, HistoryRow(row.version, at, "migrated", data, None, actor)))
+
+
+# The service.
 
 Job = Callable[[Work], Reply | WfcError]
 _TRIES = 8
@@ -58,7 +121,7 @@ class SqliteService(Service, Archive):
         says when things happened, and other runs go by the clock."""
         self._make_id = make_id
         self._cache = SnapshotCache()
-        self.owners = Owners(store.path)
+        self.owners = LiveServers(store.path)
         self.watch: Callable[[RunRow, Outcome], None] | None = None
         """Told of each event that a run has worked through: for tests that count what has been tried."""
         self._kept: set[str] = set()
@@ -92,17 +155,15 @@ class SqliteService(Service, Archive):
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
-        return self._work(
-            lambda work: submit(work, work.ledger.find(run), step_id, result), actor, trusts=True
-        )
+        return self._work(lambda work: submit(work, work.unit.find(run), step_id, result), actor, trusts=True)
 
     def next_step(self, run: str) -> Reply:
         return self._look(run, reply_to)
 
     def status(self, run: str, *, masked: bool = False) -> Reply:
-        def view(work: Work, active: Active) -> Reply:
-            reply = with_progress(reply_to(work, active), active.row, active.now)
-            return dict(active.now.mask.value(reply)) if masked else reply
+        def view(work: Work, loaded: LoadedRun) -> Reply:
+            reply = with_progress(reply_to(work, loaded), loaded.row, loaded.now)
+            return dict(loaded.now.mask.value(reply)) if masked else reply
 
         return self._look(run, view)
 
@@ -115,7 +176,7 @@ class SqliteService(Service, Archive):
             if row.status in ("completed", "failed"):
                 raise RefusedError("finished", f"the run is {row.status} already: nothing is left to cancel")
             if row.ended:
-                return reply_to(work, work.ledger.load(row))
+                return reply_to(work, work.unit.load(row))
             work.cancel(run, said)
             return cancelled_reply(Subject(run, row.agent, row.parent is not None), said)
 
@@ -136,9 +197,9 @@ class SqliteService(Service, Archive):
         said = check_reason(reason)
 
         def job(work: Work) -> Reply:
-            active = work.ledger.find(run)
-            shown = active.now.mask.message(said)
-            return {"seq": work.ledger.note(active, "checkpoint", {"reason": shown}).seq}
+            loaded = work.unit.find(run)
+            shown = loaded.now.mask.message(said)
+            return {"seq": work.unit.note(loaded, "checkpoint", {"reason": shown}).seq}
 
         return int(self._work(job, actor)["seq"])
 
@@ -212,13 +273,13 @@ class SqliteService(Service, Archive):
 
     # -- how a call is worked --------------------------------------------------
 
-    def _look(self, run: str, view: Callable[[Work, Active], Reply]) -> Reply:
+    def _look(self, run: str, view: Callable[[Work, LoadedRun], Reply]) -> Reply:
         run = check_run_id(run)
 
         def job(work: Work) -> Reply:
-            active = work.ledger.find(run)
-            work.catch_up(active)
-            return view(work, active)
+            loaded = work.unit.find(run)
+            work.catch_up(loaded)
+            return view(work, loaded)
 
         return self._work(job, None)
 
@@ -242,15 +303,15 @@ class SqliteService(Service, Archive):
             try:
                 work, reply = _attempt(work, job)
             except WfcError:
-                if work.ledger.trusts:
+                if work.unit.trusts:
                     continue
                 raise
-            self._follow(work.ledger.at)
-            changes = work.ledger.finish()
-            if (changes or not work.ledger.trusts) and self._commit(changes):
-                work.ledger.remember()
+            self._follow(work.unit.at)
+            changes = work.unit.finish()
+            if (changes or not work.unit.trusts) and self._commit(changes):
+                work.unit.remember()
                 if self.watch is not None:
-                    for row, outcome in work.ledger.outcomes:
+                    for row, outcome in work.unit.outcomes:
                         self.watch(row, outcome)
                 return reply
         return self.store.exclusively(lambda queries: self._alone(queries, job, at, who))
@@ -258,8 +319,8 @@ class SqliteService(Service, Archive):
     def _begin(
         self, queries: Queries, cache: SnapshotCache, at: float, who: str | None, trusts: bool = False
     ) -> Work:
-        ledger = Ledger(queries, self.registry, cache, self.owners, at, who, trusts)
-        return Work(ledger, self.limits, self._served, self.ahead)
+        unit = UnitOfWork(queries, self.registry, cache, self.owners, at, who, trusts)
+        return Work(unit, self.limits, self._served, self.ahead)
 
     def _newest(self) -> float:
         try:
@@ -275,9 +336,9 @@ class SqliteService(Service, Archive):
         if isinstance(self._clock, SteadyClock):
             self._clock.follow(moment)
 
-    def _served(self, active: Active) -> Iterable[str]:
+    def _served(self, loaded: LoadedRun) -> Iterable[str]:
         """What this service is about to do by itself: nothing."""
-        return nothing_served(active)
+        return nothing_served(loaded)
 
     def _alone(
         self, queries: Queries, job: Job, at: float, who: str | None
@@ -285,8 +346,8 @@ class SqliteService(Service, Archive):
         # What is read inside a transaction may yet be rolled back: a cache of its own.
         work = self._begin(queries, SnapshotCache(), at, who)
         work, reply = _attempt(work, job)
-        self._follow(work.ledger.at)
-        return work.ledger.finish(), reply
+        self._follow(work.unit.at)
+        return work.unit.finish(), reply
 
     def _commit(self, changes: Changes) -> bool:
         """False: a run has moved since it was read."""
@@ -305,7 +366,7 @@ def _attempt(work: Work, job: Job) -> tuple[Work, Reply | WfcError]:
     try:
         return work, job(work)
     except RefusedError as refused:
-        if not work.caught_up or work.ledger.trusts:
+        if not work.caught_up or work.unit.trusts:
             raise
         return work.only_catch_up(), refused
 

@@ -19,12 +19,10 @@ from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import new_id
 from wfc_runtime.service.interface import Reply, actions_of
-from wfc_runtime.service.sqlite.crew import Crew, Lead
 from wfc_runtime.service.sqlite.engine import SqliteService
-from wfc_runtime.service.sqlite.ledger import Active
-from wfc_runtime.service.sqlite.openings import Opening, View, look_at, scope_of, shown
-from wfc_runtime.service.sqlite.submitting import submit
-from wfc_runtime.service.sqlite.work import Work
+from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
+from wfc_runtime.service.sqlite.work import Work, submit
+from wfc_runtime.service.sqlite.workers import Lead, RunnableAction, View, Workers, look_at, scope_of, shown
 from wfc_runtime.store import Store
 
 ACTOR = "server"
@@ -51,7 +49,7 @@ class ServingService(SqliteService):
         self._grant = _within(grant, self.limits)
         self._every_kind = every_kind
         self._reply_seconds = reply_seconds
-        self.crew = Crew(self, self._grant)
+        self.workers = Workers(self, self._grant)
         self.leave: Callable[[str, str], bool] = lambda scope, visit: False
         """Whether a step, of a task or workflow, is left to the agent after all."""
         self.gives_back = False
@@ -59,7 +57,7 @@ class ServingService(SqliteService):
         broke it off and knows that. Else it is reported as interrupted."""
 
     def close(self) -> None:
-        self.crew.close()
+        self.workers.close()
         super().close()
 
     # -- calls -----------------------------------------------------------------
@@ -81,7 +79,7 @@ class ServingService(SqliteService):
 
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
         reply = super().cancel(run, reason, actor=actor)
-        self.crew.wake()
+        self.workers.wake()
         return reply
 
     def _led_on(self, reply: Reply, look: Callable[[str], Reply]) -> Reply:
@@ -90,10 +88,10 @@ class ServingService(SqliteService):
         row = self.store.queries.run(run)
         assert row is not None
         view = self.look(row.root)
-        if not view.openings and (view.due is None or view.needs_agent):
+        if not view.runnables and (view.due is None or view.needs_agent):
             # What somebody was doing a moment ago has ended since, or been ended.
             return self._explained(look(run) if "running" in reply else reply)
-        lead = self.crew.lead(row.root, self._reply_seconds)
+        lead = self.workers.lead(row.root, self._reply_seconds)
         return self._explained(_shown(look(run), lead))
 
     def _explained(self, reply: Reply) -> Reply:
@@ -109,18 +107,18 @@ class ServingService(SqliteService):
                     action["instruction"] += f" The server does not do this itself: {why}."
         return reply
 
-    def _served(self, active: Active) -> list[str]:
-        pending = active.now.pending.items()
-        effects = {visit: active.machine.steps[one.state] for visit, one in pending if one.resume_at is None}
+    def _served(self, loaded: LoadedRun) -> list[str]:
+        pending = loaded.now.pending.items()
+        effects = {visit: loaded.machine.steps[one.state] for visit, one in pending if one.resume_at is None}
         asked = {visit: one for visit, one in effects.items() if isinstance(one, Ask)}
         return [
             visit
             for visit, one in asked.items()
-            if self._may_do(one, scope_of(active), visit)
-            and self._can_do(shown(one, active.now.pending[visit]))
+            if self._may_do(one, scope_of(loaded), visit)
+            and self._can_do(shown(one, loaded.now.pending[visit]))
         ]
 
-    # -- what the crew works on ------------------------------------------------
+    # -- what the workers works on ------------------------------------------------
 
     def look(self, root: int) -> View:
         found = View()
@@ -151,48 +149,48 @@ class ServingService(SqliteService):
     def now(self) -> float:
         return self._clock() + self.ahead
 
-    def claim(self, opening: Opening) -> bool:
+    def claim(self, runnable: RunnableAction) -> bool:
         # Claiming makes a file beside the store, which must not be that of another store.
         self.store.check_files()
         owner = self.owners.me()
 
         def job(work: Work) -> Reply:
-            active = work.ledger.find(opening.run)
-            free = opening.visit in active.now.pending and not work.ledger.claim_of(active, opening.visit)
+            loaded = work.unit.find(runnable.run)
+            free = runnable.visit in loaded.now.pending and not work.unit.claim_of(loaded, runnable.visit)
             if free:
-                work.ledger.claim(active, opening.visit, owner)
+                work.unit.claim(loaded, runnable.visit, owner)
             return {"claimed": free}
 
         return bool(self._work(job, ACTOR)["claimed"])
 
-    def finish(self, opening: Opening, result: dict[str, Json]) -> None:
-        if self.gives_back and self.crew.closed:
-            self._let_go(opening)
+    def finish(self, runnable: RunnableAction, result: dict[str, Json]) -> None:
+        if self.gives_back and self.workers.closed:
+            self._let_go(runnable)
             return
         try:
-            self._answer(opening, result)
+            self._answer(runnable, result)
         except RefusedError as refused:
             if refused.code == "result_misfit":
-                self._answer(opening, {"error": {"code": refused.code, "message": refused.message}})
+                self._answer(runnable, {"error": {"code": refused.code, "message": refused.message}})
             elif refused.code == "result_unfit":
-                self._answer(opening, {"error": {"code": "output_invalid", "message": refused.message}})
+                self._answer(runnable, {"error": {"code": "output_invalid", "message": refused.message}})
             else:
-                self._let_go(opening)
+                self._let_go(runnable)
 
-    def _answer(self, opening: Opening, result: dict[str, Json]) -> None:
+    def _answer(self, runnable: RunnableAction, result: dict[str, Json]) -> None:
         owner = self.owners.me()
         self._work(
-            lambda work: submit(work, work.ledger.find(opening.run), opening.visit, result, owner), ACTOR
+            lambda work: submit(work, work.unit.find(runnable.run), runnable.visit, result, owner), ACTOR
         )
 
-    def _let_go(self, opening: Opening) -> None:
+    def _let_go(self, runnable: RunnableAction) -> None:
         """Nobody waits for it any more."""
 
         def job(work: Work) -> Reply:
-            active = work.ledger.find(opening.run)
-            claim = work.ledger.claim_of(active, opening.visit)
+            loaded = work.unit.find(runnable.run)
+            claim = work.unit.claim_of(loaded, runnable.visit)
             if claim is not None and claim.owner == self.owners.me():
-                work.ledger.release(claim)
+                work.unit.release(claim)
             return {}
 
         self._work(job, ACTOR)

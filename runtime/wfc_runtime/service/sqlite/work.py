@@ -1,4 +1,4 @@
-"""One call's work on a family of runs: an event, and all that follows from it, step by step."""
+"""One call's work on a family of runs: an event, an answer, and everything that follows from it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,35 @@ from types import MappingProxyType
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, StepError, WfcError
-from wfc_runtime.machine.events import Cancel, Child, ChildEnded, Clock, Event, Interrupted, Start
+from wfc_runtime.machine.events import Cancel, Child, ChildEnded, Clock, Event, Interrupted, Start, Submit
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.step import NO_REASON, step
 from wfc_runtime.registry import Module
-from wfc_runtime.service.children import begin_child, why_unborn
-from wfc_runtime.service.sqlite.ledger import Active, Ledger
-from wfc_runtime.service.texts import STOPPED
+from wfc_runtime.service import answers
+from wfc_runtime.service.answers import (
+    ends_by_asking,
+    is_over_wait,
+    packed_reply,
+    repeat_reply,
+    shown_digest,
+    with_next_call,
+)
+from wfc_runtime.service.children import begin_child, start_error
+from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.replies import STOPPED
+from wfc_runtime.service.sqlite.unit_of_work import LoadedRun, UnitOfWork
 from wfc_runtime.store import HistoryRow, RunRow
+
+# Events and what follows from them.
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 
-Served = Callable[[Active], Iterable[str]]
+Served = Callable[[LoadedRun], Iterable[str]]
 """The pending visits of a run that the server itself is about to do."""
 
 
-def nothing_served(active: Active) -> Iterable[str]:
+def nothing_served(loaded: LoadedRun) -> Iterable[str]:
     return ()
 
 
@@ -39,15 +51,15 @@ INTERRUPTED: dict[str, Json] = {
 
 
 class Work:
-    """Drives machines in memory. What is done is in the ledger, to be committed as a whole."""
+    """Drives machines in memory. Everything it changes is in the unit of work, which is committed as a whole."""
 
     def __init__(
-        self, ledger: Ledger, limits: Limits, served: Served = nothing_served, ahead: float = 0.0
+        self, unit: UnitOfWork, limits: Limits, served: Served = nothing_served, ahead: float = 0.0
     ) -> None:
         """`ahead`: how far the time of the runs is ahead of the clock."""
-        self.ledger = ledger
+        self.unit = unit
         self.served = served
-        self.queries = ledger.queries
+        self.queries = unit.queries
         self.ahead = ahead
         self._limits = limits
         self._todo: deque[Callable[[], None]] = deque()
@@ -60,21 +72,21 @@ class Work:
     @property
     def at(self) -> float:
         """The time of the runs."""
-        return self.ledger.at + self.ahead
+        return self.unit.at + self.ahead
 
     # -- events ----------------------------------------------------------------
 
-    def start(self, row: RunRow, module: Module, inputs: dict[str, Json]) -> Active:
-        active = self.ledger.create(row, module)
+    def start(self, row: RunRow, module: Module, inputs: dict[str, Json]) -> LoadedRun:
+        loaded = self.unit.create(row, module)
         about = {"version": module.workflow.version, "module": module.digest}
-        self.apply(active, Start(at=self.at, id=active.next_event_id, inputs=inputs), more=about)
-        return active
+        self.apply(loaded, Start(at=self.at, id=loaded.next_event_id, inputs=inputs), more=about)
+        return loaded
 
     def apply(
-        self, active: Active, event: Event, visit: str | None = None, more: Mapping[str, Json] = _NOTHING
+        self, loaded: LoadedRun, event: Event, visit: str | None = None, more: Mapping[str, Json] = _NOTHING
     ) -> HistoryRow:
         """One event, and everything that follows from it in the family."""
-        entry = self._step(active, event, visit, more)
+        entry = self._step(loaded, event, visit, more)
         self._settle()
         return entry
 
@@ -87,94 +99,94 @@ class Work:
             self._todo.popleft()()
 
     def _step(
-        self, active: Active, event: Event, visit: str | None = None, more: Mapping[str, Json] = _NOTHING
+        self, loaded: LoadedRun, event: Event, visit: str | None = None, more: Mapping[str, Json] = _NOTHING
     ) -> HistoryRow:
-        outcome = step(active.machine, active.snapshot, event, self._limits)
+        outcome = step(loaded.machine, loaded.snapshot, event, self._limits)
         self.refusal = outcome.refusal
         if outcome.snapshot.status != "running":
-            more = {**more, **self._broken_off(active, visit)}
-        entry = self.ledger.record(active, event, outcome, visit, more)
-        why = STOPPED[active.now.status]
+            more = {**more, **self._broken_off(loaded, visit)}
+        entry = self.unit.record(loaded, event, outcome, visit, more)
+        why = STOPPED[loaded.now.status]
         self._todo += [partial(self._stop, child_id, why) for child_id in outcome.stopped]
-        self._todo += [partial(self._start_child, active, child) for child in outcome.started]
-        if active.now.status != "running":
+        self._todo += [partial(self._start_child, loaded, child) for child in outcome.started]
+        if loaded.now.status != "running":
             ended = (
-                {"value": active.now.result}
-                if active.now.status == "completed"
-                else {"error": active.now.error}
+                {"value": loaded.now.result}
+                if loaded.now.status == "completed"
+                else {"error": loaded.now.error}
             )
-            served = active.now.room > 0
-            tell = partial(self._tell_parent, active.row, active.parent, ended, outcome.secrets, served)
+            served = loaded.now.room > 0
+            tell = partial(self._tell_parent, loaded.row, loaded.parent, ended, outcome.secrets, served)
             self._todo.append(tell)
         return entry
 
-    def _broken_off(self, active: Active, visit: str | None) -> dict[str, Json]:
+    def _broken_off(self, loaded: LoadedRun, visit: str | None) -> dict[str, Json]:
         """What servers were doing for a run that ends: it is stopped, and may be done in part."""
-        pending = active.snapshot.pending if active.snapshot is not None else ()
-        found = [one for one in pending if one != visit and self.ledger.claim_of(active, one)]
+        pending = loaded.snapshot.pending if loaded.snapshot is not None else ()
+        found = [one for one in pending if one != visit and self.unit.claim_of(loaded, one)]
         return {"broken_off": list[Json](found)} if found else {}
 
     # -- time ------------------------------------------------------------------
 
-    def catch_up(self, asked: Active) -> None:
+    def catch_up(self, asked: LoadedRun) -> None:
         """Work through what is due in a run's family: waits that are over, deadlines that have passed."""
         self._asked = asked.row.id
-        self._bury(asked)
-        for active in [asked] if _is_alone(asked) else self._due_in_family(asked.row):
-            due = active.now.due
+        self._end_dead_claims(asked)
+        for loaded in [asked] if _is_alone(asked) else self._due_in_family(asked.row):
+            due = loaded.now.due
             if due is not None and due <= self.at:
-                self.apply(active, Clock(at=self.at, id=active.next_event_id))
+                self.apply(loaded, Clock(at=self.at, id=loaded.next_event_id))
                 self.caught_up = True
 
-    def _bury(self, asked: Active) -> None:
+    def _end_dead_claims(self, asked: LoadedRun) -> None:
         """Claims of servers that have died: what they were doing is over, and never done again unasked."""
-        for claim in self.ledger.claims(asked.row):
-            if self.ledger.owners.is_alive(claim.owner):
+        for claim in self.unit.claims(asked.row):
+            if self.unit.owners.is_alive(claim.owner):
                 continue
             row = self.queries.run_of_key(claim.run)
             if row is not None and not row.ended:
                 try:
-                    active = self.ledger.load(row)
+                    loaded = self.unit.load(row)
                 except DefinitionError:
                     continue
-                if claim.visit in active.now.pending:
+                if claim.visit in loaded.now.pending:
                     event = Interrupted(
-                        at=self.at, id=active.next_event_id, visit=claim.visit, result=INTERRUPTED
+                        at=self.at, id=loaded.next_event_id, visit=claim.visit, result=INTERRUPTED
                     )
-                    self.apply(active, event, claim.visit)
+                    self.apply(loaded, event, claim.visit)
                     self.caught_up = True
-            self.ledger.release(claim)
+            self.unit.release(claim)
 
-    def _due_in_family(self, row: RunRow) -> Iterator[Active]:
+    def _due_in_family(self, row: RunRow) -> Iterator[LoadedRun]:
         for key in self.queries.due(row.root, self.at):
             found = self.queries.run_of_key(key)
             try:
                 if found is not None:
-                    yield self.ledger.load(found)
+                    yield self.unit.load(found)
             except DefinitionError:
                 # Whoever asks for that run is told why it can't go on. The others can.
                 continue
 
     def only_catch_up(self) -> Work:
         """The same work with nothing in it but what time alone has changed."""
-        ledger = self.ledger
-        anew = Ledger(ledger.queries, ledger.registry, ledger.cache, ledger.owners, ledger.at, None)
+        unit = self.unit
+        anew = UnitOfWork(unit.queries, unit.registry, unit.cache, unit.owners, unit.at, None)
         fresh = Work(anew, self._limits, self.served, self.ahead)
         row = self.queries.run(self._asked)
         if row is not None:
-            fresh.catch_up(fresh.ledger.load(row))
+            fresh.catch_up(fresh.unit.load(row))
         return fresh
 
     # -- families --------------------------------------------------------------
 
-    def _start_child(self, parent: Active, child: Child) -> None:
+    def _start_child(self, parent: LoadedRun, child: Child) -> None:
         if not _waits_for(parent, child.visit, child.index, child.id):
             return
         try:
-            module = parent.module if child.workflow is None else self.ledger.registry.find(child.workflow)
+            module = parent.module if child.workflow is None else self.unit.registry.find(child.workflow)
             beginning = begin_child(module, child, parent.row.depth, self._limits)
         except (StepError, WfcError) as error:
-            self._end_child(parent, child.visit, child.index, why_unborn(error, child, parent.now.mask))
+            self._end_child(parent, child.visit, child.index, start_error(error, child, parent.now.mask))
             return
         row = RunRow(
             id=child.id,
@@ -185,40 +197,40 @@ class Work:
             task=child.task,
             agent=child.agent,
         )
-        active = self.ledger.create(row, module, parent)
+        loaded = self.unit.create(row, module, parent)
         start = Start(
             at=self.at,
-            id=active.next_event_id,
+            id=loaded.next_event_id,
             inputs=beginning.inputs,
             scope=child.scope,
             secrets=(*parent.now.secrets, *beginning.secrets),
         )
-        self._step(active, start)
+        self._step(loaded, start)
 
     def _stop(self, run_id: str, reason: str) -> None:
         """Cancel a run. Of a child, its parent hears only if it still waits for it."""
-        active = self.ledger.known(run_id)
-        if active is None:
+        loaded = self.unit.known(run_id)
+        if loaded is None:
             row = self.queries.run(run_id)
             if row is None or row.ended:
                 return
             try:
-                active = self.ledger.load(row)
+                loaded = self.unit.load(row)
             except DefinitionError:
                 self._stop_without_module(row, reason)
                 return
-        if active.now.status == "running":
-            self._step(active, Cancel(at=self.at, id=active.next_event_id, reason=reason))
+        if loaded.now.status == "running":
+            self._step(loaded, Cancel(at=self.at, id=loaded.next_event_id, reason=reason))
 
     def _stop_without_module(self, row: RunRow, reason: str) -> None:
-        error, children = self.ledger.close_without_module(row, reason or NO_REASON)
+        error, children = self.unit.close_without_module(row, reason or NO_REASON)
         self._todo += [partial(self._stop, child, STOPPED["cancelled"]) for child in children]
         self._todo.append(partial(self._tell_parent, row, None, {"error": error}))
 
     def _tell_parent(
         self,
         row: RunRow,
-        parent: Active | None,
+        parent: LoadedRun | None,
         result: dict[str, Json],
         secrets: tuple[str, ...] = (),
         served: bool = False,
@@ -228,15 +240,15 @@ class Work:
         if parent is None:
             assert row.parent is not None
             found = self.queries.run_of_key(row.parent)
-            if found is None or found.ended or found.id in self.ledger.closed:
+            if found is None or found.ended or found.id in self.unit.closed:
                 return
-            parent = self.ledger.load(found)
+            parent = self.unit.load(found)
         if _waits_for(parent, row.visit, row.position, row.id):
             self._end_child(parent, row.visit, row.position, result, secrets, served)
 
     def _end_child(
         self,
-        parent: Active,
+        parent: LoadedRun,
         visit: str,
         index: int,
         result: dict[str, Json],
@@ -255,12 +267,73 @@ class Work:
         self._step(parent, event, visit)
 
 
-def _is_alone(active: Active) -> bool:
+def _is_alone(loaded: LoadedRun) -> bool:
     """Whether there is nobody in the family whose time could have come but the run itself."""
-    return active.row.parent is None and not any(one.children for one in active.now.pending.values())
+    return loaded.row.parent is None and not any(one.children for one in loaded.now.pending.values())
 
 
-def _waits_for(parent: Active, visit: str, index: int, child_id: str) -> bool:
+def _waits_for(parent: LoadedRun, visit: str, index: int, child_id: str) -> bool:
     """Whether the parent still waits for this very run."""
     pending = parent.now.pending.get(visit)
     return pending is not None and pending.children[index : index + 1] == [{"run": child_id}]
+
+
+# Answers to pending visits: accepted once, given the same reply when repeated, otherwise refused with the
+# next call.
+
+
+def submit(
+    work: Work, loaded: LoadedRun, step_id: str, result: Json, owner: str | None = None
+) -> Reply | WfcError:
+    """A reply; or a refusal that has changed something, to be raised once that is committed.
+
+    `owner` is the server that has done it, where it was not the agent.
+    """
+    try:
+        # What is pending has not been answered: only other visits have to be looked up.
+        if step_id not in loaded.now.pending:
+            answered = work.queries.answer(loaded.row.key, step_id)
+            if answered is not None:
+                return repeat_reply(loaded, answered, result) or reply_to(work, loaded)
+        entry = _answer(work, loaded, step_id, result, owner)
+    except RefusedError as refused:
+        if refused.code == "not_pending" and is_over_wait(loaded, step_id):
+            return reply_to(work, loaded)
+        raise with_next_call(loaded, refused, reply_to(work, loaded)) from None
+    if work.refusal is not None:
+        return with_next_call(loaded, work.refusal, reply_to(work, loaded))
+    reply = reply_to(work, loaded)
+    # What the server is about to do itself, nobody is told to do: by the next time it may be done.
+    if "running" not in reply:
+        entry.reply = packed_reply(loaded)
+    return reply
+
+
+def _answer(work: Work, loaded: LoadedRun, step_id: str, result: Json, owner: str | None) -> HistoryRow:
+    if not ends_by_asking(loaded.now.pending.get(step_id), work.at):
+        work.catch_up(loaded)
+    if step_id in loaded.now.pending:
+        _check_claim(work, loaded, step_id, owner)
+    event = Submit(
+        at=work.at, id=loaded.next_event_id, visit=step_id, result=result, served=owner is not None
+    )
+    return work.apply(loaded, event, step_id, shown_digest(loaded, step_id))
+
+
+def _check_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | None) -> None:
+    claim = work.unit.claim_of(loaded, step_id)
+    if claim is None:
+        if owner is not None:
+            raise RefusedError("not_claimed", f"`{step_id}` is not this server's any more")
+        work.unit.require_free(loaded, step_id)
+    elif claim.owner != owner:
+        raise RefusedError("claimed", f"`{step_id}` is being done by the server; nobody else has to")
+    else:
+        work.unit.release(claim)
+
+
+def reply_to(work: Work, loaded: LoadedRun) -> Reply:
+    key = loaded.row.key
+    claimed = dict.fromkeys(work.served(loaded), work.at) if loaded.now.status == "running" else {}
+    claimed |= {one.visit: one.at + work.ahead for one in work.unit.claims(loaded.row) if one.run == key}
+    return answers.reply_to(loaded, work.at, claimed)

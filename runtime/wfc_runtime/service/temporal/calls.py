@@ -1,4 +1,4 @@
-"""Calls of the service on one run: the queries and updates they make, and what they wait for."""
+"""Calls of the service on one run: queries, updates, cancelling, and what they wait for."""
 
 from __future__ import annotations
 
@@ -10,28 +10,31 @@ from functools import partial
 from typing import Any
 
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
+from temporalio.service import RPCError
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import NotFoundError, RefusedError, WfcError
+from wfc_runtime.errors import DefinitionError, NotFoundError, RefusedError, StoreError, WfcError
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import Subject, cancelled_reply
-from wfc_runtime.service.temporal.codec import keyring_of
+from wfc_runtime.service.temporal.children import NAME
+from wfc_runtime.service.temporal.codec import cancel_reason, from_error, keyring_of, read_cancel_reason
+from wfc_runtime.service.temporal.connection import translated
 from wfc_runtime.service.temporal.encryption import UnreadableError
-from wfc_runtime.service.temporal.line import ClosedError, Line, SentAgainError
-from wfc_runtime.service.temporal.reasons import read_cancel_reason
-from wfc_runtime.service.temporal.seed import Answer, Said, Seed
-from wfc_runtime.service.temporal.wire import from_error
+from wfc_runtime.service.temporal.messages import Answer, CallResult, Seed
+from wfc_runtime.service.temporal.rpc import ClosedError, Rpc, SentAgainError, WorkerUnableError, unknown_run
+
+# Queries and updates.
 
 _SETTLE = 5.0
 """Seconds that a reply waits for its effects on parent and child runs."""
 
 
 class Calls:
-    def __init__(self, line: Line, clock: Callable[[], float] | None) -> None:
-        self.line = line
+    def __init__(self, rpc: Rpc, clock: Callable[[], float] | None) -> None:
+        self.rpc = rpc
         self._clock = clock
 
-    def told_time(self) -> float | None:
+    def simulated_time(self) -> float | None:
         """The simulated time to pass on; None with a real clock."""
         return self._clock() if self._clock else None
 
@@ -47,23 +50,23 @@ class Calls:
             said = await self.said(run, progress, masked)
         return await self.reply(run, said)
 
-    async def said(self, run: str, progress: bool = False, masked: bool = False) -> Said:
+    async def said(self, run: str, progress: bool = False, masked: bool = False) -> CallResult:
         try:
-            said = await self.line.query(run, "look", [self._time(), progress, masked], Said)
+            said = await self.rpc.query(run, "look", [self._time(), progress, masked], CallResult)
         except WfcError as error:
-            return Said(reply=await self._terminated(run, error))
+            return CallResult(reply=await self._terminated(run, error))
         if said.due is not None and said.due <= self._time():
             # The timer is about to fire, or no worker was running when it did.
             await self.wake(run)
-            said = await self.line.query(run, "look", [self._time(), progress, masked], Said)
+            said = await self.rpc.query(run, "look", [self._time(), progress, masked], CallResult)
         return said
 
     async def wake(self, run: str) -> None:
         """Make a run check the clock."""
         with suppress(ClosedError):
-            await self.line.update(run, "wake", self.told_time(), type(None))
+            await self.rpc.update(run, "wake", self.simulated_time(), type(None))
 
-    async def reply(self, run: str, said: Said) -> Reply:
+    async def reply(self, run: str, said: CallResult) -> Reply:
         if said.error is not None:
             raise from_error(said.error)
         return said.reply
@@ -72,23 +75,23 @@ class Calls:
         """The reply for a terminated run, which can't be queried; raises `error` for any other run."""
         if isinstance(error, NotFoundError):
             raise error
-        found = await self.line.describe(run)
+        found = await self.rpc.describe(run)
         if found.status != WorkflowExecutionStatus.TERMINATED:
             raise error
         reason = ""
         try:
-            await self.line.client.get_workflow_handle(run).result()
+            await self.rpc.client.get_workflow_handle(run).result()
         except WorkflowFailureError as ended:
             said = getattr(ended.cause, "message", "")
             with suppress(UnreadableError):
-                reason = read_cancel_reason(said, run, keyring_of(self.line.client))[0]
+                reason = read_cancel_reason(said, run, keyring_of(self.rpc.client))[0]
         return cancelled_reply(Subject(run), reason)
 
     async def state(self, run: str, fields: Sequence[str] | None) -> Reply:
-        return await self.reply(run, await self.line.query(run, "state", [fields], Said))
+        return await self.reply(run, await self.rpc.query(run, "state", [fields], CallResult))
 
     async def whole(self, run: str) -> tuple[Seed, list[str]]:
-        found = await self.line.query(run, "whole", [], dict[str, Any])
+        found = await self.rpc.query(run, "whole", [], dict[str, Any])
         return Seed(**found["seed"]), found["children"]
 
     async def history(self, run: str, after: int, limit: int) -> Reply:
@@ -96,7 +99,7 @@ class Calls:
         parts: list[dict[str, Any]] = []
         execution: str | None = None
         while True:
-            part = await self.line.query(run, "history", [after, limit], dict[str, Any], execution)
+            part = await self.rpc.query(run, "history", [after, limit], dict[str, Any], execution)
             parts.append(part)
             execution = part["previous"]
             if part["first"] <= after or execution is None:
@@ -111,11 +114,11 @@ class Calls:
     # -- moving ----------------------------------------------------------------
 
     async def submit(self, run: str, step_id: str, result: Json, actor: str | None, unfit: str) -> Reply:
-        answer = Answer(step_id, result, actor, self.told_time(), unfit)
+        answer = Answer(step_id, result, actor, self.simulated_time(), unfit)
         try:
             if unfit:
                 return await self._judged(run, answer)
-            said = await self.line.update(run, "submit", answer, Said)
+            said = await self.rpc.update(run, "submit", answer, CallResult)
         except SentAgainError:
             return await self._judged(run, answer)
         except ClosedError:
@@ -134,7 +137,7 @@ class Calls:
         return await self.reply(run, said)
 
     async def _judged(self, run: str, answer: Answer) -> Reply:
-        said = await self.line.query(run, "judge", [answer], Said)
+        said = await self.rpc.query(run, "judge", [answer], CallResult)
         try:
             return await self.reply(run, said)
         except RefusedError as refused:
@@ -142,12 +145,12 @@ class Calls:
 
     async def _answered_before(self, run: str, answer: Answer, refused: RefusedError) -> Reply:
         """Look for the answer in earlier executions of the run, which know the answers that they got."""
-        part = await self.line.query(run, "history", [0, 1], dict[str, Any])
+        part = await self.rpc.query(run, "history", [0, 1], dict[str, Any])
         while refused.code == "not_pending" and part["previous"] is not None and not answer.unfit:
             execution = part["previous"]
             try:
-                said = await self.line.query(run, "judge", [answer], Said, execution)
-                part = await self.line.query(run, "history", [0, 1], dict[str, Any], execution)
+                said = await self.rpc.query(run, "judge", [answer], CallResult, execution)
+                part = await self.rpc.query(run, "history", [0, 1], dict[str, Any], execution)
             except NotFoundError:
                 break
             if said.error is None and said.reply:
@@ -157,7 +160,7 @@ class Calls:
                 raise RefusedError("answered", message, refused.hint)
         raise refused
 
-    async def follow(self, run: str, said: Said) -> None:
+    async def follow(self, run: str, said: CallResult) -> None:
         """Wait until the parent of an ended run has processed its end."""
         while said.parent is not None:
             parent = said.parent
@@ -165,24 +168,24 @@ class Calls:
                 return
             run = parent
             try:
-                said = await self.line.query(parent, "look", [self._time(), False], Said)
+                said = await self.rpc.query(parent, "look", [self._time(), False], CallResult)
             except WfcError:
                 return
 
     async def _has_heard(self, parent: str, child: str) -> bool:
         try:
-            return not await self.line.query(parent, "waits_for", [child], bool)
+            return not await self.rpc.query(parent, "waits_for", [child], bool)
         except (WfcError, ClosedError):
             return True
 
     async def _settle(self, run: str) -> None:
         """Wait until a run and its children make no more progress on their own, and the parents know."""
-        said = Said(is_quiet=False)
+        said = CallResult(is_quiet=False)
 
         async def is_quiet() -> bool:
             nonlocal said
             with suppress(NotFoundError):
-                said = await self.line.query(run, "look", [self._time(), False], Said)
+                said = await self.rpc.query(run, "look", [self._time(), False], CallResult)
             return said.is_quiet
 
         if await self._until(is_quiet):
@@ -197,3 +200,73 @@ class Calls:
             await asyncio.sleep(pause)
             pause = min(pause * 2, 0.1)
         return True
+
+
+# Cancelling runs, and terminating those that no worker can cancel.
+
+_CANCEL = (3.0, 4.0, 8.0)
+"""Seconds to wait for the end of a run; after each of them the cause of the delay is looked for."""
+
+
+class Canceller:
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def cancel(self, run: str, reason: str, actor: str | None) -> Reply:
+        found = await self._calls.rpc.describe(run)
+        if found.workflow_type != NAME:
+            raise unknown_run(run)
+        if found.status != WorkflowExecutionStatus.RUNNING:
+            return await self._cancelled_already(run)
+        await self._calls.rpc.check_worker()
+        said = cancel_reason(reason, actor, run=run, keyring=keyring_of(self._calls.rpc.client))
+        try:
+            await self._calls.rpc.client.get_workflow_handle(run).cancel(reason=said)
+            await self._ended(run)
+        except (DefinitionError, WorkerUnableError):
+            # No worker has the module or the key that could end it: Temporal itself has to.
+            await self._terminate(run, said)
+            return cancelled_reply(Subject(run), reason)
+        except RPCError as error:
+            raise translated(error, self._calls.rpc.settings) from error
+        ended = await self._calls.said(run)
+        await self._calls.follow(run, ended)
+        return await self._calls.reply(run, ended)
+
+    async def _ended(self, run: str) -> None:
+        """Wait for the end of a run and of its children."""
+        end = asyncio.ensure_future(self._calls.rpc.client.get_workflow_handle(run).result())
+        try:
+            for seconds in _CANCEL:
+                done, _ = await asyncio.wait([end], timeout=seconds)
+                if done:
+                    break
+                why = await self._calls.rpc.diagnosis.why_silent(run)
+                if why is not None:
+                    raise why
+            else:
+                raise StoreError(
+                    "temporal_slow",
+                    f"run {run} has not ended within {sum(_CANCEL):.0f} s",
+                    "It will: ask for its status.",
+                )
+            with suppress(WorkflowFailureError):
+                await end
+        finally:
+            end.cancel()
+
+    async def _cancelled_already(self, run: str) -> Reply:
+        reply = await self._calls.look(run)
+        if reply["status"] in ("completed", "failed"):
+            raise RefusedError("finished", f"the run is {reply['status']} already: nothing is left to cancel")
+        return reply
+
+    async def terminate(self, runs: Sequence[str], reason: str) -> None:
+        for run in runs:
+            await self._calls.rpc.client.get_workflow_handle(run).terminate(reason=reason)
+
+    async def _terminate(self, run: str, reason: str) -> None:
+        found = await self._calls.rpc.describe(run)
+        children = [one.workflow_id for one in found.raw_description.pending_children]
+        await self._calls.rpc.client.get_workflow_handle(run).terminate(reason=reason)
+        await asyncio.gather(*(self._terminate(child, reason) for child in children))

@@ -1,30 +1,85 @@
-"""Encrypts payloads and failures on their way to the Temporal server, and decrypts them on their way back."""
+"""Temporal payloads: conversion of values, errors and cancel reasons, and their encryption."""
 
 from __future__ import annotations
 
+import json
+from base64 import b64decode, b64encode
 from collections.abc import Sequence
-from typing import Self
+from dataclasses import fields, is_dataclass
+from typing import Any, Self
 
 import temporalio.api.common.v1 as common
 from google.protobuf.message import DecodeError
 from temporalio.api.failure.v1 import Failure
 from temporalio.client import Client
 from temporalio.converter import (
+    CompositePayloadConverter,
+    DataConverter,
+    DefaultFailureConverter,
     DefaultFailureConverterWithEncodedAttributes,
+    DefaultPayloadConverter,
+    JSONPlainPayloadConverter,
     PayloadCodec,
     PayloadConverter,
     SerializationContext,
     WithSerializationContext,
     WorkflowSerializationContext,
 )
+from temporalio.exceptions import ApplicationError
 
-from wfc_runtime.errors import WfcError
-from wfc_runtime.service.temporal.encryption import Keyring, UnreadableError, damaged
+from wfc_runtime import errors
+from wfc_runtime.errors import StoreError, WfcError
+from wfc_runtime.service.temporal.encryption import NO_KEYS, Keyring, UnreadableError, damaged
+
+# Cancel reasons. Temporal stores one text for the reason and the actor, which no payload codec sees.
+
+_ENCRYPTED = "wfc-encrypted:"
+_REASON_PURPOSE = "reason"
+
+
+def cancel_reason(
+    reason: str, actor: str | None, by_parent: bool = False, run: str = "", keyring: Keyring = NO_KEYS
+) -> str:
+    """The text for Temporal; encrypted for a run where there is a key."""
+    text = json.dumps({"reason": reason, "actor": actor, "by_parent": by_parent})
+    if not keyring:
+        return text
+    key_id, data = keyring.encrypt(text.encode(), run, _REASON_PURPOSE)
+    return f"{_ENCRYPTED}{key_id}:{b64encode(data).decode()}"
+
+
+def read_cancel_reason(
+    text: str | None, run: str = "", keyring: Keyring = NO_KEYS
+) -> tuple[str, str | None, bool]:
+    """Reason, actor, and whether the parent cancelled the run. Other texts, typed into Temporal's own tools for
+    example, are reasons without an actor."""
+    # Between workflows, the server puts words before the text.
+    for candidate in (text or "", (text or "").partition(" with reason: ")[2]):
+        try:
+            data = json.loads(_decrypted(candidate, run, keyring))
+            return str(data["reason"]), data["actor"], bool(data["by_parent"])
+        except (ValueError, TypeError, KeyError):
+            continue
+    return text or "", None, False
+
+
+def _decrypted(text: str, run: str, keyring: Keyring) -> str:
+    if not text.startswith(_ENCRYPTED):
+        return text
+    key_id, _, data = text.removeprefix(_ENCRYPTED).partition(":")
+    try:
+        sealed = b64decode(data, validate=True)
+    except ValueError:
+        raise damaged(run, "the cancel reason is not base64") from None
+    return keyring.decrypt(key_id, sealed, run, _REASON_PURPOSE).decode()
+
+
+# Encryption of payloads and failures.
 
 ENCODING = b"binary/wfc-aes256gcm"
 KEY_ID = "wfc-key"
 RUN = "wfc-run"
-_PURPOSE = "payload"
+_PAYLOAD_PURPOSE = "payload"
 _SHOWN = ("definition_missing", "temporal_key", "temporal_damaged", "temporal_clear")
 """Errors whose message has to reach processes that have no key; it names workflows, versions and key ids only."""
 _OWN_TYPES = ("wfc", "again")
@@ -51,7 +106,7 @@ class Codec(PayloadCodec, WithSerializationContext):
 
     def _encrypted(self, payload: common.Payload) -> common.Payload:
         run = self._run or ""
-        key_id, data = self.keyring.encrypt(payload.SerializeToString(), run, _PURPOSE)
+        key_id, data = self.keyring.encrypt(payload.SerializeToString(), run, _PAYLOAD_PURPOSE)
         return common.Payload(
             metadata={"encoding": ENCODING, KEY_ID: key_id.encode(), RUN: run.encode()}, data=data
         )
@@ -68,7 +123,7 @@ class Codec(PayloadCodec, WithSerializationContext):
         key_id, run = (_text(payload.metadata.get(name, b"")) for name in (KEY_ID, RUN))
         if run and self._run is not None and run != self._run:
             raise damaged(self._run, f"it belongs to run {run[:128]}")
-        data = self.keyring.decrypt(key_id, payload.data, run, _PURPOSE)
+        data = self.keyring.decrypt(key_id, payload.data, run, _PAYLOAD_PURPOSE)
         try:
             return common.Payload.FromString(data)
         except DecodeError:
@@ -109,3 +164,79 @@ async def failure_text(client: Client, run: str, failure: Failure) -> str:
     copy = Failure()
     copy.CopyFrom(failure)
     return str(await client.data_converter.with_context(context).decode_failure(copy))
+
+
+# Conversion of values and errors.
+
+AGAIN = "again"
+"""The type of the failure for a submit that was accepted before; its reply is still stored."""
+_KINDS = {
+    kind.__name__: kind
+    for kind in (
+        errors.RequestError,
+        errors.NotFoundError,
+        errors.RefusedError,
+        errors.DefinitionError,
+        errors.SnapshotError,
+        errors.StoreError,
+    )
+}
+
+
+class _Encoder(json.JSONEncoder):
+    """Encodes plain JSON values, and dataclasses field by field."""
+
+    def default(self, value: Any) -> Any:
+        if is_dataclass(value) and not isinstance(value, type):
+            return {one.name: getattr(value, one.name) for one in fields(value)}
+        return super().default(value)
+
+
+class _Converter(JSONPlainPayloadConverter):
+    def to_payload(self, value: Any) -> common.Payload:
+        """Unlike Temporal's own converter, keeps the order of keys and refuses NaN."""
+        text = _ENCODER.encode(value)
+        return common.Payload(metadata={"encoding": b"json/plain"}, data=text.encode())
+
+    def from_payload(self, payload: common.Payload, type_hint: type | None = None) -> Any:
+        value = json.loads(payload.data)
+        return type_hint(**value) if type_hint is not None and is_dataclass(type_hint) else value
+
+
+_ENCODER = _Encoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+
+
+class ContractConverter(CompositePayloadConverter):
+    """Temporal's own converters, with ours for JSON."""
+
+    def __init__(self) -> None:
+        usual = DefaultPayloadConverter.default_encoding_payload_converters
+        ours = _Converter()
+        super().__init__(*(ours if one.encoding == ours.encoding else one for one in usual))
+
+
+def converter_of(keyring: Keyring, encrypted_only: bool = False) -> DataConverter:
+    """The converter that every client, worker and replayer has to use."""
+    return DataConverter(
+        payload_converter_class=ContractConverter,
+        payload_codec=Codec(keyring, encrypted_only),
+        failure_converter_class=EncryptedFailures if keyring else DefaultFailureConverter,
+    )
+
+
+def error_of(error: WfcError) -> dict[str, str]:
+    return {
+        "kind": type(error).__name__,
+        "code": error.code,
+        "message": error.message,
+        "hint": error.hint,
+    }
+
+
+def to_failure(error: WfcError) -> ApplicationError:
+    return ApplicationError(error.message, error_of(error), type="wfc", non_retryable=True)
+
+
+def from_error(data: dict[str, str]) -> WfcError:
+    kind = _KINDS.get(data.get("kind", ""), StoreError)
+    return kind(data.get("code", "temporal"), data.get("message", ""), data.get("hint", ""))

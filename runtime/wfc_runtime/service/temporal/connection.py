@@ -1,12 +1,16 @@
-"""Connects to the Temporal server, and explains failures to connect."""
+"""The connection to the Temporal server: its event loop thread, and explanations of failures to connect."""
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import re
+from collections.abc import Coroutine
 from datetime import timedelta
 from functools import cache
 from pathlib import Path
+from threading import Thread
+from typing import Any, TypeVar
 
 from temporalio.api.enums.v1 import IndexedValueType, TaskQueueType
 from temporalio.api.operatorservice.v1 import AddSearchAttributesRequest, ListSearchAttributesRequest
@@ -17,10 +21,33 @@ from temporalio.runtime import LogForwardingConfig, LoggingConfig, Runtime, Tele
 from temporalio.service import RPCError, RPCStatusCode, TLSConfig
 
 from wfc_runtime.errors import StoreError
-from wfc_runtime.service.temporal.attributes import KEYS
-from wfc_runtime.service.temporal.keys import read_keyring
+from wfc_runtime.service.temporal.codec import converter_of
+from wfc_runtime.service.temporal.encryption import read_keyring
+from wfc_runtime.service.temporal.search_attributes import KEYS
 from wfc_runtime.service.temporal.settings import TemporalSettings
-from wfc_runtime.service.temporal.wire import converter_of
+
+# An event loop in its own thread, for the service, which is called from other threads.
+
+T = TypeVar("T")
+
+
+class LoopThread:
+    def __init__(self) -> None:
+        self._loop = asyncio.new_event_loop()
+        self._thread = Thread(target=self._loop.run_forever, name="wfc-temporal", daemon=True)
+        self._thread.start()
+
+    def run(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run a coroutine on the loop and wait for its result."""
+        return asyncio.run_coroutine_threadsafe(work, self._loop).result()
+
+    def close(self) -> None:
+        self._loop.call_soon_threadsafe(self._loop.stop)
+        self._thread.join()
+        self._loop.close()
+
+
+# Connecting.
 
 _CONNECT = timedelta(seconds=5)
 _RPC = timedelta(seconds=10)

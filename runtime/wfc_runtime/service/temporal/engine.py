@@ -1,9 +1,10 @@
-"""The service on Temporal. Runs are workflow executions; any worker of the task queue can execute any of them."""
+"""The service on Temporal. Runs are workflow executions; any worker of the task queue can execute them."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Coroutine, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import fields
 from pathlib import Path
 from typing import Any, TypeVar
@@ -13,28 +14,75 @@ from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
 from temporalio.service import RPCError
 
 from wfc_runtime.contract import Json
+from wfc_runtime.errors import DefinitionError, RefusedError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.plain import NotPlainError, check_plain
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.registry import Module, Registry
-from wfc_runtime.service.children import machine_of
+from wfc_runtime.service.children import definition_changed, machine_of, missing_steps
 from wfc_runtime.service.ids import check_actor, check_name, check_reason, check_run_id, check_step_id, new_id
 from wfc_runtime.service.interface import Reply, Service
-from wfc_runtime.service.reading import statuses_of
-from wfc_runtime.service.temporal import attributes
-from wfc_runtime.service.temporal.calls import Calls
-from wfc_runtime.service.temporal.connection import connect, translated
-from wfc_runtime.service.temporal.ending import Ending
-from wfc_runtime.service.temporal.family import NAME, TASK_TIMEOUT, memo_of
-from wfc_runtime.service.temporal.line import Line
+from wfc_runtime.service.replies import statuses_of
+from wfc_runtime.service.temporal import search_attributes
+from wfc_runtime.service.temporal.calls import Calls, Canceller
+from wfc_runtime.service.temporal.children import NAME, TASK_TIMEOUT, memo_of
+from wfc_runtime.service.temporal.connection import LoopThread, connect, translated
 from wfc_runtime.service.temporal.listing import Recent, beginning_query, listed, listing_query
-from wfc_runtime.service.temporal.loop import LoopThread
+from wfc_runtime.service.temporal.messages import RENEW_AFTER, Move, Seed
 from wfc_runtime.service.temporal.modules import Modules
-from wfc_runtime.service.temporal.seed import RENEW_AFTER, Seed
+from wfc_runtime.service.temporal.rpc import Rpc
 from wfc_runtime.service.temporal.settings import TemporalSettings
-from wfc_runtime.service.temporal.versions import Versions
+from wfc_runtime.store import RunRow
+
+# Moving runs to the current version of their workflow.
+
+
+class Versions:
+    def __init__(self, calls: Calls) -> None:
+        self._calls = calls
+
+    async def migrate(self, run: str, modules: Modules, actor: str | None) -> None:
+        root, _ = await self._calls.whole(run)
+        status = Snapshot.from_json(root.snapshot or "").status
+        if status != "running":
+            raise RefusedError("finished", f"run {run} is {status}: there is nothing to move")
+        current = modules.find(root.workflow)
+        family = await self._family(run, root.workflow)
+        gone = [step for seed in family.values() for step in _gone(current, seed, modules)]
+        if gone:
+            raise definition_changed(RunRow(run, root.workflow, root.digest), dict.fromkeys(gone))
+        for member, seed in family.items():
+            if seed.digest != current.digest:
+                await self._calls.rpc.update(
+                    member, "move", Move(current.digest, actor, self._calls.simulated_time()), type(None)
+                )
+
+    async def _family(self, run: str, workflow: str) -> dict[str, Seed]:
+        """A run and those of its children that use the same module."""
+        found: dict[str, Seed] = {}
+        waiting = [run]
+        while waiting:
+            member = waiting.pop(0)
+            seed, children = await self._calls.whole(member)
+            if seed.workflow == workflow:
+                found[member] = seed
+                waiting += children
+        return found
+
+
+def _gone(current: Module, seed: Seed, modules: Modules) -> list[str]:
+    if seed.digest == current.digest or seed.snapshot is None:
+        return []
+    row = RunRow("", seed.workflow, seed.digest, task=seed.task, agent=seed.agent)
+    was = None
+    with suppress(DefinitionError):
+        was = modules.of_digest(seed.digest, seed.workflow)
+    return missing_steps(current, row, Snapshot.from_json(seed.snapshot), was)
+
+
+# The service.
 
 T = TypeVar("T")
 _MOST_LISTED = 500
@@ -66,8 +114,8 @@ class TemporalService(Service):
         except BaseException:
             self._loop.close()
             raise
-        self._calls = Calls(Line(self.client, settings), clock)
-        self._ending, self._versions = Ending(self._calls), Versions(self._calls)
+        self._calls = Calls(Rpc(self.client, settings), clock)
+        self._canceller, self._versions = Canceller(self._calls), Versions(self._calls)
 
     @classmethod
     def open(
@@ -109,7 +157,7 @@ class TemporalService(Service):
         return reply
 
     async def _start(self, run: str, seed: Seed, version: str) -> Reply:
-        await self._calls.line.check_worker()
+        await self._calls.rpc.check_worker()
         await self.begin(run, seed, version)
         return await self._calls.look(run)
 
@@ -124,7 +172,7 @@ class TemporalService(Service):
                 task_timeout=TASK_TIMEOUT,
                 id_reuse_policy=WorkflowIDReusePolicy.REJECT_DUPLICATE,
                 id_conflict_policy=WorkflowIDConflictPolicy.FAIL,
-                search_attributes=attributes.at_first(seed.workflow, version, seed.visit is not None),
+                search_attributes=search_attributes.at_first(seed.workflow, version, seed.visit is not None),
                 memo={**memo_of(seed), "created": seed.created or seed.at or time.time()},
             )
         except RPCError as error:
@@ -137,12 +185,12 @@ class TemporalService(Service):
         """The memo of an execution, written when it was started."""
 
         async def read() -> Mapping[str, Any]:
-            return await (await self._calls.line.describe(run)).memo()
+            return await (await self._calls.rpc.describe(run)).memo()
 
         return self._run(read())
 
     def terminate(self, runs: Sequence[str], reason: str) -> None:
-        self._run(self._ending.terminate(runs, reason))
+        self._run(self._canceller.terminate(runs, reason))
 
     @property
     def is_simulated(self) -> bool:
@@ -178,7 +226,7 @@ class TemporalService(Service):
         return reply
 
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
-        ending = self._ending.cancel(check_run_id(run), check_reason(reason), check_actor(actor))
+        ending = self._canceller.cancel(check_run_id(run), check_reason(reason), check_actor(actor))
         reply = self._run(ending)
         self._note(reply)
         return reply
@@ -223,7 +271,7 @@ class TemporalService(Service):
         self, statuses: tuple[str, ...], count: int, before: str | None
     ) -> list[dict[str, Any]]:
         if before is not None:
-            await self._calls.line.describe(before)
+            await self._calls.rpc.describe(before)
         query = listing_query(self.settings.task_queue, statuses)
         found: list[dict[str, Any]] = []
         try:

@@ -22,17 +22,16 @@ from wfc_runtime.registry import Module
 from wfc_runtime.service.answers import (
     ends_by_asking,
     is_over_wait,
+    packed_reply,
+    repeat_reply,
     reply_to,
     shown_digest,
-    told_again,
-    told_now,
-    with_way_on,
+    with_next_call,
 )
 from wfc_runtime.service.children import machine_of
-from wfc_runtime.service.cover import Cover
-from wfc_runtime.service.history import event_data, event_kind, kept_fields, shown_event
+from wfc_runtime.service.history import EventRedaction, event_data, event_kind, kept_fields, shown_event
 from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.temporal.seed import Answer, Seed
+from wfc_runtime.service.temporal.messages import Answer, Seed
 from wfc_runtime.store import HistoryRow, RunRow
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
@@ -81,9 +80,11 @@ class Host:
         self.entries: list[HistoryRow] = []
         self.answers: dict[str, HistoryRow] = {}
         for one in seed.earlier:
-            told = None if one["told"] is None else b64decode(one["told"])
+            reply = None if one["told"] is None else b64decode(one["told"])
             data = to_text(one["data"])
-            self._keep(HistoryRow(one["seq"], one["at"], one["kind"], data, one["visit"], one["actor"], told))
+            self._keep(
+                HistoryRow(one["seq"], one["at"], one["kind"], data, one["visit"], one["actor"], reply)
+            )
 
     @property
     def now(self) -> Snapshot:
@@ -128,10 +129,10 @@ class Host:
         actor: str | None = None,
     ) -> Outcome:
         outcome = step(self.machine, self.snapshot, event, self.limits)
-        cover = Cover(self.machine, self.snapshot, outcome)
+        redaction = EventRedaction(self.machine, self.snapshot, outcome)
         self.snapshot, self.secrets = outcome.snapshot, outcome.secrets
         said = None if isinstance(event, Clock) else actor
-        data = event_data(event, outcome, more, cover, kept_fields(event, outcome, cover))
+        data = event_data(event, outcome, more, redaction, kept_fields(event, outcome, redaction))
         self._enter(event.at, event_kind(event, outcome), data, visit, said)
         return outcome
 
@@ -193,12 +194,12 @@ class Host:
         known = self.answers.get(step_id)
         try:
             if known is not None and step_id not in self.now.pending and not answer.unfit:
-                return Accepted(told_again(self, known, answer.result) or reply_to(self, at), None, [])
+                return Accepted(repeat_reply(self, known, answer.result) or reply_to(self, at), None, [])
             return self._take(answer, at)
         except RefusedError as refused:
             if refused.code == "not_pending" and is_over_wait(self, step_id):
                 return Accepted(reply_to(self, at), None, [])
-            raise with_way_on(self, refused, reply_to(self, at)) from None
+            raise with_next_call(self, refused, reply_to(self, at)) from None
 
     def _take(self, answer: Answer, at: float) -> Accepted:
         step_id, outcomes = answer.step_id, []
@@ -211,7 +212,7 @@ class Host:
             raise unfit(answer.unfit)
         if outcome.refusal is not None:
             return Accepted(
-                None, with_way_on(self, outcome.refusal, reply_to(self, at)), [*outcomes, outcome]
+                None, with_next_call(self, outcome.refusal, reply_to(self, at)), [*outcomes, outcome]
             )
         self._check_weight()
         return Accepted(None, None, [*outcomes, outcome])
@@ -229,9 +230,9 @@ class Host:
                 "Pass large texts by reference: the path of a file instead of its content.",
             )
 
-    def told(self, entry: HistoryRow) -> None:
+    def keep_reply(self, entry: HistoryRow) -> None:
         """Store the pending actions as the reply to an answer."""
-        entry.told = told_now(self)
+        entry.reply = packed_reply(self)
 
     def trial(self) -> Host:
         """A copy to try an answer on."""

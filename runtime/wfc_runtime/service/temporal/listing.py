@@ -12,9 +12,9 @@ from temporalio.client import WorkflowExecution, WorkflowExecutionStatus
 
 from wfc_runtime.service.history import timestamp
 from wfc_runtime.service.interface import Reply, actions_of
-from wfc_runtime.service.temporal import attributes
+from wfc_runtime.service.temporal import search_attributes
+from wfc_runtime.service.temporal.children import NAME
 from wfc_runtime.service.temporal.encryption import UnreadableError
-from wfc_runtime.service.temporal.family import NAME
 
 _FRESH = 10.0
 """Seconds for which recent changes of this process override Temporal's list."""
@@ -39,7 +39,7 @@ def listing_query(task_queue: str, statuses: tuple[str, ...]) -> str:
     wanted = " OR ".join(_STATUSES[status] for status in statuses)
     return (
         f"WorkflowType = '{NAME}' AND TaskQueue = '{task_queue}' AND ({wanted}) "
-        f"AND {attributes.CHILD.name} = false"
+        f"AND {search_attributes.CHILD.name} = false"
     )
 
 
@@ -54,7 +54,7 @@ async def listed(execution: WorkflowExecution) -> dict[str, Any]:
         memo = await execution.memo()
     except UnreadableError:
         # One run with another key must not hide all others.
-        memo = {"workflow": found.get(attributes.WORKFLOW)}
+        memo = {"workflow": found.get(search_attributes.WORKFLOW)}
     status = _ENDED.get(execution.status or WorkflowExecutionStatus.RUNNING, "pending_action")
     row = {
         "workflow_id": execution.id,
@@ -63,7 +63,7 @@ async def listed(execution: WorkflowExecution) -> dict[str, Any]:
         "started": timestamp(memo.get("created") or _seconds(execution.start_time)),
         "updated": timestamp(_seconds(execution.close_time or execution.start_time)),
     }
-    pending = found.get(attributes.PENDING)
+    pending = found.get(search_attributes.PENDING)
     return {**row, "pending": list(pending)} if pending and status == "pending_action" else row
 
 

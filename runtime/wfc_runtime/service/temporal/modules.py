@@ -96,20 +96,20 @@ class Modules:
 
 
 @dataclass(frozen=True)
-class Home:
+class WorkerContext:
     """What the runs of a task queue need of this process."""
 
     modules: Modules
     keyring: Keyring
 
 
-_HOMES: dict[str, Home] = {}
+_WORKERS: dict[str, WorkerContext] = {}
 
 
-def settle_in(task_queue: str, modules: Modules, keyring: Keyring = NO_KEYS) -> None:
+def register_worker(task_queue: str, modules: Modules, keyring: Keyring = NO_KEYS) -> None:
     """Set the modules and the keys with which this process runs the workflows of a task queue."""
-    _HOMES[task_queue] = Home(modules, keyring)
+    _WORKERS[task_queue] = WorkerContext(modules, keyring)
 
 
-def home_of(task_queue: str) -> Home:
-    return _HOMES[task_queue]
+def worker_context(task_queue: str) -> WorkerContext:
+    return _WORKERS[task_queue]

@@ -16,12 +16,11 @@ from temporalio.client import Client
 from temporalio.worker import UnsandboxedWorkflowRunner, Worker
 
 from wfc_runtime.errors import StepError, WfcError
+from wfc_runtime.service.temporal.children import FIND
 from wfc_runtime.service.temporal.codec import keyring_of
 from wfc_runtime.service.temporal.connection import connect
-from wfc_runtime.service.temporal.encryption import UnreadableError
-from wfc_runtime.service.temporal.family import FIND
-from wfc_runtime.service.temporal.keys import IN_CLEAR, SET_A_KEY
-from wfc_runtime.service.temporal.modules import Modules, log, settle_in
+from wfc_runtime.service.temporal.encryption import IN_CLEAR, SET_A_KEY, UnreadableError
+from wfc_runtime.service.temporal.modules import Modules, log, register_worker
 from wfc_runtime.service.temporal.settings import TemporalSettings
 from wfc_runtime.service.temporal.workflow import RunWorkflow
 
@@ -43,7 +42,7 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
     # The library logs a traceback for each failed task; our own line is enough.
     logging.getLogger("temporalio").setLevel(logging.ERROR)
     _one_line_for_unreadable_runs()
-    settle_in(settings.task_queue, modules, keyring_of(client))
+    register_worker(settings.task_queue, modules, keyring_of(client))
     return Worker(
         client,
         task_queue=settings.task_queue,

@@ -18,16 +18,15 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, WfcError
 from wfc_runtime.machine.plain import size_of
 from wfc_runtime.service.answers import reply_to
+from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.moving import definition_changed, steps_gone
-from wfc_runtime.service.reading import state_reply, with_progress
-from wfc_runtime.service.temporal import attributes
-from wfc_runtime.service.temporal.family import NAME, Family
+from wfc_runtime.service.replies import state_reply, with_progress
+from wfc_runtime.service.temporal import search_attributes
+from wfc_runtime.service.temporal.children import NAME, ChildRuns
+from wfc_runtime.service.temporal.codec import AGAIN, error_of, read_cancel_reason, to_failure
 from wfc_runtime.service.temporal.host import MOST_BYTES, Accepted, Host
-from wfc_runtime.service.temporal.modules import home_of
-from wfc_runtime.service.temporal.reasons import read_cancel_reason
-from wfc_runtime.service.temporal.seed import Answer, Ended, Move, Said, Seed
-from wfc_runtime.service.temporal.wire import AGAIN, error_of, to_failure
+from wfc_runtime.service.temporal.messages import Answer, CallResult, Ended, Move, Seed
+from wfc_runtime.service.temporal.modules import worker_context
 
 MOST_REPLY = 1_800_000
 """Size limit of a reply to an update: above 2 MB the run would be stuck. Queries may return more."""
@@ -40,9 +39,9 @@ class RunWorkflow:
     @workflow.init
     def __init__(self, seed: Seed) -> None:
         info = workflow.info()
-        home = home_of(info.task_queue)
+        home = worker_context(info.task_queue)
         self._modules, self._keyring = home.modules, home.keyring
-        self._told_at = seed.at or 0.0
+        self._simulated_at = seed.at or 0.0
         self._simulated = seed.simulated
         self._tells = seed.tells
         self._wants_renewal = False
@@ -57,8 +56,8 @@ class RunWorkflow:
             return
         at = self._now() if seed.at is None else seed.at
         self._host = Host(info.workflow_id, seed, module, at)
-        self._family = Family(self._host, self._modules, self._now, self._publish)
-        self._family.follow(self._host.begin(at))
+        self._children = ChildRuns(self._host, self._modules, self._now, self._publish)
+        self._children.follow(self._host.begin(at))
 
     # -- from beginning to end -------------------------------------------------
 
@@ -67,11 +66,11 @@ class RunWorkflow:
         if self._missing is not None:
             # This fails the task, not the run: Temporal retries, here or on a worker that has the module.
             raise self._missing
-        helpers = [asyncio.create_task(self._family.tend()), asyncio.create_task(self._keep_time())]
+        helpers = [asyncio.create_task(self._children.tend()), asyncio.create_task(self._keep_time())]
         try:
             await workflow.wait_condition(lambda: self._host.is_over or self._may_renew())
-            while not (self._host.is_over or (self._family.is_handed_over and self._is_idle())):
-                await self._family.hand_over()
+            while not (self._host.is_over or (self._children.is_handed_over and self._is_idle())):
+                await self._children.hand_over()
                 await workflow.wait_condition(lambda: self._host.is_over or self._is_idle())
         except asyncio.CancelledError:
             self._cancel()
@@ -87,7 +86,7 @@ class RunWorkflow:
         return await self._end()
 
     def _is_idle(self) -> bool:
-        return self._family.is_quiet and workflow.all_handlers_finished()
+        return self._children.is_quiet and workflow.all_handlers_finished()
 
     def _may_renew(self) -> bool:
         """Whether to continue as new: before Temporal's limits are reached, and only while nothing is in progress."""
@@ -104,7 +103,7 @@ class RunWorkflow:
             reason, actor, self._stopped_by_parent = read_cancel_reason(
                 workflow.cancellation_reason(), self._host.row.id, self._keyring
             )
-            self._family.follow(self._host.cancel(reason, actor, self._now()))
+            self._children.follow(self._host.cancel(reason, actor, self._now()))
 
     async def _end(self) -> Json:
         host, now, parent = self._host, self._host.now, self._host.seed.parent
@@ -130,16 +129,16 @@ class RunWorkflow:
     # -- time ------------------------------------------------------------------
 
     def _now(self) -> float:
-        return self._told_at if self._simulated else workflow.time()
+        return self._simulated_at if self._simulated else workflow.time()
 
-    def _moment(self, told: float | None) -> float:
+    def _moment(self, given: float | None) -> float:
         """The time of a call. With a simulated clock, callers supply it."""
-        return self._now() if told is None or not self._simulated else max(self._told_at, told)
+        return self._now() if given is None or not self._simulated else max(self._simulated_at, given)
 
-    def _at(self, told: float | None) -> float:
+    def _at(self, given: float | None) -> float:
         """The time of an accepted call."""
-        self._told_at = self._moment(told)
-        return self._told_at
+        self._simulated_at = self._moment(given)
+        return self._simulated_at
 
     async def _keep_time(self) -> None:
         """One timer for what is due first. It is not replaced for a later due time: that would cost two events."""
@@ -153,7 +152,7 @@ class RunWorkflow:
                 await workflow.wait_condition(_earlier(host, due), timeout=left)
             except TimeoutError:
                 self._at(due)
-                self._family.follow(host.clock(self._now()))
+                self._children.follow(host.clock(self._now()))
 
     # -- search attributes -------------------------------------------------------
 
@@ -161,23 +160,23 @@ class RunWorkflow:
         shown = (self._host.now.status, self._host.pending_names)
         if shown != self._published:
             self._published = shown
-            workflow.upsert_search_attributes(attributes.since(*shown))
+            workflow.upsert_search_attributes(search_attributes.since(*shown))
 
     # -- updates and signals -----------------------------------------------------
 
     @workflow.update
-    async def submit(self, answer: Answer) -> Said:
+    async def submit(self, answer: Answer) -> CallResult:
         at = self._at(answer.at)
         accepted = self._accept(answer, at)
         for outcome in accepted.outcomes:
-            self._family.follow(outcome)
+            self._children.follow(outcome)
         if accepted.refusal is not None:
-            return Said(error=error_of(accepted.refusal))
+            return CallResult(error=error_of(accepted.refusal))
         entry = self._host.answers[answer.step_id]
-        self._host.told(entry)
+        self._host.keep_reply(entry)
         reply = reply_to(self._host, at)
-        if not self._family.is_quiet:
-            await workflow.wait_condition(lambda: self._family.is_quiet)
+        if not self._children.is_quiet:
+            await workflow.wait_condition(lambda: self._children.is_quiet)
         return self._said(reply) if size_of(reply) <= MOST_REPLY else self._said({})
 
     @submit.validator
@@ -202,8 +201,8 @@ class RunWorkflow:
     @workflow.update
     async def wake(self, at: float | None) -> None:
         """Process what is due now."""
-        self._family.follow(self._host.clock(self._at(at)))
-        await workflow.wait_condition(lambda: self._family.is_quiet)
+        self._children.follow(self._host.clock(self._at(at)))
+        await workflow.wait_condition(lambda: self._children.is_quiet)
 
     @workflow.update
     async def move(self, to: Move) -> None:
@@ -217,7 +216,7 @@ class RunWorkflow:
         host = self._host
         try:
             module = self._modules.of_digest(to.digest, host.row.workflow)
-            gone = steps_gone(module, host.row, host.now, host.module)
+            gone = missing_steps(module, host.row, host.now, host.module)
             if gone:
                 raise definition_changed(host.row, gone)
         except WfcError as error:
@@ -225,7 +224,7 @@ class RunWorkflow:
 
     @workflow.signal
     def child_ended(self, ended: Ended) -> None:
-        self._family.hear(ended.child, ended.result, ended.secrets)
+        self._children.hear(ended.child, ended.result, ended.secrets)
 
     @workflow.signal
     def tell_parent(self) -> None:
@@ -234,27 +233,27 @@ class RunWorkflow:
     # -- queries -------------------------------------------------------------------
 
     @workflow.query
-    def look(self, at: float, progress: bool = False, masked: bool = False) -> Said:
+    def look(self, at: float, progress: bool = False, masked: bool = False) -> CallResult:
         reply = reply_to(self._host, at)
         if progress:
             reply = with_progress(reply, self._host.row, self._host.now)
         return self._said(self._host.now.mask.value(reply) if masked else reply)
 
     @workflow.query
-    def judge(self, answer: Answer) -> Said:
+    def judge(self, answer: Answer) -> CallResult:
         """The reply to a submit that can't be accepted: for ended runs, and for repeated answers."""
         try:
             accepted = self._host.trial().submit(answer, self._moment(answer.at))
         except RefusedError as refused:
-            return Said(error=error_of(refused))
+            return CallResult(error=error_of(refused))
         return self._said(accepted.reply or {})
 
     @workflow.query
-    def state(self, fields: Sequence[str] | None = None) -> Said:
+    def state(self, fields: Sequence[str] | None = None) -> CallResult:
         try:
-            return Said(reply=state_reply(self._host.row, self._host.now, fields))
+            return CallResult(reply=state_reply(self._host.row, self._host.now, fields))
         except WfcError as error:
-            return Said(error=error_of(error))
+            return CallResult(error=error_of(error))
 
     @workflow.query
     def history(self, after: int, limit: int) -> dict[str, Any]:
@@ -274,15 +273,15 @@ class RunWorkflow:
 
     @workflow.query
     def waits_for(self, child: str) -> bool:
-        return self._host.place_of(child) is not None or not self._family.is_quiet
+        return self._host.place_of(child) is not None or not self._children.is_quiet
 
-    def _said(self, reply: Reply) -> Said:
+    def _said(self, reply: Reply) -> CallResult:
         host = self._host
-        return Said(
+        return CallResult(
             reply=reply,
             parent=host.seed.parent if host.is_over else None,
-            unsettled=sorted(self._family.unsettled),
-            is_quiet=self._family.is_quiet,
+            unsettled=sorted(self._children.unsettled),
+            is_quiet=self._children.is_quiet,
             due=host.now.due,
             version=host.row.version,
         )

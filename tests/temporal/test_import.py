@@ -10,9 +10,9 @@ import pytest
 from tests.runtime.support import OK, TWO, Box, TemporalBox, children, step_ids
 from tests.runtime.test_children import foreach
 from tests.temporal.processes import WFC, environment
+from wfc_runtime.engines.temporal_import import move_run
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.service.sqlite import SqliteService
-from wfc_runtime.service.temporal.moving import move_run
 
 
 def test_a_run_goes_on_on_temporal_with_its_id_its_history_and_its_answers(

@@ -1,21 +1,124 @@
-"""The threads of a server that does work by itself: one that leads each family of runs, and one per piece of work.
-
-Nothing that counts is kept here. A visit is claimed in the store before its work begins and answered in the store when
-it is done; kill the process at any moment, and whoever touches the run next finds the claim of a dead server.
-"""
+"""Threads of a server that executes actions itself, and the actions of a family that it may execute."""
 
 from __future__ import annotations
 
 import logging
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from threading import Condition, Event, Thread
 from typing import Protocol
 
 from wfc_runtime.contract import Json
-from wfc_runtime.errors import StoreError, WfcError, without_words
+from wfc_runtime.errors import DefinitionError, StoreError, WfcError, without_words
 from wfc_runtime.execute import Grant, execute
-from wfc_runtime.service.sqlite.openings import Opening, View
+from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.effects import Delay
+from wfc_runtime.machine.masking import NO_MASK, Mask
+from wfc_runtime.machine.snapshot import Pending
+from wfc_runtime.machine.spawn import Spawn
+from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
+from wfc_runtime.service.sqlite.work import Work
+
+# Actions that a family of runs waits for and that this server may execute.
+
+
+@dataclass(frozen=True)
+class RunnableAction:
+    """A pending visit that the server may do."""
+
+    run: str
+    visit: str
+    action: dict[str, Json]
+    owner: str | None = None
+    """The server that is doing it."""
+    scope: str = ""
+    """The name of the task or workflow that the step belongs to."""
+    mask: Mask = NO_MASK
+    """Hides the secrets of its run from whoever only looks."""
+    is_secret: bool = False
+    """Whether its result is one."""
+
+
+@dataclass
+class View:
+    """A family of runs at one moment."""
+
+    runnables: list[RunnableAction] = field(default_factory=list)
+    needs_agent: bool = False
+    due: float | None = None
+    """When the first of the server's own steps that failed is to be tried again."""
+    deadline: float | None = None
+    """When the first call that has not ended runs out of time."""
+
+
+MayDo = Callable[[Ask, str, str], bool]
+"""Whether a step is the server's at all: the effect, its task or workflow, and the visit."""
+CanDo = Callable[[dict[str, Json]], bool]
+
+
+def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
+    """What there is to do now. Waits that are over and claims of servers that died are worked through first."""
+    view = View()
+    top = work.queries.run_of_key(root)
+    if top is None or top.ended:
+        return view
+    work.catch_up(work.unit.load(top))
+    for row in work.queries.open_family(root):
+        try:
+            loaded = work.unit.load(row)
+        except DefinitionError:
+            # Whoever asks for that run is told why it can't go on.
+            continue
+        for visit, pending in loaded.now.pending.items():
+            effect = loaded.machine.steps[pending.state]
+            if isinstance(effect, Spawn) and pending.deadline is not None:
+                view.deadline = _sooner(view.deadline, pending.deadline)
+            elif isinstance(effect, Delay):
+                _add_retry(view, loaded, effect, visit, may_do)
+            elif isinstance(effect, Ask) and pending.resume_at is None:
+                claim = work.unit.claim_of(loaded, visit)
+                _add(view, loaded, visit, claim.owner if claim else None, may_do, can_do)
+    return view
+
+
+def shown(effect: Ask, pending: Pending) -> dict[str, Json]:
+    """An action as executors take it."""
+    action = effect.action(pending)
+    return {"type": action.type, "parameters": action.parameters}
+
+
+def _add_retry(view: View, loaded: LoadedRun, delay: Delay, visit: str, may_do: MayDo) -> None:
+    effect, at = loaded.machine.steps[delay.step], loaded.now.pending[visit].resume_at
+    if isinstance(effect, Ask) and may_do(effect, scope_of(loaded), visit) and at is not None:
+        view.due = _sooner(view.due, at)
+
+
+def _sooner(one: float | None, other: float) -> float:
+    return other if one is None else min(one, other)
+
+
+def _add(view: View, loaded: LoadedRun, visit: str, owner: str | None, may_do: MayDo, can_do: CanDo) -> None:
+    pending, scope = loaded.now.pending[visit], scope_of(loaded)
+    effect = loaded.machine.steps[pending.state]
+    assert isinstance(effect, Ask)
+    action = shown(effect, pending)
+    if owner is None and not (may_do(effect, scope, visit) and can_do(action)):
+        view.needs_agent = True
+        return
+    is_secret = effect.writes in loaded.machine.secrets
+    view.runnables.append(
+        RunnableAction(loaded.row.id, visit, action, owner, scope, loaded.now.mask, is_secret)
+    )
+
+
+def scope_of(loaded: LoadedRun) -> str:
+    return loaded.row.task or loaded.row.workflow
+
+
+# The threads: one leads each family of runs, and one executes each action. Nothing durable is kept here. A
+# visit is claimed in the store before its action begins and answered in the store when it is done. If the
+# process is killed at any moment, the next call on the run finds the claim of a dead server.
 
 _log = logging.getLogger(__name__)
 _LOOK_EVERY = 1.0
@@ -24,14 +127,14 @@ _LONGEST_WAIT = 3600.0
 _CLOSING = 5.0
 
 
-class Bench(Protocol):
+class WorkSource(Protocol):
     """Where the work is taken from and brought back to."""
 
     def look(self, root: int) -> View: ...
 
-    def claim(self, opening: Opening) -> bool: ...
+    def claim(self, runnable: RunnableAction) -> bool: ...
 
-    def finish(self, opening: Opening, result: dict[str, Json]) -> None: ...
+    def finish(self, runnable: RunnableAction, result: dict[str, Json]) -> None: ...
 
     def name_of(self, root: int) -> str: ...
 
@@ -41,19 +144,19 @@ class Bench(Protocol):
         """A family has been led on as far as it goes."""
 
 
-class Watch(Protocol):
+class WorkObserver(Protocol):
     """Whoever wants to see what is done."""
 
-    def began(self, opening: Opening) -> None: ...
+    def began(self, runnable: RunnableAction) -> None: ...
 
-    def ended(self, opening: Opening, result: dict[str, Json]) -> None: ...
+    def ended(self, runnable: RunnableAction, result: dict[str, Json]) -> None: ...
 
 
 @dataclass
 class Job:
     """A piece of work under way in this process."""
 
-    opening: Opening
+    runnable: RunnableAction
     root: int
     since: float
     stop: Event = field(default_factory=Event)
@@ -71,16 +174,16 @@ class Lead:
     over: bool = False
 
 
-class Crew:
-    def __init__(self, bench: Bench, grant: Grant) -> None:
-        self._bench = bench
+class Workers:
+    def __init__(self, source: WorkSource, grant: Grant) -> None:
+        self._source = source
         self._grant = grant
         self._changed = Condition()
         self._ticks = 0
         self._jobs: dict[tuple[str, str], Job] = {}
         self._leads: dict[int, Lead] = {}
         self.closed = False
-        self.watch: Watch | None = None
+        self.watch: WorkObserver | None = None
 
     def lead(self, root: int, seconds: float) -> Lead:
         """Lead a family on until the agent is needed, nothing is left to do, or the time is up."""
@@ -109,7 +212,7 @@ class Crew:
         """What is being done, for whoever waits: steps and seconds."""
         now = time.monotonic()
         with self._changed:
-            return [f"{job.opening.visit}: {now - job.since:.0f} s" for job in self._jobs.values()]
+            return [f"{job.runnable.visit}: {now - job.since:.0f} s" for job in self._jobs.values()]
 
     def close(self) -> None:
         """End the work under way; what it was is reported as interrupted."""
@@ -145,7 +248,7 @@ class Crew:
 
     def _is_over(self, root: int, lead: Lead) -> bool:
         """Whether nobody has asked for more in the meantime."""
-        self._bench.led(root)
+        self._source.led(root)
         with self._changed:
             lead.over = self.closed or lead.asked == lead.seen
             if lead.over:
@@ -156,14 +259,14 @@ class Crew:
         """Look, begin what can be begun, wait for something to happen. False: there is nothing left to do."""
         with self._changed:
             asked, ticks = lead.asked, self._ticks
-        view = self._bench.look(root)
+        view = self._source.look(root)
         self._stop_unwanted(root, view)
         waiting = self._begin(root, view)
         with self._changed:
             lead.seen, lead.needs_agent = asked, view.needs_agent
             self._changed.notify_all()
             mine = any(job.root == root for job in self._jobs.values())
-            wait = None if view.due is None else view.due - self._bench.now()
+            wait = None if view.due is None else view.due - self._source.now()
             soon = wait is not None and wait < _LONGEST_WAIT
             if self.closed:
                 return False
@@ -172,14 +275,14 @@ class Crew:
             if not (mine or waiting or soon or stale):
                 return False
             if ticks == self._ticks:
-                late = None if view.deadline is None else view.deadline - self._bench.now()
+                late = None if view.deadline is None else view.deadline - self._source.now()
                 soonest = min(one for one in (wait, late, _LOOK_EVERY) if one is not None)
                 self._changed.wait(max(soonest, 0.01))
         return True
 
     def _stop_unwanted(self, root: int, view: View) -> None:
         """What nobody waits for any more: the run was cancelled, or another part of it failed."""
-        wanted = {(one.run, one.visit) for one in view.openings}
+        wanted = {(one.run, one.visit) for one in view.runnables}
         with self._changed:
             for key, job in self._jobs.items():
                 if job.root == root and key not in wanted:
@@ -188,17 +291,17 @@ class Crew:
     def _begin(self, root: int, view: View) -> bool:
         """Start what is free. Whether something is left that somebody else does, or that has no room yet."""
         left = False
-        for opening in view.openings:
-            key = (opening.run, opening.visit)
+        for runnable in view.runnables:
+            key = (runnable.run, runnable.visit)
             with self._changed:
                 if key in self._jobs:
                     continue
-                if opening.owner is not None or len(self._jobs) >= self._grant.parallel or self.closed:
+                if runnable.owner is not None or len(self._jobs) >= self._grant.parallel or self.closed:
                     left = True
                     continue
-                job = self._jobs[key] = Job(opening, root, time.monotonic())
+                job = self._jobs[key] = Job(runnable, root, time.monotonic())
             try:
-                claimed = self._bench.claim(opening)
+                claimed = self._source.claim(runnable)
             except BaseException:
                 self._forget(job)
                 raise
@@ -206,41 +309,41 @@ class Crew:
                 self._forget(job)
                 left = True
                 continue
-            Thread(target=self._do, args=(job,), name=f"wfc-{opening.visit}", daemon=True).start()
+            Thread(target=self._do, args=(job,), name=f"wfc-{runnable.visit}", daemon=True).start()
         return left
 
     # -- doing -----------------------------------------------------------------
 
     def _do(self, job: Job) -> None:
         if self.watch is not None:
-            self.watch.began(job.opening)
+            self.watch.began(job.runnable)
         try:
-            result = execute(job.opening.action, self._grant, self._bench.name_of(job.root), job.stop)
+            result = execute(job.runnable.action, self._grant, self._source.name_of(job.root), job.stop)
         except Exception as error:
-            _log.error("%s failed: %s", job.opening.visit, without_words(error))
+            _log.error("%s failed: %s", job.runnable.visit, without_words(error))
             result = {"error": {"code": "execution", "message": f"wfc itself failed: {type(error).__name__}"}}
         if self.watch is not None:
-            self.watch.ended(job.opening, result)
+            self.watch.ended(job.runnable, result)
         try:
             self._bring_back(job, result)
         except Exception as error:
             # The claim stays, and is found when this process has ended.
-            _log.error("the result of %s can't be kept: %s", job.opening.visit, without_words(error))
+            _log.error("the result of %s can't be kept: %s", job.runnable.visit, without_words(error))
         finally:
             self._forget(job)
 
     def _bring_back(self, job: Job, result: dict[str, Json]) -> None:
         while True:
             try:
-                self._bench.finish(job.opening, result)
+                self._source.finish(job.runnable, result)
                 return
             except StoreError as error:
                 if error.code not in ("store_busy", "store_full") or self.closed:
                     raise
-                _log.warning("the result of %s can't be kept yet: %s", job.opening.visit, error)
+                _log.warning("the result of %s can't be kept yet: %s", job.runnable.visit, error)
                 time.sleep(_LOOK_EVERY)
 
     def _forget(self, job: Job) -> None:
         with self._changed:
-            self._jobs.pop((job.opening.run, job.opening.visit), None)
+            self._jobs.pop((job.runnable.run, job.runnable.visit), None)
             self._tick()

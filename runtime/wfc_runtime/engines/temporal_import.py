@@ -16,7 +16,7 @@ from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.service.temporal.codec import keyring_of
 from wfc_runtime.service.temporal.engine import TemporalService
 from wfc_runtime.service.temporal.host import MOST_BYTES
-from wfc_runtime.service.temporal.seed import Seed
+from wfc_runtime.service.temporal.messages import Seed
 
 _MOST_HISTORY = 400_000
 """Bytes of history that are moved; a longer history stays in the file."""

@@ -19,13 +19,13 @@ from wfc_runtime.errors import StepError, WfcError
 from wfc_runtime.machine.events import Child, Outcome, Start
 from wfc_runtime.machine.step import step
 from wfc_runtime.registry import Module
-from wfc_runtime.service.children import begin_child, why_unborn
-from wfc_runtime.service.temporal import attributes
+from wfc_runtime.service.children import begin_child, start_error
+from wfc_runtime.service.replies import STOPPED
+from wfc_runtime.service.temporal import search_attributes
+from wfc_runtime.service.temporal.codec import cancel_reason
 from wfc_runtime.service.temporal.host import Host
+from wfc_runtime.service.temporal.messages import Ended, Seed
 from wfc_runtime.service.temporal.modules import Modules
-from wfc_runtime.service.temporal.reasons import cancel_reason
-from wfc_runtime.service.temporal.seed import Ended, Seed
-from wfc_runtime.service.texts import STOPPED
 
 NAME = "wfc"
 """The one workflow type."""
@@ -38,7 +38,7 @@ _STOP_SECONDS = 5
 
 
 @dataclass(frozen=True)
-class _Birth:
+class _StartingChild:
     child: Child
     module: Module
     inputs: dict[str, Json]
@@ -46,7 +46,7 @@ class _Birth:
     at: float
 
 
-class Family:
+class ChildRuns:
     """Manages the children of a run.
 
     `follow` queues what an event asks for without waiting; `tend` then does what takes time. A child that needs no
@@ -61,7 +61,7 @@ class Family:
         self._now = now
         self._changed = changed
         self._todo: deque[Child] = deque()
-        self._births: list[_Birth] = []
+        self._births: list[_StartingChild] = []
         self._calls: list[Child] = []
         self._stops: list[tuple[str, str]] = []
         self._busy = 0
@@ -105,7 +105,7 @@ class Family:
         try:
             beginning = begin_child(module, child, host.row.depth, host.limits)
         except (StepError, WfcError) as error:
-            self._end_unborn(child, why_unborn(error, child, host.now.mask))
+            self._end_unborn(child, start_error(error, child, host.now.mask))
             return
         at = self._now()
         secrets = [*host.now.secrets, *beginning.secrets]
@@ -119,7 +119,7 @@ class Family:
         first = step(beginning.machine, None, start, host.limits)
         match first.snapshot.status:
             case "running":
-                self._births.append(_Birth(child, module, beginning.inputs, secrets, at))
+                self._births.append(_StartingChild(child, module, beginning.inputs, secrets, at))
                 if first.started:
                     self.unsettled.add(child.id)
             case "completed":
@@ -180,7 +180,7 @@ class Family:
         """Process what an end outside of `follow` has queued."""
         self.follow(Outcome(self._host.now))
 
-    async def _bear(self, birth: _Birth) -> None:
+    async def _bear(self, birth: _StartingChild) -> None:
         child, name = birth.child.id, birth.module.workflow
         if self._host.place_of(child) is None:
             return
@@ -193,14 +193,14 @@ class Family:
             # Children outlive an execution that continues as new; a run that ends stops its children itself.
             parent_close_policy=workflow.ParentClosePolicy.ABANDON,
             cancellation_type=workflow.ChildWorkflowCancellationType.ABANDON,
-            search_attributes=attributes.at_first(name.name, name.version, True),
+            search_attributes=search_attributes.at_first(name.name, name.version, True),
             memo=memo_of(seed),
         )
         self._watched[child] = asyncio.create_task(self._watch(child, handle))
         if self._host.place_of(child) is None:
             self._stops.append((child, STOPPED[self._host.now.status]))
 
-    def _seed(self, birth: _Birth) -> Seed:
+    def _seed(self, birth: _StartingChild) -> Seed:
         host, child = self._host, birth.child
         return Seed(
             workflow=birth.module.workflow.name,

@@ -10,10 +10,16 @@ from temporalio.converter import PayloadConverter
 
 from wfc.config import ConfigError, load_config
 from wfc_runtime.errors import RefusedError, StoreError
+from wfc_runtime.service.temporal.codec import (
+    cancel_reason,
+    converter_of,
+    error_of,
+    from_error,
+    read_cancel_reason,
+    to_failure,
+)
 from wfc_runtime.service.temporal.encryption import NO_KEYS
-from wfc_runtime.service.temporal.reasons import cancel_reason, read_cancel_reason
-from wfc_runtime.service.temporal.seed import Answer, Said, Seed
-from wfc_runtime.service.temporal.wire import converter_of, error_of, from_error, to_failure
+from wfc_runtime.service.temporal.messages import Answer, CallResult, Seed
 
 
 @pytest.fixture
@@ -26,7 +32,7 @@ def converter() -> PayloadConverter:
     [
         Seed("w", "d", inputs={"b": 1, "a": [None, True, 1.5]}, secrets=["s"], limits={"depth": 3}),
         Answer("build", {"stdout": "ä\u2028 'x'", "exit_code": 0}, "me", 1.25),
-        Said({"workflow_id": "r", "next": "x"}, error={"code": "c"}, unsettled=["k"]),
+        CallResult({"workflow_id": "r", "next": "x"}, error={"code": "c"}, unsettled=["k"]),
     ],
 )
 def test_records_come_back_as_they_went_with_their_keys_in_order(

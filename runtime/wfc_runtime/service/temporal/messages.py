@@ -83,7 +83,7 @@ class Ended:
 
 
 @dataclass(slots=True)
-class Said:
+class CallResult:
     """The result of a call: a reply or the error to raise, and what the service has to wait for."""
 
     reply: dict[str, Any] = field(default_factory=dict)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from wfc_runtime.execute.guard import Guard
 
 
-class Owners:
+class LiveServers:
     """The processes that claim work in one store, this one among them."""
 
     def __init__(self, state: Path) -> None:

@@ -14,7 +14,7 @@ from wfc_runtime.machine import Ask, Assign, Machine, Return, Spawn, State, Work
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Begin, Delay, Effect
 from wfc_runtime.machine.guards import Condition
-from wfc_runtime.service.texts import as_data
+from wfc_runtime.service.replies import as_data
 
 _SHORTEST = 300
 

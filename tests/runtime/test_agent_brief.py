@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from tests.unit.machine.support import compiled
-from wfc_runtime.service.brief import brief_machine, brief_text
-from wfc_runtime.service.texts import as_data, child_prompt, foreach_instruction
+from wfc_runtime.service.agent_brief import brief_machine, brief_text
+from wfc_runtime.service.replies import as_data, child_prompt, foreach_instruction
 
 TEXT = """
 name: w

@@ -6,9 +6,9 @@ import asyncio
 import time
 from dataclasses import dataclass
 
+from wfc_runtime.engines import require_temporal
 from wfc_runtime.errors import WfcError
-from wfc_runtime.service.engines import require_temporal
-from wfc_runtime.service.temporal.keys import IN_CLEAR, SET_A_KEY, read_keyring
+from wfc_runtime.service.temporal.encryption import IN_CLEAR, SET_A_KEY, read_keyring
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
 

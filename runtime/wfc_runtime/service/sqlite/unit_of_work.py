@@ -1,0 +1,319 @@
+"""The runs that one call has loaded, everything it changes about them, and the cache behind it."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from threading import Lock
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import DefinitionError, StoreError, WfcError
+from wfc_runtime.machine.chart import AnyMachine
+from wfc_runtime.machine.events import Clock, Event, Interrupted, Outcome
+from wfc_runtime.machine.masking import hide_known
+from wfc_runtime.machine.plain import size_of, to_text
+from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.children import machine_of, missing_steps
+from wfc_runtime.service.clock import later
+from wfc_runtime.service.history import EventRedaction, event_data, event_kind, kept_fields
+from wfc_runtime.service.server_liveness import LiveServers
+from wfc_runtime.store import Changes, ClaimRow, HistoryRow, Queries, RunRow
+
+# Snapshots as last seen, so that the next call does not read all of them again.
+
+_MOST_RUNS = 256
+_MOST_BYTES = 8 * 1024 * 1024
+
+
+class SnapshotCache:
+    """By run and version: a row that says another version than the one kept here is read from the store."""
+
+    def __init__(self) -> None:
+        self._kept: OrderedDict[str, tuple[RunRow, Snapshot]] = OrderedDict()
+        self._bytes = 0
+        self._lock = Lock()
+
+    def last_seen(self, run_id: str) -> RunRow | None:
+        """A run's row as it was when last seen. Somebody else may have moved the run since then."""
+        with self._lock:
+            kept = self._kept.get(run_id)
+            return kept[0].bare() if kept is not None else None
+
+    def load(self, queries: Queries, row: RunRow) -> tuple[RunRow, Snapshot]:
+        """A run's snapshot, with the row that it belongs to: the run may have moved since that was read."""
+        with self._lock:
+            kept = self._kept.get(row.id)
+            if kept is not None and (kept[0].key, kept[0].version) == (row.key, row.version):
+                self._kept.move_to_end(row.id)
+                return row, kept[1]
+        whole = queries.whole(row.key)
+        if whole is None:
+            raise StoreError("store_damaged", f"run {row.id} has vanished from the store")
+        current, state = whole
+        if current.id != row.id:
+            raise queries.damaged(f"the place of run {row.id}")
+        snapshot = Snapshot.from_json(current.snapshot, state)
+        if size_of(state) != snapshot.size:
+            # Of a field that is not found there is no checksum to be wrong.
+            raise queries.damaged(f"the state of run {row.id}")
+        self.keep(current, snapshot)
+        return current, snapshot
+
+    def keep(self, row: RunRow, snapshot: Snapshot) -> None:
+        """Remember a run as it is on disk."""
+        with self._lock:
+            self._drop(row.id)
+            if snapshot.status == "running" and snapshot.size < _MOST_BYTES:
+                self._kept[row.id] = (row.bare(), snapshot)
+                self._bytes += snapshot.size
+            while len(self._kept) > _MOST_RUNS or self._bytes > _MOST_BYTES:
+                self._drop(next(iter(self._kept)))
+
+    def _drop(self, run_id: str) -> None:
+        known = self._kept.pop(run_id, None)
+        if known is not None:
+            self._bytes -= known[1].size
+
+
+# The machine of a stored run. A run continues with the version that it started with.
+
+
+def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow) -> Module:
+    """The version that a run is pinned to. A `DefinitionError` says the way out where it can't be had."""
+    known = registry.of_digest(row.digest) or _current(registry, row)
+    if known is not None:
+        return known
+    text = queries.module(row.digest)
+    if text is None:
+        raise _stranded(registry, cache.load(queries, row)[1], row, "it is not in the store")
+    try:
+        return registry.pin(row.digest, text)
+    except DefinitionError as error:
+        raise _stranded(registry, cache.load(queries, row)[1], row, error.message) from error
+
+
+def _current(registry: Registry, row: RunRow) -> Module | None:
+    """The version in the folder, as long as that is still the one."""
+    try:
+        module = registry.find(row.workflow)
+    except WfcError:
+        return None
+    return module if module.digest == row.digest else None
+
+
+def pinned_machine(module: Module, row: RunRow) -> AnyMachine:
+    return machine_of(module, row.task, row.agent)
+
+
+def _stranded(registry: Registry, snapshot: Snapshot, row: RunRow, why: str) -> DefinitionError:
+    move = f"`wfc runs migrate {row.id}` moves it to the current version"
+    end = f'cancel_workflow(workflow_id="{row.id}") ends it'
+    try:
+        gone = missing_steps(registry.find(row.workflow), row, snapshot)
+        hint = f"{move}; {end}."
+        if gone:
+            names = ", ".join(f"`{name}`" for name in gone)
+            hint = f"It can't move to the current version, which has no step {names}; {end}."
+    except WfcError as error:
+        hint = f"The current version can't be used either: {error.message}; {end}."
+    return DefinitionError(
+        "definition_missing",
+        f"the version of `{row.workflow}` that run {row.id} started with ({row.digest[:12]}) "
+        f"can't be used: {why}",
+        hint,
+    )
+
+
+# The unit of work.
+
+_PENDING_SHOWN = 10
+_NEW = -1
+"""The version read of a run that is being created."""
+
+
+@dataclass(slots=True)
+class LoadedRun:
+    """A run in memory."""
+
+    row: RunRow
+    module: Module
+    machine: AnyMachine
+    snapshot: Snapshot | None
+    read_version: int
+    parent: LoadedRun | None = None
+    written: dict[str, int | None] = field(default_factory=dict)
+    """The fields of the state that have changed; with a number, they are the result of that event."""
+
+    @property
+    def now(self) -> Snapshot:
+        assert self.snapshot is not None
+        return self.snapshot
+
+    @property
+    def next_event_id(self) -> str:
+        return f"{self.row.id}/{self.row.version + 1}"
+
+
+class UnitOfWork:
+    """Reads each run once and keeps book. Nothing is written here: `finish` gives what is to be committed."""
+
+    def __init__(
+        self,
+        queries: Queries,
+        registry: Registry,
+        cache: SnapshotCache,
+        owners: LiveServers,
+        at: float,
+        actor: str | None,
+        trusts: bool = False,
+    ) -> None:
+        self.queries = queries
+        self.registry = registry
+        self.cache = cache
+        self.owners = owners
+        self.at = at
+        """The time. It is not earlier than that of the last event of any run here, whose server may be ahead."""
+        self.actor = actor
+        self.trusts = trusts
+        """Whether runs may be other than they are taken for here: only changes that could be committed prove it."""
+        self._active: dict[str, LoadedRun] = {}
+        self.closed: set[str] = set()
+        """Runs that were ended without their module."""
+        self.outcomes: list[tuple[RunRow, Outcome]] = []
+        """What came of each event, in order."""
+        self._changes = Changes()
+        self._claims: dict[int, list[ClaimRow]] = {}
+
+    def known(self, run_id: str) -> LoadedRun | None:
+        return self._active.get(run_id)
+
+    def find(self, run_id: str) -> LoadedRun:
+        """A stored run. Of one that this process was the last to see, the store need not be asked first."""
+        row = self.cache.last_seen(run_id) if self.trusts else None
+        if row is None or row.may_be_served:
+            self.trusts = False
+            row = self.queries.require(run_id)
+        return self.load(row)
+
+    def load(self, row: RunRow) -> LoadedRun:
+        """A stored run. Raises `DefinitionError` where its module can't be had."""
+        loaded = self._active.get(row.id)
+        if loaded is None:
+            # The row may be older than what is read here, and of another version of the module.
+            row, snapshot = self._read(row)
+            module = pinned_module(self.registry, self.queries, self.cache, row)
+            loaded = LoadedRun(row, module, pinned_machine(module, row), snapshot, row.version)
+            self._active[row.id] = loaded
+        return loaded
+
+    def _read(self, row: RunRow) -> tuple[RunRow, Snapshot]:
+        row, snapshot = self.cache.load(self.queries, row)
+        self.at = later(self.at, row.updated)
+        return row, snapshot
+
+    def create(self, row: RunRow, module: Module, parent: LoadedRun | None = None) -> LoadedRun:
+        row.created = self.at
+        row.parent_row = parent.row if parent else None
+        row.depth = parent.row.depth + 1 if parent else 1
+        loaded = LoadedRun(row, module, machine_of(module, row.task, row.agent), None, _NEW, parent)
+        self._active[row.id] = loaded
+        self._changes.created.append(row)
+        self._changes.modules[module.digest] = (module.workflow.name, module.text, self.at)
+        return loaded
+
+    def record(
+        self, loaded: LoadedRun, event: Event, outcome: Outcome, visit: str | None, more: Mapping[str, Json]
+    ) -> HistoryRow:
+        """An event that a run has worked through."""
+        self.outcomes.append((loaded.row, outcome))
+        redaction = EventRedaction(loaded.machine, loaded.snapshot, outcome)
+        loaded.snapshot = outcome.snapshot
+        kept = kept_fields(event, outcome, redaction)
+        for name in outcome.written:
+            loaded.written[name] = loaded.row.version + 1 if name in kept else None
+        loaded.written.update(dict.fromkeys(outcome.forgotten))
+        kind, data = event_kind(event, outcome), event_data(event, outcome, more, redaction, kept)
+        actor = None if isinstance(event, (Clock, Interrupted)) else self.actor
+        return self._enter(loaded.row, loaded.now, HistoryRow(0, self.at, kind, data, visit, actor))
+
+    def note(self, loaded: LoadedRun, kind: str, data: dict[str, Json]) -> HistoryRow:
+        """Something that has happened to a run without moving it."""
+        return self._enter(
+            loaded.row, loaded.now, HistoryRow(0, self.at, kind, to_text(data), None, self.actor)
+        )
+
+    # -- what servers do by themselves -----------------------------------------
+
+    def claims(self, row: RunRow) -> list[ClaimRow]:
+        """What servers are doing for a run's family. A run that is being created has no claims yet."""
+        if row.root not in self._claims:
+            known = row.root and row.may_be_served
+            self._claims[row.root] = self.queries.claims(row.root) if known else []
+        return self._claims[row.root]
+
+    def claim_of(self, loaded: LoadedRun, visit: str) -> ClaimRow | None:
+        key = loaded.row.key
+        return next((one for one in self.claims(loaded.row) if (one.run, one.visit) == (key, visit)), None)
+
+    def claim(self, loaded: LoadedRun, visit: str, owner: str) -> None:
+        claim = ClaimRow(loaded.row.root, loaded.row.key, visit, self.at, owner)
+        self._changes.claims.append((claim, loaded.read_version))
+
+    def release(self, claim: ClaimRow) -> None:
+        self._changes.released.append(claim)
+
+    def require_free(self, loaded: LoadedRun, visit: str) -> None:
+        """Nobody may have claimed the visit by the time that the changes are written."""
+        if loaded.row.may_be_served:
+            self._changes.free.append((loaded.row, visit))
+
+    # -- endings ---------------------------------------------------------------
+
+    def close_without_module(self, row: RunRow, reason: str) -> tuple[dict[str, Json], list[str]]:
+        """Cancel a run with which nothing else can be done. Gives its error, and the ids of its children."""
+        row, known = self._read(row)
+        snapshot, read_version = known.copy(), row.version
+        children = [child for one in snapshot.pending.values() for child in one.children if child]
+        stopped = [str(child["run"]) for child in children if "run" in child]
+        snapshot.pending, snapshot.configuration, snapshot.status = {}, ["cancelled"], "cancelled"
+        error = snapshot.error = {"code": "cancelled", "message": snapshot.mask.message(reason)}
+        forgotten = snapshot.forget_secrets(hide_known(snapshot.inputs, snapshot.secrets))
+        row.fields = {name: to_text(snapshot.state[name]) for name in forgotten}
+        data = to_text({"reason": error["message"], "status": "cancelled"})
+        self._enter(row, snapshot, HistoryRow(0, self.at, "cancelled", data, None, self.actor))
+        row.snapshot = snapshot.to_json(with_state=False)
+        self._changes.updated[row.key] = (row, read_version)
+        self.closed.add(row.id)
+        return error, stopped
+
+    def _enter(self, row: RunRow, snapshot: Snapshot, entry: HistoryRow) -> HistoryRow:
+        row.version += 1
+        row.status = snapshot.status
+        row.due = snapshot.due
+        row.pending = " ".join(list(snapshot.pending)[:_PENDING_SHOWN])
+        row.updated = self.at
+        entry.seq = row.version
+        self._changes.history.append((row, entry))
+        return entry
+
+    def finish(self) -> Changes:
+        for loaded in self._moved():
+            row, snapshot = loaded.row, loaded.now
+            row.snapshot = snapshot.to_json(with_state=False)
+            # In the order of the state, which is that of first writing.
+            for name, value in snapshot.state.items():
+                if loaded.read_version == _NEW or name in loaded.written:
+                    row.fields[name] = loaded.written.get(name) or to_text(value)
+            if loaded.read_version != _NEW:
+                self._changes.updated[row.key] = (row, loaded.read_version)
+        return self._changes
+
+    def remember(self) -> None:
+        """All of it is on disk: the next call need not read it."""
+        for loaded in self._moved():
+            self.cache.keep(loaded.row, loaded.now)
+
+    def _moved(self) -> list[LoadedRun]:
+        return [loaded for loaded in self._active.values() if loaded.row.version != loaded.read_version]
