@@ -15,7 +15,7 @@ from tests.support import load
 from wfc.check import check_project
 from wfc_runtime.errors import RefusedError, RequestError
 from wfc_runtime.registry import Registry
-from wfc_runtime.server.about import info, listed
+from wfc_runtime.server.workflows import info, listed
 from wfc_runtime.service.sqlite import SqliteService
 
 CASES = sorted((Path(__file__).parent / "cases").glob("*.yaml"))

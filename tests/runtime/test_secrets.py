@@ -12,8 +12,8 @@ from tests.runtime.support import OK, Box, children, steps
 from tests.runtime.test_versions import lose_module
 from wfc_runtime.errors import RefusedError, RequestError
 from wfc_runtime.machine.masking import HIDDEN, Mask, mask_of
-from wfc_runtime.server.checkpoints import about, listed
-from wfc_runtime.server.questions import question_in
+from wfc_runtime.server.elicitation import question_in
+from wfc_runtime.server.toolsets.checkpoints import about, listed
 from wfc_runtime.service.sqlite import SqliteService
 
 TOKEN = "tk-9f8e7d6c5b4a"

@@ -11,7 +11,7 @@ import pytest
 
 from tests.server.driver import SHELL_OK, Agent
 from wfc.project import SourceFile
-from wfc_runtime.server.tool import Call
+from wfc_runtime.server.tools import Call
 from wfc_runtime.server.toolsets.author import validate_workflow_yaml
 
 INLINE_SCHEMA = """

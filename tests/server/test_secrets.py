@@ -8,7 +8,7 @@ import pytest
 
 from tests.e2e.command import wfc
 from tests.server.driver import SHELL_OK, Place
-from wfc_runtime.server.results import to_failure
+from wfc_runtime.server.replies import to_failure
 
 TOKEN, CODE = "tk-9f8e7d6c5b4a", "code-4711"
 

@@ -15,14 +15,13 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import wfc_runtime.server.about  # noqa: F401
+import wfc_runtime.server.workflows  # noqa: F401
 from tests.torture.clock import clock_of
 from wfc_runtime.execute import Grant
 from wfc_runtime.machine.validation import problems
 from wfc_runtime.registry import Registry
 from wfc_runtime.server import stdio
-from wfc_runtime.server.desk import Desk
-from wfc_runtime.server.options import Options
+from wfc_runtime.server.context import Options, ServerContext
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.store import Store
@@ -33,7 +32,7 @@ def serve(order: dict[str, Any], registry: Registry) -> None:
     folder = Path(order["folder"])
     options = Options(state=folder / "state.db", generated=registry.folder, toolsets=("core", "debug"))
 
-    class Prepared(Desk):
+    class Prepared(ServerContext):
         @property
         def service(self) -> SqliteService:
             with self._lock:
@@ -47,7 +46,7 @@ def serve(order: dict[str, Any], registry: Registry) -> None:
                 assert isinstance(self._service, SqliteService)
                 return self._service
 
-    stdio.Desk = Prepared  # type: ignore[misc]
+    stdio.ServerContext = Prepared  # type: ignore[misc]
     stdio.serve_stdio(options)
 
 

@@ -21,8 +21,8 @@ from tests.support import PATIENCE, wait_until
 # The real server, but for its patience.
 SERVES = """
 import sys
-import wfc_runtime.server.patience
-wfc_runtime.server.patience.REQUEST_SECONDS = float(sys.argv[2])
+import wfc_runtime.server.http
+wfc_runtime.server.http.REQUEST_SECONDS = float(sys.argv[2])
 from wfc.cli.main import main
 sys.argv = ["wfc", "serve", "--http", "--port", "0", "--state", sys.argv[1]]
 main()

@@ -1,25 +1,72 @@
-"""The server, put together. Up to its first answer nothing is imported but the SDK and these few modules."""
+"""The MCP server, put together. Before its first answer nothing but the SDK and these few modules is imported."""
 
 from __future__ import annotations
 
+import os
+import secrets
+from pathlib import Path
 from typing import Any
 
 from mcp.server.lowlevel.server import Server
 
-from wfc_runtime.server.desk import Desk
+from wfc_runtime.errors import StoreError
+from wfc_runtime.server.context import Options, ServerContext
+from wfc_runtime.server.guide import INSTRUCTIONS, PromptHandlers
 from wfc_runtime.server.handlers import ToolHandlers
-from wfc_runtime.server.options import Options
-from wfc_runtime.server.prompts import PromptHandlers
 from wfc_runtime.server.resources import ResourceHandlers
-from wfc_runtime.server.words import INSTRUCTIONS
 from wfc_runtime.version import __version__
+
+# Secrets beside the store: made once, readable by their owner only, shared by every server of that store.
+
+_SHORTEST = 32
+
+
+def load_secret(state: Path, kind: str) -> str:
+    """The secret of that kind; made now if there is none. Raises `StoreError`."""
+    # Lazy: the store is not imported before the first call needs it.
+    from wfc_runtime.store.database import prepare_file
+
+    path = state.with_name(f"{state.name}.{kind}")
+    try:
+        prepare_file(state)
+        if not path.exists():
+            _create(path)
+        found = path.read_text(encoding="ascii").strip()
+    except (OSError, UnicodeDecodeError) as error:
+        raise StoreError(
+            "secret_unusable", f"{path} can't be used: {error}", "Remove it; a new one is made."
+        ) from None
+    if len(found) < _SHORTEST:
+        raise StoreError("secret_unusable", f"{path} holds no secret", "Remove it; a new one is made.")
+    return found
+
+
+def _create(path: Path) -> None:
+    """Whole or not at all. Of two processes that do this together one wins, and both use what it wrote."""
+    fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+    try:
+        with os.fdopen(handle, "w", encoding="ascii") as file:
+            file.write(f"{secrets.token_urlsafe(32)}\n")
+        os.link(fresh, path)
+    except FileExistsError:
+        pass
+    finally:
+        os.unlink(fresh)
+
+
+# The server.
 
 _KEPT_SECONDS = 30 * 24 * 3600.0
 """How long a person may take over a form."""
 
 
-def build_server(desk: Desk, options: Options) -> Server[Any]:
-    tools, prompts, resources = ToolHandlers(desk, options), PromptHandlers(desk), ResourceHandlers(desk)
+def build_server(context: ServerContext, options: Options) -> Server[Any]:
+    tools, prompts, resources = (
+        ToolHandlers(context, options),
+        PromptHandlers(context),
+        ResourceHandlers(context),
+    )
     server: Server[Any] = Server(
         "wfc",
         version=__version__,
@@ -42,8 +89,6 @@ def build_server(desk: Desk, options: Options) -> Server[Any]:
 def _seal_questions(server: Server[Any], options: Options) -> None:
     """What comes back with an answer must be what was sent out, also after a restart."""
     from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
-
-    from wfc_runtime.server.secret_files import load_secret
 
     key = load_secret(options.state, "key")
     security = RequestStateSecurity(keys=[key], ttl=_KEPT_SECONDS)

@@ -1,10 +1,11 @@
-"""The requests of the protocol, answered."""
+"""Handlers of tools/list and tools/call, with progress notifications."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
+import anyio
 from mcp_types import (
     CallToolRequestParams,
     CallToolResult,
@@ -16,16 +17,47 @@ from mcp_types import (
 from mcp_types import Tool as ToolEntry
 
 from wfc_runtime.errors import NotFoundError, WfcError
-from wfc_runtime.server.actor import Context, actor_of
-from wfc_runtime.server.asking import Asking, can_ask
-from wfc_runtime.server.desk import Desk
-from wfc_runtime.server.options import Options
-from wfc_runtime.server.results import to_error, to_failure, to_result
-from wfc_runtime.server.sizes import by_reference
-from wfc_runtime.server.threads import in_thread
-from wfc_runtime.server.tool import AnyTool, Call
+from wfc_runtime.server.context import Options, ServerContext
+from wfc_runtime.server.elicitation import Elicitation, can_ask
+from wfc_runtime.server.replies import by_reference, to_error, to_failure, to_result
+from wfc_runtime.server.tools import AnyTool, Call, RequestContext, actor_of, in_thread
 from wfc_runtime.server.toolsets import load_tools
 from wfc_runtime.service import Reply
+
+# Progress notifications while a client waits for its reply.
+
+T = TypeVar("T")
+_EVERY = 2.0
+
+
+async def in_thread_with_progress(
+    ctx: RequestContext, at_work: Callable[[], list[str]], work: Callable[[], T]
+) -> T:
+    """Work in a thread, with a notification every now and then, for clients that asked for them."""
+    failed: Exception | None = None
+    async with anyio.create_task_group() as group:
+        group.start_soon(_report, ctx, at_work)
+        try:
+            found = await in_thread(work)
+        except Exception as error:
+            # Raised in here it would come out wrapped up in a group.
+            failed = error
+        group.cancel_scope.cancel()
+    if failed is not None:
+        raise failed
+    return found
+
+
+async def _report(ctx: RequestContext, at_work: Callable[[], list[str]]) -> None:
+    begun = anyio.current_time()
+    while True:
+        await anyio.sleep(_EVERY)
+        doing = at_work()
+        if doing:
+            await ctx.session.report_progress(anyio.current_time() - begun, None, ", ".join(doing))
+
+
+# Tools.
 
 _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 
@@ -33,17 +65,17 @@ _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 class ToolHandlers:
     """tools/list and tools/call."""
 
-    def __init__(self, desk: Desk, options: Options) -> None:
-        self._desk = desk
+    def __init__(self, context: ServerContext, options: Options) -> None:
+        self._context = context
         self._options = options
         self._tools = load_tools(options.toolsets)
 
-    async def list_tools(self, ctx: Context, params: PaginatedRequestParams | None) -> ListToolsResult:
+    async def list_tools(self, ctx: RequestContext, params: PaginatedRequestParams | None) -> ListToolsResult:
         tools = {**self._tools, **(await in_thread(self._typed_tools))}
         return ListToolsResult(tools=[to_entry(tool) for tool in tools.values()])
 
     async def call_tool(
-        self, ctx: Context, params: CallToolRequestParams
+        self, ctx: RequestContext, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
         try:
             reply = await self._work(ctx, params)
@@ -56,22 +88,21 @@ class ToolHandlers:
             return to_failure(params.name, error)
 
     async def _work(
-        self, ctx: Context, params: CallToolRequestParams
+        self, ctx: RequestContext, params: CallToolRequestParams
     ) -> dict[str, Any] | InputRequiredResult:
-        call = Call(self._desk, actor_of(ctx))
-        asking = Asking(ctx, call) if self._options.elicit and can_ask(ctx) else None
-        if asking is not None and params.request_state is not None:
-            return await asking.resume(params)
+        call = Call(self._context, actor_of(ctx))
+        elicitation = Elicitation(ctx, call) if self._options.elicit and can_ask(ctx) else None
+        if elicitation is not None and params.request_state is not None:
+            return await elicitation.resume(params)
         tool = await self._find(params.name)
         reply = await self._run(ctx, lambda: tool.run(call, params.arguments or {}))
-        return await asking.go_on(reply) if asking is not None and tool.hints.moves else reply
+        return await elicitation.go_on(reply) if elicitation is not None and tool.hints.moves else reply
 
-    async def _run(self, ctx: Context, work: Callable[[], Reply]) -> Reply:
+    async def _run(self, ctx: RequestContext, work: Callable[[], Reply]) -> Reply:
         if self._options.allowed is None:
             return await in_thread(work)
-        from wfc_runtime.server.progress import in_thread_with_progress
 
-        return await in_thread_with_progress(ctx, self._desk.at_work, work)
+        return await in_thread_with_progress(ctx, self._context.at_work, work)
 
     async def _find(self, name: str) -> AnyTool:
         tool = self._tools.get(name) or (await in_thread(self._typed_tools)).get(name)
@@ -83,9 +114,9 @@ class ToolHandlers:
     def _typed_tools(self) -> Mapping[str, AnyTool]:
         if not self._options.typed_tools:
             return {}
-        from wfc_runtime.server.typed import typed_tools
+        from wfc_runtime.server.workflows import typed_tools
 
-        return typed_tools(self._desk.registry)
+        return typed_tools(self._context.registry)
 
 
 def to_entry(tool: AnyTool) -> ToolEntry:

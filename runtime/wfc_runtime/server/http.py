@@ -1,7 +1,8 @@
-"""MCP over streamable HTTP: on the loopback interface only, for whoever has the token."""
+"""MCP over streamable HTTP: on the loopback interface only, for clients that have the token."""
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import os
@@ -9,20 +10,59 @@ import re
 import socket
 import sys
 
+import h11
 import uvicorn
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.datastructures import Headers
 from starlette.requests import ClientDisconnect
 from starlette.responses import PlainTextResponse
 from starlette.types import ASGIApp, Receive, Scope, Send
+from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from wfc_runtime.errors import RequestError
 from wfc_runtime.interrupt import leave_on_interrupt
-from wfc_runtime.server.app import build_server
-from wfc_runtime.server.desk import Desk
-from wfc_runtime.server.options import Options
-from wfc_runtime.server.patience import HastyProtocol
-from wfc_runtime.server.secret_files import load_secret
+from wfc_runtime.server.app import build_server, load_secret
+from wfc_runtime.server.context import Options, ServerContext
+
+# Requests must arrive whole within seconds: a client that sends one byte now and then must not keep a
+# connection open.
+
+REQUEST_SECONDS = 10.0
+"""For a mebibyte at most, from a client on the same machine."""
+
+
+class RequestTimeoutProtocol(H11Protocol):
+    """Closes a connection whose request is not there in time."""
+
+    _deadline: asyncio.TimerHandle | None = None
+
+    def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]  # uvicorn gives it no other
+        super().connection_made(transport)
+        self._wait()
+
+    def data_received(self, data: bytes) -> None:
+        super().data_received(data)
+        if self.conn.their_state in (h11.IDLE, h11.SEND_BODY):
+            self._wait()
+        else:
+            self._stop_waiting()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._stop_waiting()
+        super().connection_lost(exc)
+
+    def _wait(self) -> None:
+        """One deadline for the whole request, however many pieces it comes in."""
+        if self._deadline is None:
+            self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
+
+    def _stop_waiting(self) -> None:
+        if self._deadline is not None:
+            self._deadline.cancel()
+            self._deadline = None
+
+
+# Serving.
 
 HOST = "127.0.0.1"
 TOKEN_VARIABLE = "WFC_TOKEN"
@@ -62,21 +102,21 @@ class BearerToken:
         return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token)
 
 
-class Serving(uvicorn.Server):
-    """Tells where it serves once it hears Ctrl-C, and closes the desk before it heeds one."""
+class HttpServer(uvicorn.Server):
+    """Tells where it serves once it hears Ctrl-C, and closes the context before it heeds one."""
 
-    def __init__(self, config: uvicorn.Config, desk: Desk, told: str) -> None:
+    def __init__(self, config: uvicorn.Config, context: ServerContext, announcement: str) -> None:
         super().__init__(config)
-        self._desk = desk
-        self._told = told
+        self._context = context
+        self._announcement = announcement
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
-        print(self._told, file=sys.stderr, flush=True)
+        print(self._announcement, file=sys.stderr, flush=True)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         await super().shutdown(sockets)
-        self._desk.close()
+        self._context.close()
 
 
 def serve_http(options: Options, port: int) -> None:
@@ -85,25 +125,25 @@ def serve_http(options: Options, port: int) -> None:
     token, origin = _token(options)
     with _bound(port) as listener:
         actual = listener.getsockname()[1]
-        desk = Desk(options)
-        desk.start_working()
-        app = BearerToken(_app(desk, options, actual), token)
+        context = ServerContext(options)
+        context.start_working()
+        app = BearerToken(_app(context, options, actual), token)
         config = uvicorn.Config(
             app,
-            http=HastyProtocol,
+            http=RequestTimeoutProtocol,
             ws="none",
             log_config=None,
             access_log=False,
             timeout_graceful_shutdown=_STOP_SECONDS,
         )
-        told = f"wfc: serving on http://{HOST}:{actual}/mcp; bearer token: {origin}"
+        announcement = f"wfc: serving on http://{HOST}:{actual}/mcp; bearer token: {origin}"
         try:
-            Serving(config, desk, told).run(sockets=[listener])
+            HttpServer(config, context, announcement).run(sockets=[listener])
         finally:
-            desk.close()
+            context.close()
 
 
-def _app(desk: Desk, options: Options, port: int) -> ASGIApp:
+def _app(context: ServerContext, options: Options, port: int) -> ASGIApp:
     """Host and Origin are checked so that no web page can reach the server through the person's browser."""
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
@@ -111,7 +151,7 @@ def _app(desk: Desk, options: Options, port: int) -> ASGIApp:
         allowed_origins=[f"http://{HOST}:*", "http://localhost:*"],
     )
     logging.getLogger("mcp.server.streamable_http").addFilter(_is_of_interest)
-    server = build_server(desk, options)
+    server = build_server(context, options)
     return server.streamable_http_app(
         host=HOST, transport_security=security, max_request_body_size=_MOST_BYTES
     )
@@ -137,7 +177,7 @@ def _bound(port: int) -> socket.socket:
 
 
 def _token(options: Options) -> tuple[str, str]:
-    """The token, and what the person at the terminal is told of it."""
+    """The token, and where it comes from, for the message on the terminal."""
     given = os.environ.get(TOKEN_VARIABLE)
     if given is None:
         token = load_secret(options.state, "token")

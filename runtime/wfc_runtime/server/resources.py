@@ -20,11 +20,9 @@ from mcp_types import (
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, WfcError
-from wfc_runtime.server.actor import Context
-from wfc_runtime.server.characters import sendable
-from wfc_runtime.server.desk import Desk
-from wfc_runtime.server.sizes import as_text
-from wfc_runtime.server.threads import in_thread
+from wfc_runtime.server.context import ServerContext
+from wfc_runtime.server.replies import as_text, replace_surrogates
+from wfc_runtime.server.tools import RequestContext, in_thread
 from wfc_runtime.service import actions_of
 
 _JSON, _MERMAID = "application/json", "text/vnd.mermaid"
@@ -48,11 +46,11 @@ _TEMPLATES = (
 class ResourceHandlers:
     """resources/list, resources/templates/list and resources/read."""
 
-    def __init__(self, desk: Desk) -> None:
-        self._desk = desk
+    def __init__(self, context: ServerContext) -> None:
+        self._context = context
 
     async def list_templates(
-        self, ctx: Context, params: PaginatedRequestParams | None
+        self, ctx: RequestContext, params: PaginatedRequestParams | None
     ) -> ListResourceTemplatesResult:
         found = [
             ResourceTemplate(
@@ -63,10 +61,10 @@ class ResourceHandlers:
         return ListResourceTemplatesResult(resource_templates=found)
 
     async def list_resources(
-        self, ctx: Context, params: PaginatedRequestParams | None
+        self, ctx: RequestContext, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
         """Those of the open runs; all others can be read too."""
-        runs = (await in_thread(lambda: self._desk.service.runs(limit=_LISTED)))["runs"]
+        runs = (await in_thread(lambda: self._context.service.runs(limit=_LISTED)))["runs"]
         plain = [one for one in _TEMPLATES if "{" not in one[1] and one[0] != "result"]
         found = [
             Resource(
@@ -80,13 +78,17 @@ class ResourceHandlers:
         ]
         return ListResourcesResult(resources=found)
 
-    async def read_resource(self, ctx: Context, params: ReadResourceRequestParams) -> ReadResourceResult:
+    async def read_resource(
+        self, ctx: RequestContext, params: ReadResourceRequestParams
+    ) -> ReadResourceResult:
         uri = str(params.uri)
         try:
             text, kind = await in_thread(lambda: self._read(uri))
         except WfcError as error:
-            raise MCPError(code=INVALID_PARAMS, message=sendable(str(error)), data={"uri": uri}) from error
-        contents = TextResourceContents(uri=uri, text=sendable(text), mime_type=kind)
+            raise MCPError(
+                code=INVALID_PARAMS, message=replace_surrogates(str(error)), data={"uri": uri}
+            ) from error
+        contents = TextResourceContents(uri=uri, text=replace_surrogates(text), mime_type=kind)
         return ReadResourceResult(contents=[contents])
 
     def _read(self, uri: str) -> tuple[str, str]:
@@ -102,7 +104,7 @@ class ResourceHandlers:
         return as_text(self._value(run, what, name)), _JSON
 
     def _value(self, run: str, what: str, name: str) -> Json:
-        service = self._desk.service
+        service = self._context.service
         match what:
             case "state":
                 names = [name] if name else list(service.state(run)["fields"])
@@ -123,7 +125,7 @@ class ResourceHandlers:
     def _history(self, run: str) -> Json:
         events: list[Json] = []
         while len(events) < _MOST_EVENTS:
-            more = self._desk.service.history(run, after=events[-1]["seq"] if events else 0, limit=500)
+            more = self._context.service.history(run, after=events[-1]["seq"] if events else 0, limit=500)
             events += more["events"]
             if "next" not in more:
                 break
@@ -131,7 +133,7 @@ class ResourceHandlers:
 
     def _chart(self, run: str) -> str:
         """Of the version that the run goes by."""
-        from wfc_runtime.server.chart import render_chart
+        from wfc_runtime.server.workflows import render_chart
 
-        _, machine, snapshot = self._desk.service.definition(run)
+        _, machine, snapshot = self._context.service.definition(run)
         return render_chart(machine, snapshot.configuration)

@@ -20,7 +20,7 @@ from wfc.cli.shared.trust import modules_at_start
 from wfc.config import ANY, Config, load_config
 from wfc_runtime.engines import require_temporal
 from wfc_runtime.errors import WfcError
-from wfc_runtime.server.options import TOOLSETS, Allowed, Options
+from wfc_runtime.server.context import TOOLSETS, Allowed, Options
 
 if TYPE_CHECKING:
     from wfc_runtime.registry import Registry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from importlib import import_module
 
-from wfc_runtime.server.tool import Tool
+from wfc_runtime.server.tools import Tool
 
 
 def load_tools(toolsets: Iterable[str]) -> dict[str, Tool]:

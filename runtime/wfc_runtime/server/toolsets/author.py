@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError, WfcError
-from wfc_runtime.server.details import check_format, with_format
-from wfc_runtime.server.tool import READS, Call, Hints, Tool
+from wfc_runtime.server.replies import check_format, with_format
+from wfc_runtime.server.tools import READS, Call, Hints, Tool
 from wfc_runtime.service import Reply
 
 if TYPE_CHECKING:
@@ -57,8 +57,8 @@ def execute_inline_workflow(
     text = compilation.modules[0].text
     header = read_header(text)
     assert header is not None
-    module = call.desk.registry.pin(header.body, text)
-    service = call.desk.service
+    module = call.context.registry.pin(header.body, text)
+    service = call.context.service
     return with_format(service, service.start_module(module, inputs, actor=call.actor), response_format)
 
 
@@ -100,7 +100,7 @@ def _compile(call: Call, yaml: str) -> Compilation:
 
 def _is_compiled(call: Call, name: str) -> bool:
     try:
-        call.desk.registry.find(name)
+        call.context.registry.find(name)
     except WfcError:
         return False
     return True

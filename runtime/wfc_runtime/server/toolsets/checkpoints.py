@@ -1,17 +1,215 @@
-"""The checkpoint tools of the debug set."""
+"""The checkpoint tools of the debug set.
+
+Every event of a run is durable, so each is a checkpoint, and nothing has to be saved for a run to continue:
+`<workflow_id>:<event>` names where a run stood after an event.
+"""
 
 from __future__ import annotations
 
-from wfc_runtime.server.tool import READS, Call, Hints, Tool
-from wfc_runtime.service import Reply
+import json
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import NotFoundError, RefusedError, RequestError
+from wfc_runtime.server.tools import READS, Call, Hints, Tool
+from wfc_runtime.service import Archive, Reply, Service, actions_of
+from wfc_runtime.service.ids import check_run_id
+
+# Checkpoints.
+
+_ID = re.compile(r"(.+):([0-9]{1,12})")
+_PAGE = 500
+_MOST_DAYS = 1_000_000
+_ANSWERED = ("submitted", "interrupted", "child_ended")
+_YES, _NO = ("yes", "y", "true", "1", "ok", "confirm"), ("no", "n", "false", "0", "cancel")
+
+
+def read_id(checkpoint_id: str) -> tuple[str, int]:
+    found = _ID.fullmatch(checkpoint_id)
+    if found is None:
+        raise RequestError(
+            "invalid_id",
+            f"`checkpoint_id` is not an id: {checkpoint_id[:60]!r}",
+            "list_checkpoints() has them.",
+        )
+    return check_run_id(found[1]), int(found[2])
+
+
+def listed(service: Service, workflow: str, run: str, limit: int) -> list[Reply]:
+    """Where the open runs stand; with a run, each of its checkpoints."""
+    if run:
+        events = service.history(run, limit=limit)["events"]
+        return [_event(run, event) for event in events]
+    runs = [
+        one
+        for one in service.runs("open", limit=_PAGE)["runs"]
+        if not workflow or one["workflow"] == workflow
+    ]
+    return [_latest(service, one) for one in runs[:limit]]
+
+
+def _event(run: str, event: dict[str, Any]) -> Reply:
+    kept = {key: value for key, value in event.items() if key in ("at", "event", "step_id", "reason")}
+    return {"checkpoint_id": f"{run}:{event['seq']}", **kept}
+
+
+def _latest(service: Service, run: dict[str, Json]) -> Reply:
+    # Masked: whoever only looks gets no secrets, and nothing is set going.
+    now = service.status(run["workflow_id"], masked=True)
+    return {
+        "checkpoint_id": f"{run['workflow_id']}:{now['progress']['events']}",
+        "workflow_id": run["workflow_id"],
+        "workflow": run["workflow"],
+        "at": run["updated"],
+        "paused": now["status"] == "pending_action",
+        "waits_in": run.get("pending", []),
+        **_prompt(service, now),
+    }
+
+
+def _prompt(service: Service, now: Reply) -> Reply:
+    """What a run asks, or one that it called."""
+    asked = _question(lambda run: service.status(run, masked=True), now)
+    return {} if asked is None else {"prompt": asked[1]["parameters"]["message"]}
+
+
+def about(service: Service, checkpoint_id: str) -> Reply:
+    run, seq = read_id(checkpoint_id)
+    now = service.status(run, masked=True)
+    latest = now["progress"]["events"]
+    events = list(_events(service, run, seq))
+    if not events or events[-1]["seq"] != seq:
+        raise NotFoundError(
+            "unknown_checkpoint", f"run {run} has no event {seq}", f"Its latest is `{run}:{latest}`."
+        )
+    done = [event["step_id"] for event in events if event["event"] in _ANSWERED and "step_id" in event]
+    fields = list(dict.fromkeys(name for event in events for name in event.get("written", {})))
+    return {
+        **_event(run, events[-1]),
+        "workflow_id": run,
+        "workflow": now["workflow"],
+        "inputs": events[0].get("inputs", {}),
+        "completed_steps": done,
+        "fields": fields,
+        "is_latest": seq == latest,
+        **(
+            {
+                "status": now["status"],
+                "waits_in": [one["step_id"] for one in actions_of(now)],
+                **_prompt(service, now),
+            }
+            if seq == latest
+            else {}
+        ),
+    }
+
+
+def _events(service: Service, run: str, until: int) -> Iterator[dict[str, Any]]:
+    after = 0
+    while after < until:
+        page = service.history(run, after=after, limit=min(_PAGE, until - after))["events"]
+        if not page:
+            return
+        yield from page
+        after = page[-1]["seq"]
+
+
+# -- going on ------------------------------------------------------------------------
+
+
+def resume(service: Service, checkpoint_id: str, response: str, actor: str | None) -> Reply:
+    """Go on from where a run stands; with the answer to what it asks, if one is given."""
+    run, seq = read_id(checkpoint_id)
+    latest = service.status(run, masked=True)["progress"]["events"]
+    if seq != latest:
+        raise RefusedError(
+            "checkpoint_passed",
+            f"run {run} has gone on since {checkpoint_id}",
+            f'Next: resume_workflow(checkpoint_id="{run}:{latest}", response=...)',
+        )
+    reply = service.next_step(run)
+    if not response:
+        return reply
+    asked = _question(service.next_step, reply)
+    if asked is None:
+        raise RefusedError(
+            "no_question", f"run {run} asks nothing that a text answers", f"Next: {reply['next']}"
+        )
+    holder, action = asked
+    answered = service.submit(holder, action["step_id"], _answer(action, response), actor=actor)
+    return answered if holder == run else service.next_step(run)
+
+
+def _question(look: Callable[[str], Reply], reply: Reply) -> tuple[str, dict[str, Any]] | None:
+    """The first action that waits for an answer, in the run or in those that it called."""
+    for action in actions_of(reply):
+        if action["type"] == "prompt":
+            return reply["workflow_id"], action
+        for child in action["parameters"].get("children", ()):
+            found = _question(look, look(child["workflow_id"]))
+            if found is not None:
+                return found
+    return None
+
+
+def _answer(action: dict[str, Any], response: str) -> Json:
+    """A text as the result that an action wants."""
+    schema = action.get("result_schema") or {}
+    properties, required = schema.get("properties", {}), schema.get("required", [])
+    if len(required) != 1:
+        try:
+            return json.loads(response)
+        except ValueError:
+            return response
+    [name] = required
+    if properties.get(name, {}).get("type") != "boolean":
+        return {name: response}
+    said = response.strip().lower().rstrip(".!")
+    if said not in (*_YES, *_NO):
+        raise RequestError("invalid_response", f"`response` must be yes or no, not {response[:60]!r}")
+    return {name: said in _YES}
+
+
+# -- letting go ----------------------------------------------------------------------
+
+
+def keeper(service: Service) -> Archive:
+    if not isinstance(service, Archive):
+        raise RequestError("not_supported", "the engine of this server does not erase runs")
+    return service
+
+
+def delete(service: Service, checkpoint_id: str, actor: str | None) -> int:
+    """Without its checkpoint a run can't go on: it is cancelled, and everything of it is erased."""
+    run, _ = read_id(checkpoint_id)
+    keep = keeper(service)
+    try:
+        return keep.erase(run)
+    except RefusedError as refused:
+        if refused.code != "open_run":
+            raise
+    service.cancel(run, "its checkpoint was deleted", actor=actor)
+    return keep.erase(run)
+
+
+def clean_up(service: Service, days: int) -> int:
+    """Erase runs that ended so many days ago."""
+    keep = keeper(service)
+    old = keep.ended_before(time.time() - min(days, _MOST_DAYS) * 86_400)["runs"]
+    return sum(keep.erase(run["workflow_id"]) for run in old)
+
+
+# Tools.
 
 
 def list_checkpoints(call: Call, workflow: str = "", workflow_id: str = "", limit: int = 20) -> Reply:
     """Where the open runs stand, each with the id that resume_workflow takes and what it asks. With a
     workflow_id: every checkpoint of that run, one per event."""
-    from wfc_runtime.server.checkpoints import listed
 
-    found = listed(call.desk.service, workflow, workflow_id, min(max(limit, 1), 200))
+    found = listed(call.context.service, workflow, workflow_id, min(max(limit, 1), 200))
     following = (
         f'get_checkpoint(checkpoint_id="{found[0]["checkpoint_id"]}")' if found else "nothing: there are none"
     )
@@ -21,9 +219,8 @@ def list_checkpoints(call: Call, workflow: str = "", workflow_id: str = "", limi
 def get_checkpoint(call: Call, checkpoint_id: str) -> Reply:
     """One checkpoint: what the run had done by then, which state fields were written, and, for the latest one,
     what it waits for."""
-    from wfc_runtime.server.checkpoints import about
 
-    found = about(call.desk.service, checkpoint_id)
+    found = about(call.context.service, checkpoint_id)
     following = (
         f'resume_workflow(checkpoint_id="{checkpoint_id}", response="")'
         if found["is_latest"]
@@ -35,9 +232,8 @@ def get_checkpoint(call: Call, checkpoint_id: str) -> Reply:
 def checkpoint(call: Call, workflow_id: str, reason: str = "") -> Reply:
     """Mark where a run stands, with a reason, in its history. Nothing has to be saved: every reply is on disk.
     Good before a session ends."""
-    from wfc_runtime.server.checkpoints import keeper
 
-    seq = keeper(call.desk.service).mark(workflow_id, reason, actor=call.actor)
+    seq = keeper(call.context.service).mark(workflow_id, reason, actor=call.actor)
     return {
         "checkpoint_id": f"{workflow_id}:{seq}",
         "state": f"wfc://runs/{workflow_id}/state",
@@ -50,27 +246,24 @@ def resume_workflow(
 ) -> Reply:
     """Go on from a run's latest checkpoint. With a response, it answers the question that the run, or one that
     it called, waits with. It must be the person's."""
-    from wfc_runtime.server.checkpoints import resume
-    from wfc_runtime.server.details import check_format, with_format
+    from wfc_runtime.server.replies import check_format, with_format
 
     check_format(response_format)
-    reply = resume(call.desk.service, checkpoint_id, response, call.actor)
-    return with_format(call.desk.service, reply, response_format)
+    reply = resume(call.context.service, checkpoint_id, response, call.actor)
+    return with_format(call.context.service, reply, response_format)
 
 
 def delete_checkpoint(call: Call, checkpoint_id: str) -> Reply:
     """Give a run up for good: it is cancelled if it is open, and everything of it is erased."""
-    from wfc_runtime.server.checkpoints import delete
 
-    count = delete(call.desk.service, checkpoint_id, call.actor)
+    count = delete(call.context.service, checkpoint_id, call.actor)
     return {"deleted": count, "next": "nothing: it is gone"}
 
 
 def cleanup_checkpoints(call: Call, days: int = 30) -> Reply:
     """Erase the runs that ended more than so many days ago. Open ones stay."""
-    from wfc_runtime.server.checkpoints import clean_up
 
-    return {"deleted": clean_up(call.desk.service, max(days, 0)), "next": "nothing: that was all"}
+    return {"deleted": clean_up(call.context.service, max(days, 0)), "next": "nothing: that was all"}
 
 
 TOOLS = (

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from wfc_runtime.contract import Json
-from wfc_runtime.server.details import check_format, with_format
-from wfc_runtime.server.submitting import submit
-from wfc_runtime.server.tool import READS, Call, Hints, Tool
+from wfc_runtime.server.replies import check_format, submit, with_format
+from wfc_runtime.server.tools import READS, Call, Hints, Tool
 from wfc_runtime.service import Reply
 from wfc_runtime.service.ids import check_name
 
@@ -16,7 +15,7 @@ def start_workflow(
     """Start a run of a workflow. The reply has the run's workflow_id, the first action to do, and `next`: the
     call to make once it is done. Go on like that until status is completed, failed or cancelled."""
     check_format(response_format)
-    service = call.desk.service
+    service = call.context.service
     return with_format(service, service.start(workflow, inputs, actor=call.actor), response_format)
 
 
@@ -30,14 +29,14 @@ def get_workflow_status(call: Call, workflow_id: str, response_format: str = "mi
     """Where a run is and what it waits for. Call this after a lost connection, when a wait is over, and when
     the sub-agents of a foreach have ended."""
     check_format(response_format)
-    service = call.desk.service
+    service = call.context.service
     return with_format(service, service.status(workflow_id), response_format)
 
 
 def get_next_step(call: Call, workflow_id: str) -> Reply:
     """For whoever works a child run (an item of a foreach, or a called workflow): its pending action. Do it,
     then call submit_step_result."""
-    return call.desk.service.next_step(workflow_id)
+    return call.context.service.next_step(workflow_id)
 
 
 def submit_step_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
@@ -48,22 +47,22 @@ def submit_step_result(call: Call, workflow_id: str, step_id: str, result: Json)
 
 def list_workflows(call: Call, query: str = "") -> Reply:
     """The workflows that can be started, with what each is for, and those that can't, with the reason."""
-    from wfc_runtime.server.about import listed
+    from wfc_runtime.server.workflows import listed
 
-    return listed(call.desk.registry, query)
+    return listed(call.context.registry, query)
 
 
 def get_workflow_info(call: Call, workflow: str) -> Reply:
     """One workflow: the schema of its inputs, its steps in order, and the tools and agents that they need."""
-    from wfc_runtime.server.about import info
+    from wfc_runtime.server.workflows import info
 
-    return info(call.desk.registry.find(check_name(workflow)))
+    return info(call.context.registry.find(check_name(workflow)))
 
 
 def list_runs(call: Call, status: str = "open", before: str = "", limit: int = 20) -> Reply:
     """Runs, the newest first. Without a status, those that are open: this is how a new session finds what to
     go on with."""
-    reply = call.desk.service.runs(status, limit=limit, before=before or None)
+    reply = call.context.service.runs(status, limit=limit, before=before or None)
     runs = reply["runs"]
     if "next" not in reply and runs and "pending" in runs[0]:
         reply["next"] = (
@@ -74,7 +73,7 @@ def list_runs(call: Call, status: str = "open", before: str = "", limit: int = 2
 
 def cancel_workflow(call: Call, workflow_id: str, reason: str = "") -> Reply:
     """End a run for good, with everything that works for it. Its history stays."""
-    return call.desk.service.cancel(workflow_id, reason, actor=call.actor)
+    return call.context.service.cancel(workflow_id, reason, actor=call.actor)
 
 
 TOOLS = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wfc_runtime.contract import Json
-from wfc_runtime.server.tool import READS, Call, Tool
+from wfc_runtime.server.tools import READS, Call, Tool
 from wfc_runtime.server.toolsets.checkpoints import TOOLS as CHECKPOINTS
 from wfc_runtime.service import Reply
 from wfc_runtime.service.ids import check_name
@@ -11,23 +11,23 @@ from wfc_runtime.service.ids import check_name
 
 def get_workflow_state(call: Call, workflow_id: str, fields: list[str] | None = None) -> Reply:
     """The named state fields of a run, and no others."""
-    reply = call.desk.service.state(workflow_id, fields)
+    reply = call.context.service.state(workflow_id, fields)
     return {**reply, "next": reply.get("next", f'get_workflow_status(workflow_id="{workflow_id}")')}
 
 
 def get_workflow_history(call: Call, workflow_id: str, after: int = 0, limit: int = 50) -> Reply:
     """What happened in a run, when, and who answered: every event with the states entered and left and what
     was written."""
-    reply = call.desk.service.history(workflow_id, after=after, limit=limit)
+    reply = call.context.service.history(workflow_id, after=after, limit=limit)
     return {**reply, "next": reply.get("next", "nothing: that is all so far")}
 
 
 def state_dependencies(call: Call, workflow_id: str, field: str) -> Reply:
     """What a state field of a run is made from, directly and in the end, which steps write it, and which
     other fields are made from it."""
-    from wfc_runtime.server.fields import dependencies
+    from wfc_runtime.server.workflows import dependencies
 
-    _, machine, _ = call.desk.service.definition(workflow_id)
+    _, machine, _ = call.context.service.definition(workflow_id)
     following = f'trace_transformations(workflow_id="{workflow_id}", field="{field}")'
     return {"workflow_id": workflow_id, **dependencies(machine, field), "next": following}
 
@@ -37,10 +37,10 @@ def trace_transformations(
 ) -> Reply:
     """Each time that a state field of a run was written: when, by which step, what set it off and the value.
     Without a field: all of them. `after` and `limit` count the events of the history."""
-    from wfc_runtime.server.fields import traces
+    from wfc_runtime.server.workflows import traces
 
-    _, machine, _ = call.desk.service.definition(workflow_id)
-    history = call.desk.service.history(workflow_id, after=after, limit=limit)
+    _, machine, _ = call.context.service.definition(workflow_id)
+    history = call.context.service.history(workflow_id, after=after, limit=limit)
     reply = {"workflow_id": workflow_id, "traces": traces(machine, history["events"], field or None)}
     if "next" in history:
         rest = f'trace_transformations(workflow_id="{workflow_id}", after={history["events"][-1]["seq"]})'
@@ -59,7 +59,7 @@ def test_transformation(
     from time import perf_counter
 
     from wfc_runtime.expr import ExpressionError, evaluate
-    from wfc_runtime.server.sizes import beginning
+    from wfc_runtime.server.replies import beginning
 
     names = {"input": input, **(context or {})}
     began = perf_counter()
@@ -80,7 +80,7 @@ def explain_plan(call: Call, workflow: str) -> Reply:
     from wfc_runtime.machine.workflow import Workflow
     from wfc_runtime.plan import explain_plan as explain
 
-    registry = call.desk.registry
+    registry = call.context.registry
     module = registry.find(check_name(workflow))
 
     def lookup(name: str) -> Workflow | None:

@@ -1,18 +1,55 @@
-"""Tools as typed functions: what a client is told of each, and what it may pass."""
+"""Tools as typed functions: what a client is told about each, what it may pass, and who called."""
 
 from __future__ import annotations
 
 import inspect
 import json
+import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, get_type_hints
+from typing import Any, Protocol, TypeVar, get_type_hints
+
+import anyio.to_thread
+from mcp.server.context import ServerRequestContext
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError
-from wfc_runtime.server.desk import Desk
+from wfc_runtime.server.context import ServerContext
 from wfc_runtime.service import Reply
+
+# The service waits for the disk and sometimes for another process: never on the event loop.
+
+T = TypeVar("T")
+
+
+async def in_thread(work: Callable[[], T]) -> T:
+    return await anyio.to_thread.run_sync(work)
+
+
+# The caller, as far as the client identifies it.
+
+RequestContext = ServerRequestContext[Any, Any]
+_TOOL_USE = "claudecode/toolUseId"
+_PROCESS = secrets.token_hex(4)
+"""On stdio a process is a session."""
+
+
+def actor_of(ctx: RequestContext) -> str:
+    """The tool use where the client names it, else the session, else the client and this process."""
+    meta: dict[str, Any] = {**(ctx.meta or {})}
+    tool_use = meta.get(_TOOL_USE)
+    if isinstance(tool_use, str) and tool_use:
+        return tool_use
+    headers = getattr(ctx.request, "headers", {})
+    session = headers.get("mcp-session-id")
+    if session:
+        return f"session:{session}"
+    client = ctx.session.client_params
+    return f"{client.client_info.name if client else 'client'}:{_PROCESS}"
+
+
+# Tools.
 
 ARGUMENTS = {
     "workflow": "The workflow's name, from list_workflows.",
@@ -55,7 +92,7 @@ _WORDS = {"string": "text", "integer": "a whole number", "object": "an object", 
 class Call:
     """What a tool gets beside its arguments."""
 
-    desk: Desk
+    context: ServerContext
     actor: str | None
 
 

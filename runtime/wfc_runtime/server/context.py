@@ -1,18 +1,16 @@
-"""Where the tools work: the service and the workflows, opened when the first call needs them.
-
-Loading them takes longer than all else of ours that stands between the start of the process and its first
-answer, so nothing is imported before somebody asks.
-"""
+"""The options of `wfc serve`, and the service and the workflows that its tools work with."""
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
 from threading import RLock, Thread
 from typing import TYPE_CHECKING
 
 from wfc_runtime.errors import WfcError
-from wfc_runtime.server.options import Allowed, Options
+from wfc_runtime.service.temporal.settings import TemporalSettings
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.limits import Limits
@@ -20,9 +18,61 @@ if TYPE_CHECKING:
     from wfc_runtime.service import Service
     from wfc_runtime.service.temporal.worker import WorkerThread
     from wfc_runtime.store import Store
+    from wfc_runtime.trust import Trust
 
 
-class Desk:
+# Options.
+
+TOOLSETS = ("core", "author", "debug")
+
+
+@dataclass(frozen=True)
+class Allowed:
+    """What the server may do by itself: see `wfc_runtime.execute.grant`."""
+
+    root: Path
+    commands: tuple[str, ...] | None
+    """None: any command."""
+    more_roots: tuple[Path, ...] = ()
+    read: tuple[str, ...] = ()
+    write: tuple[str, ...] = ()
+    sources: tuple[Path, ...] = ()
+    """Folders of workflow sources, which file steps never write to."""
+    env: tuple[str, ...] = ()
+    parallel: int = 8
+    reply_seconds: float = 50
+
+
+@dataclass(frozen=True)
+class Options:
+    state: Path
+    """The store's file. Keys and tokens stand beside it."""
+    generated: Path
+    """The folder of the compiled workflows."""
+    engine: str = "sqlite"
+    temporal: TemporalSettings = field(default_factory=TemporalSettings)
+    with_worker: bool = False
+    """Work runs of the task queue in this process too."""
+    toolsets: tuple[str, ...] = ("core",)
+    typed_tools: bool = False
+    """Each workflow as a tool of its own, with its inputs as arguments."""
+    elicit: bool = False
+    """Ask the person directly where a prompt step waits and the client can show a form."""
+    limits: Mapping[str, int] = field(default_factory=dict)
+    """`wfc_runtime.machine.limits.Limits` that differ from the defaults."""
+    trust: Trust | None = None
+    """Which modules may be executed; None: all whose digest holds."""
+    make_registry: Callable[[Path], Registry] | None = None
+    """Makes the workflows of a folder, where there are more than that folder has."""
+    allowed: Allowed | None = None
+    """None: the server does nothing by itself, and the agent is asked."""
+
+
+# The service and the workflows, opened when the first call needs them: loading them takes longer than
+# everything else between the start of the process and its first answer, so nothing is imported earlier.
+
+
+class ServerContext:
     """One store and one folder of modules, shared by every call of the process."""
 
     def __init__(self, options: Options) -> None:
@@ -40,9 +90,9 @@ class Desk:
             if self._registry is None:
                 from wfc_runtime.registry import Registry
 
-                told = self.options
-                make = told.make_registry or (lambda folder: Registry(folder, told.trust))
-                self._registry = make(told.generated)
+                options = self.options
+                make = options.make_registry or (lambda folder: Registry(folder, options.trust))
+                self._registry = make(options.generated)
             return self._registry
 
     @property
@@ -96,11 +146,18 @@ class Desk:
         """The runs are on a server; with a worker here, so is the work on them."""
         from wfc_runtime.engines import Engine
 
-        told = self.options
-        engine = Engine(told.state, told.generated, told.engine, told.limits, told.temporal, trust=told.trust)
+        options = self.options
+        engine = Engine(
+            options.state,
+            options.generated,
+            options.engine,
+            options.limits,
+            options.temporal,
+            trust=options.trust,
+        )
         service = engine.open(self.registry)
         try:
-            if told.with_worker and self._worker is None:
+            if options.with_worker and self._worker is None:
                 self._worker = engine.start_worker()
         except BaseException:
             service.close()

@@ -1,17 +1,17 @@
-"""Asking the person while a call is under way, in both eras of the protocol.
+"""Asking the person with a form while a call is in progress, in both versions of the protocol.
 
-Up to 2025-11-25 the server sends a request of its own in the middle of the call. From 2026-07-28 on it ends
-the call with what it wants to know, and the client makes the call again with the answer and a sealed state.
-The run has moved on before the question, so that state names the run, and the call does nothing else again.
+Up to 2025-11-25 the server sends a request of its own in the middle of the call. From 2026-07-28 on it ends the call
+with its question, and the client repeats the call with the answer and a sealed state. The run has moved on before the
+question, so that state names the run, and the repeated call does nothing else again.
 
-Closing or declining a form is no answer: the step stays pending, and the agent is told to ask in the
-conversation.
+Closing or declining a form is not an answer: the step stays pending, and the agent is asked to ask in the conversation.
 """
 
 from __future__ import annotations
 
 import json
 from dataclasses import dataclass, field, replace
+from hashlib import sha256
 
 from mcp.shared.exceptions import MCPError
 from mcp_types import (
@@ -26,11 +26,71 @@ from pydantic import ValidationError
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.server.actor import Context
-from wfc_runtime.server.questions import Question, question_in
-from wfc_runtime.server.threads import in_thread
-from wfc_runtime.server.tool import Call
+from wfc_runtime.server.tools import Call, RequestContext, in_thread
 from wfc_runtime.service import Reply, actions_of
+
+# Prompt steps as forms: what the person is shown, and what they sent back as a result.
+
+_TITLES = {"acknowledged": "Seen", "confirmed": "Yes", "input": "Answer", "selected": "Choice"}
+_SIMPLE = ("string", "number", "integer", "boolean")
+_SHOWN = ("type", "enum", "minLength", "maxLength", "minimum", "maximum")
+"""What a form may say of a field. Whatever else the step demands is checked when the answer is there."""
+
+
+@dataclass(frozen=True)
+class Question:
+    """One prompt step that waits for the person."""
+
+    run: str
+    step_id: str
+    message: str
+    result_schema: dict[str, Json]
+    problem: str = ""
+    """What was wrong with the answer before."""
+
+    @property
+    def text(self) -> str:
+        return f"That can't be used: {self.problem}\n\n{self.message}" if self.problem else self.message
+
+    @property
+    def form(self) -> dict[str, Json]:
+        properties = {name: _field(name, one) for name, one in self.result_schema["properties"].items()}
+        return {"type": "object", "properties": properties, "required": list(self.result_schema["required"])}
+
+    @property
+    def digest(self) -> str:
+        """Binds an answer to what was shown."""
+        shown = json.dumps([self.run, self.step_id, self.message, self.result_schema], sort_keys=True)
+        return sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+
+
+def question_in(reply: Reply, step_id: str | None = None) -> Question | None:
+    """The first prompt that a run waits in, or the one named, if a form can ask it."""
+    for action in actions_of(reply):
+        schema = action.get("result_schema")
+        wanted = step_id is None or action["step_id"] == step_id
+        if wanted and action["type"] == "prompt" and isinstance(schema, dict) and _fits_a_form(schema):
+            return Question(reply["workflow_id"], action["step_id"], action["parameters"]["message"], schema)
+    return None
+
+
+def _fits_a_form(schema: dict[str, Json]) -> bool:
+    fields = schema.get("properties", {}).values()
+    # The protocol forbids to ask for secrets in forms.
+    if schema.get("writeOnly"):
+        return False
+    return bool(fields) and all(one.get("type") in _SIMPLE for one in fields)
+
+
+def _field(name: str, schema: dict[str, Json]) -> dict[str, Json]:
+    shown = {key: schema[key] for key in _SHOWN if key in schema}
+    shown["title"] = _TITLES.get(name, name)
+    if "pattern" in schema:
+        shown["description"] = f"Must match {schema['pattern']}"
+    return shown
+
+
+# The questions of a call.
 
 Outcome = Reply | InputRequiredResult
 
@@ -44,7 +104,7 @@ _NO_ANSWER = {
 }
 
 
-def can_ask(ctx: Context) -> bool:
+def can_ask(ctx: RequestContext) -> bool:
     """Whether the client can show a form. `elicitation: {}` means forms; there were no other kinds once."""
     capabilities = ctx.session.client_capabilities
     offered = capabilities.elicitation if capabilities else None
@@ -52,10 +112,10 @@ def can_ask(ctx: Context) -> bool:
 
 
 @dataclass
-class Asking:
+class Elicitation:
     """The questions of one call."""
 
-    ctx: Context
+    ctx: RequestContext
     call: Call
     asked: int = 0
     answered: list[str] = field(default_factory=list)
@@ -76,10 +136,10 @@ class Asking:
         """The reply, once the person has answered what can be asked of them."""
         self.top = self.top or reply["workflow_id"]
         question = await self._question(reply) if self.asked < _MOST else None
-        return self._told(reply) if question is None else await self._ask(question)
+        return self._with_answered(reply) if question is None else await self._ask(question)
 
     async def _look(self, run: str) -> Reply:
-        return await in_thread(lambda: self.call.desk.service.next_step(run))
+        return await in_thread(lambda: self.call.context.service.next_step(run))
 
     async def _question(self, reply: Reply) -> Question | None:
         """What a run asks, or else a workflow that it called."""
@@ -128,10 +188,10 @@ class Asking:
                 action["instruction"] = f"{said} {action['instruction']}"
             elif question.run != self.top and action["type"] == "call":
                 action["instruction"] = f"{said} {action.get('instruction', '')}".rstrip()
-        return self._told(now)
+        return self._with_answered(now)
 
     def _submit(self, question: Question, given: dict[str, Json]) -> Reply:
-        service = self.call.desk.service
+        service = self.call.context.service
         try:
             reply = service.submit(question.run, question.step_id, given, actor=f"person, {self.call.actor}")
         except RefusedError:
@@ -140,7 +200,7 @@ class Asking:
         self.answered.append(question.step_id)
         return reply
 
-    def _told(self, reply: Reply) -> Reply:
+    def _with_answered(self, reply: Reply) -> Reply:
         if not self.answered:
             return reply
         following = reply.pop("next")

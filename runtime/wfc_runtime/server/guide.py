@@ -1,6 +1,31 @@
-"""What agents read that belongs to no run: how to drive a workflow, and how to work a task of one."""
+"""How to drive a workflow: the instructions that agents read, and the prompts that people start workflows with."""
 
 from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+
+from mcp.shared.exceptions import MCPError
+from mcp_types import (
+    INVALID_PARAMS,
+    GetPromptRequestParams,
+    GetPromptResult,
+    ListPromptsResult,
+    PaginatedRequestParams,
+    Prompt,
+    PromptArgument,
+    PromptMessage,
+    TextContent,
+)
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import RequestError, WfcError
+from wfc_runtime.server.context import ServerContext
+from wfc_runtime.server.replies import replace_surrogates
+from wfc_runtime.server.tools import RequestContext, in_thread
+from wfc_runtime.service.ids import check_name, check_run_id
+
+# Texts that belong to no run.
 
 INSTRUCTIONS = """\
 wfc runs agent workflows: compiled, durable procedures that hand you one concrete action at a time. You need \
@@ -63,15 +88,6 @@ Begin with get_next_step(workflow_id="{run}").
 """
 
 
-def short_prompt(run: str, task: str) -> str:
-    """The same in a sentence, where there are many children."""
-    return (
-        f'Work the workflow task {task}: get_next_step(workflow_id="{run}"), do its action, submit_step_result with '
-        "the action's step_id and a result as result_schema says; the reply has the next action. Stop when "
-        "status is completed, failed or cancelled."
-    )
-
-
 def driving(workflow: str, description: str, inputs: str) -> str:
     """For the agent that a person asked to run a workflow."""
     about = f" {description}" if description else ""
@@ -87,3 +103,80 @@ anticipate steps; the server decides what comes next.
 4. Prompts are for the person: submit their answer, never your own.
 5. When status is completed, failed or cancelled, tell the person how it ended.
 """
+
+
+# Prompts: one per workflow, and the rules for sub-agents.
+
+RULES = "workflow_rules"
+_RULES = Prompt(
+    name=RULES,
+    description="How a sub-agent works one task of a workflow: for the prompt of the sub-agent.",
+    arguments=[PromptArgument(name="workflow_id", description="The child run that it works.", required=True)],
+)
+
+
+class PromptHandlers:
+    """prompts/list and prompts/get."""
+
+    def __init__(self, context: ServerContext) -> None:
+        self._context = context
+
+    async def list_prompts(
+        self, ctx: RequestContext, params: PaginatedRequestParams | None
+    ) -> ListPromptsResult:
+        return ListPromptsResult(prompts=[_RULES, *await in_thread(self._of_workflows)])
+
+    async def get_prompt(self, ctx: RequestContext, params: GetPromptRequestParams) -> GetPromptResult:
+        try:
+            text = await in_thread(lambda: self._text(params.name, params.arguments or {}))
+        except WfcError as error:
+            raise MCPError(code=INVALID_PARAMS, message=replace_surrogates(str(error))) from error
+        content = TextContent(type="text", text=replace_surrogates(text))
+        return GetPromptResult(messages=[PromptMessage(role="user", content=content)])
+
+    def _of_workflows(self) -> list[Prompt]:
+        from wfc_runtime.server.workflows import description_of, input_schema
+
+        found: list[Prompt] = []
+        for module in self._context.registry.modules():
+            schema = input_schema(module)
+            required = schema.get("required", [])
+            arguments = [
+                PromptArgument(name=name, description=one.get("description"), required=name in required)
+                for name, one in schema["properties"].items()
+            ]
+            found.append(
+                Prompt(name=module.workflow.name, description=description_of(module), arguments=arguments)
+            )
+        return found
+
+    def _text(self, name: str, given: Mapping[str, str]) -> str:
+        if name == RULES:
+            return rules(check_run_id(given.get("workflow_id")))
+        from wfc_runtime.server.workflows import description_of, input_schema
+
+        module = self._context.registry.find(check_name(name))
+        whole = input_schema(module)
+        properties = whole["properties"]
+        unknown = [key for key in given if key not in properties]
+        if unknown:
+            names = ", ".join(f"`{key}`" for key in properties) or "none"
+            raise RequestError(
+                "invalid_inputs", f"`{unknown[0]}` is not an input of `{name}`", f"Inputs: {names}."
+            )
+        values = {key: _value(text, properties[key]) for key, text in given.items()}
+        stated = f"{json.dumps(values, ensure_ascii=False)} are given. " if values else ""
+        # What `$ref` names stands beside the inputs, as in the schema that they are taken from.
+        named = {key: whole[key] for key in ("$defs",) if key in whole}
+        schema = json.dumps({**properties, **named}, ensure_ascii=False)
+        return driving(name, description_of(module), f"{stated}Their schema: {schema}" if properties else "")
+
+
+def _value(text: str, schema: dict[str, Json]) -> Json:
+    """Prompt arguments are text; an input may be a number or a list."""
+    if schema.get("type") == "string":
+        return text
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return text

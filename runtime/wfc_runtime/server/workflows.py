@@ -1,0 +1,390 @@
+"""Workflows described: lists, inputs, typed tools, the dependencies of state fields, charts."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from statemachine import State
+
+from wfc_runtime.contract import Json
+from wfc_runtime.errors import NotFoundError, guess
+from wfc_runtime.expr import nodes
+from wfc_runtime.expr.syntax import parse
+from wfc_runtime.machine import Ask, Assign, Delay, Effect, Spawn
+from wfc_runtime.machine.chart import AnyMachine
+from wfc_runtime.machine.guards import Condition
+from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.plan.kinds import steps_of
+from wfc_runtime.plan.needs import distinct
+from wfc_runtime.registry import Module, Registry
+from wfc_runtime.server.tools import Call, Hints
+from wfc_runtime.service import Reply
+
+# Lists and descriptions.
+
+
+def listed(registry: Registry, query: str) -> Reply:
+    """The workflows whose name, description and tags have all words of the query, and what can't be used."""
+    words = query.lower().split()
+    found = [module for module in registry.modules() if all(word in _searched(module) for word in words)]
+    reply: Reply = {"workflows": [_summary(module) for module in found]}
+    broken = [{"reason": error.message, "hint": error.hint} for error in registry.problems()]
+    if broken:
+        reply["broken"] = broken
+    if found:
+        reply["next"] = (
+            f'get_workflow_info(workflow="{found[0].workflow.name}") or start_workflow(workflow, inputs)'
+        )
+    else:
+        reply["next"] = (
+            'list_workflows(query="")' if words else "nothing: compile workflows first (`wfc compile`)"
+        )
+    return reply
+
+
+def info(module: Module) -> Reply:
+    workflow = module.workflow
+    machines = [workflow.machine, *workflow.tasks.values()]
+    effects = [effect for machine in machines for effect in machine.steps.values()]
+    reply: Reply = {
+        "workflow": workflow.name,
+        "version": workflow.version,
+        "description": description_of(module),
+        **({"author": workflow.author} if workflow.author else {}),
+        **({"tags": list(workflow.tags)} if workflow.tags else {}),
+        "source": module.source,
+        "inputs": input_schema(module),
+        "steps": list(_steps(module, workflow.name, workflow.machine)),
+    }
+    tasks = {name: list(_steps(module, name, task)) for name, task in workflow.tasks.items()}
+    if tasks:
+        reply["tasks"] = tasks
+    needs = {"tools": _tools(effects), "agents": _agents(effects), "workflows": _called(effects)}
+    reply |= {name: needed for name, needed in needs.items() if needed}
+    return {**reply, "next": f'start_workflow(workflow="{workflow.name}", inputs={{...}})'}
+
+
+def description_of(module: Module) -> str:
+    # The docstring may be that of the base, where the YAML has none.
+    machine = module.workflow.machine
+    return " ".join((vars(machine).get("__doc__") or "").split())
+
+
+def input_schema(module: Module) -> dict[str, Json]:
+    """The inputs as JSON Schema."""
+    schema: dict[str, Json] = _lean(module.workflow.machine.inputs.model_json_schema(by_alias=True))
+    schema.pop("description", None)
+    return {"type": "object", "properties": {}, **schema}
+
+
+_NAMED = ("properties", "$defs")
+"""Under these keys stand names of the author's, which may be "title"."""
+_EITHER_NUMBER = [{"type": "integer"}, {"type": "number"}]
+_RENAMED = {"ge": "minimum", "le": "maximum"}
+"""What pydantic leaves as it is on a number that may be whole or not."""
+
+
+def _lean(schema: Json) -> Json:
+    """Without made-up titles, and a number as a number."""
+    if isinstance(schema, list):
+        return [_lean(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    found: dict[str, Json] = {}
+    key: str
+    for key, value in schema.items():
+        if key in _NAMED:
+            found[key] = {name: _lean(one) for name, one in value.items()}
+        elif key == "anyOf" and value == _EITHER_NUMBER:
+            found["type"] = "number"
+        elif key in ("default", "enum", "const"):
+            found[key] = value
+        elif key != "title":
+            found[_RENAMED.get(key, key)] = _lean(value)
+    return found
+
+
+def _searched(module: Module) -> str:
+    words = (module.workflow.name, description_of(module), *module.workflow.tags)
+    return " ".join(words).lower()
+
+
+def _summary(module: Module) -> dict[str, Json]:
+    inputs = module.workflow.machine.inputs.model_fields
+    names = [field.alias or name for name, field in inputs.items() if field.is_required()]
+    optional = [f"{field.alias or name}?" for name, field in inputs.items() if not field.is_required()]
+    return {
+        "workflow": module.workflow.name,
+        "version": module.workflow.version,
+        "description": description_of(module),
+        "inputs": names + optional,
+    }
+
+
+def _steps(module: Module, chart: str, machine: AnyMachine) -> Iterator[dict[str, Json]]:
+    """In the order of the YAML."""
+    for step in steps_of(structure_of(machine), module.workflow.lines.get(chart, {})):
+        yield {"id": step.id, "type": step.type, "line": step.line}
+
+
+def _tools(effects: Iterable[Effect]) -> list[Json]:
+    return distinct(effect.parameters.get("tool") for effect in effects if isinstance(effect, Ask))
+
+
+def _agents(effects: Sequence[Effect]) -> list[Json]:
+    asked = (effect.parameters.get("agent") if isinstance(effect, Ask) else None for effect in effects)
+    spawned = (effect.agent if isinstance(effect, Spawn) else None for effect in effects)
+    return distinct(agent for pair in zip(asked, spawned, strict=True) for agent in pair)
+
+
+def _called(effects: Iterable[Effect]) -> list[Json]:
+    return distinct(effect.workflow for effect in effects if isinstance(effect, Spawn))
+
+
+# Each workflow as a tool of its own: `start_<workflow>`, with its inputs as arguments.
+
+_LONGEST_TOOL_NAME = 100
+"""Clients put a prefix before the name and drop what gets too long."""
+_TAKEN = "start_workflow"
+_HINTS = Hints(moves=True)
+
+
+@dataclass(frozen=True)
+class TypedTool:
+    """Starts one workflow. Its inputs are checked by the workflow's own model."""
+
+    module: Module
+    hints: Hints = _HINTS
+
+    @property
+    def name(self) -> str:
+        return f"start_{re.sub(r'[^A-Za-z0-9_]', '_', self.module.workflow.name)}"
+
+    @property
+    def description(self) -> str:
+        name = self.module.workflow.name
+        return f"Start a run of the workflow `{name}`. {description_of(self.module)}".strip()
+
+    @property
+    def input_schema(self) -> dict[str, Json]:
+        return input_schema(self.module)
+
+    def run(self, call: Call, given: Mapping[str, Json]) -> Reply:
+        return call.context.service.start(self.module.workflow.name, dict(given), actor=call.actor)
+
+
+def typed_tools(registry: Registry) -> dict[str, TypedTool]:
+    """As the folder is now: a workflow that was compiled since is there, one that went away is not."""
+    tools = [TypedTool(module) for module in registry.modules()]
+    return {tool.name: tool for tool in tools if tool.name != _TAKEN and len(tool.name) <= _LONGEST_TOOL_NAME}
+
+
+# State fields of a run: what each is computed from, and how it got its value.
+
+
+def dependencies(machine: AnyMachine, field: str) -> Reply:
+    """Fields and inputs that a field is made from, directly and in the end, and the fields made from it."""
+    sources = {name: _sources(machine, name) for name in machine.fields.model_fields}
+    _check_known(field, sources)
+    return {
+        "field": field,
+        "written_by": [_step_name(machine, state) for state, _ in _writers(machine, field)],
+        "direct_deps": sources[field],
+        "all_deps": _closure(field, sources),
+        "dependents": sorted(name for name, read in sources.items() if f"state.{field}" in read),
+    }
+
+
+def traces(machine: AnyMachine, events: Sequence[Mapping[str, Json]], field: str | None) -> list[Reply]:
+    """Each time that a field was written: when, by which step, what set it off, and the value."""
+    if field is not None:
+        _check_known(field, machine.fields.model_fields)
+    found = []
+    for event in events:
+        for name, value in event.get("written", {}).items():
+            if field is None or name == field:
+                found.append(
+                    {
+                        "field": name,
+                        "at": event["at"],
+                        "seq": event["seq"],
+                        "trigger": _trigger(event),
+                        "step": _writer(machine, event, name),
+                        "output": value,
+                    }
+                )
+    return found
+
+
+def _check_known(field: str, there: Iterable[str]) -> None:
+    names = list(there)
+    if field not in names:
+        field = "".join(char if char.isprintable() else "?" for char in field[:100])
+        hint = f"{guess(field, names)}There are: {', '.join(names) or 'none'}."
+        raise NotFoundError("unknown_field", f"the workflow has no field `{field}`", hint)
+
+
+def _writers(machine: AnyMachine, field: str) -> Iterator[tuple[str, Effect]]:
+    for state, effect in machine.steps.items():
+        if effect.writes == field or (isinstance(effect, Assign) and field in effect.updates):
+            yield state, effect
+
+
+def _sources(machine: AnyMachine, field: str) -> list[str]:
+    """What the steps that write a field read for it: `state.<field>` and `inputs.<name>`."""
+    found: dict[str, None] = {}
+    for _, effect in _writers(machine, field):
+        if isinstance(effect, Assign) and field in effect.updates:
+            found |= dict.fromkeys(_computed_from(effect.updates, field))
+        else:
+            found |= dict.fromkeys(f"state.{name}" for name in effect.reads)
+    return sorted(found)
+
+
+def _computed_from(updates: Mapping[str, Json], field: str) -> Iterator[str]:
+    """A bare name is an earlier key of the same step, so that its own sources count."""
+    for read in _names_read(updates[field]):
+        if "." in read:
+            yield read
+        elif read in updates and list(updates).index(read) < list(updates).index(field):
+            yield from _computed_from(updates, read)
+
+
+def _names_read(value: Json) -> Iterator[str]:
+    if isinstance(value, dict):
+        for one in value.values():
+            yield from _names_read(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _names_read(one)
+    elif isinstance(value, str):
+        tree = parse(value).ast
+        if tree is not None:
+            yield from _names_in(tree)
+
+
+def _names_in(tree: nodes.Node) -> Iterator[str]:
+    for node in tree.find_all((nodes.Getattr, nodes.Getitem, nodes.Name)):
+        if isinstance(node, nodes.Name):
+            yield node.name
+            continue
+        assert isinstance(node, (nodes.Getattr, nodes.Getitem))
+        if isinstance(node.node, nodes.Name) and node.node.name in ("state", "inputs"):
+            if isinstance(node, nodes.Getattr):
+                yield f"{node.node.name}.{node.attr}"
+            elif isinstance(node.arg, nodes.Const):
+                yield f"{node.node.name}.{node.arg.value}"
+
+
+def _closure(field: str, sources: Mapping[str, Sequence[str]]) -> list[str]:
+    found: dict[str, None] = {}
+    todo = list(sources[field])
+    while todo:
+        name = todo.pop(0)
+        if name not in found:
+            found[name] = None
+            todo += sources.get(name.removeprefix("state."), []) if name.startswith("state.") else []
+    return sorted(found)
+
+
+def _trigger(event: Mapping[str, Json]) -> str:
+    """`submitted look-up by toolu_0123`."""
+    step = f" {event['step_id']}" if "step_id" in event else ""
+    return f"{event['event']}{step}" + (f" by {event['actor']}" if "actor" in event else "")
+
+
+def _writer(machine: AnyMachine, event: Mapping[str, Json], field: str) -> str | None:
+    """Of the steps that can write a field, the last one that the event went through."""
+    writers = {state for state, _ in _writers(machine, field)}
+    passed = [*event.get("left", []), *event.get("entered", [])]
+    return next((_step_name(machine, state) for state in reversed(passed) if state in writers), None)
+
+
+def _step_name(machine: AnyMachine, state: str) -> str:
+    return str(machine.states_map[state].name)
+
+
+# A run as a mermaid chart: its statechart, with the states it is in now.
+
+_LONGEST_LABEL = 60
+_ENDINGS = ("fail", "cancel")
+
+
+def render_chart(machine: AnyMachine, active: list[str]) -> str:
+    """The chart of one machine. `active`: the states that a run of it is in."""
+    lines = ["stateDiagram-v2", *_inside(machine, list(machine.states), "  ")]
+    now = [state.id for state in _shown(machine, active)]
+    if now:
+        lines += ["  classDef now stroke-width:4px", f"  class {','.join(now)} now"]
+    return "\n".join(lines) + "\n"
+
+
+def _shown(machine: AnyMachine, active: list[str]) -> Iterator[State]:
+    """The innermost states. A pause before another try stands for the step that is tried again."""
+    for state in machine.states_map.values():
+        if state.id in active and state.is_atomic:
+            effect = machine.steps.get(state.id)
+            yield machine.states_map[effect.step] if isinstance(effect, Delay) else state
+
+
+def _inside(machine: AnyMachine, states: list[State], indent: str) -> Iterator[str]:
+    for state in states:
+        if isinstance(machine.steps.get(state.id), Delay):
+            continue
+        yield f'{indent}state "{_quoted(state.name)}" as {state.id}'
+        if state.states:
+            yield f"{indent}state {state.id} {{"
+            for number, branch in enumerate(_branches(state)):
+                if number:
+                    yield f"{indent}  --"
+                yield from _inside(machine, branch, f"{indent}  ")
+            yield f"{indent}}}"
+    for state in states:
+        if state.initial:
+            yield f"{indent}[*] --> {state.id}"
+        yield from _ways(machine, state, indent)
+        if state.final:
+            yield f"{indent}{state.id} --> [*]"
+
+
+def _branches(state: State) -> list[list[State]]:
+    inner = list(state.states)
+    return [[one] for one in inner] if state.parallel else [inner]
+
+
+def _ways(machine: AnyMachine, state: State, indent: str) -> Iterator[str]:
+    """Retries, failing and cancelling are possible everywhere and would hide the rest."""
+    for transition in state.transitions:
+        target = transition.target
+        hidden = isinstance(machine.steps.get(target.id), Delay) if target is not None else True
+        if target is None or hidden or transition.initial or any(transition.match(name) for name in _ENDINGS):
+            continue
+        if isinstance(machine.steps.get(state.id), Delay):
+            continue
+        label = _label(transition)
+        yield f"{indent}{state.id} --> {target.id}" + (f": {label}" if label else "")
+
+
+def _label(transition: Any) -> str:
+    owners = [getattr(spec.func, "__self__", None) for spec in transition.cond]
+    condition = next((owner for owner in owners if isinstance(owner, Condition)), None)
+    if transition.match("recover"):
+        return "on error"
+    if condition is None:
+        return ""
+    most = f" (at most {condition.most})" if condition.most is not None else ""
+    return f"{'' if condition.text is True else _plain(str(condition.text))}{most}".strip()
+
+
+def _plain(text: str) -> str:
+    """An expression without its braces; what mermaid would take for syntax as character codes."""
+    bare = re.sub(r"\s+", " ", text.strip().removeprefix("{{").removesuffix("}}")).strip()
+    short = bare if len(bare) <= _LONGEST_LABEL else f"{bare[:_LONGEST_LABEL]}..."
+    return re.sub(r"[:;{}<>#\"]", lambda found: f"#{ord(found[0])};", short)
+
+
+def _quoted(name: str) -> str:
+    return name.replace('"', "'")
