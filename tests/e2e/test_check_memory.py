@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from tests.e2e.command import SMALL, wfc, write
 from wfc.cli.check import checking, command
-from wfc.cli.shared import memory
+from wfc.workspace import cache as memory
 
 MISSPELT = SMALL.replace("command:", "comand:")
 CALLER = """\
@@ -90,7 +90,7 @@ def test_without_looking_it_imports_next_to_nothing(project: Path) -> None:
     assert first.out == second.out == check(project, "--no-cache")[1]
     assert first.status == second.status == 1
     imported = {line.rsplit("|", 1)[-1].strip() for line in second.err.splitlines()}
-    assert "wfc.cli.shared.memory" in imported
+    assert "wfc.workspace.cache" in imported
     assert not imported & {"wfc.project", "wfc.rules", "wfc.findings", "yaml", "jinja2", "sqlite3"}
 
 

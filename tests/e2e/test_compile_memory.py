@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 from tests.e2e.command import SMALL, wfc, write
+from wfc.cli import compile as compiling
 from wfc.cli.compile import command
-from wfc.cli.shared import compiling
 
 CALLER = """\
 name: caller
@@ -70,7 +70,7 @@ def test_without_looking_it_imports_next_to_nothing(project: Path, tmp_path: Pat
     first, second = (wfc("compile", "--check", cwd=project, env=env) for _ in range(2))
     assert first.out == second.out == "made: 3 unchanged\n"
     imported = {line.rsplit("|", 1)[-1].strip() for line in second.err.splitlines()}
-    assert "wfc.cli.shared.memory" in imported
+    assert "wfc.workspace.cache" in imported
     assert not imported & {"wfc.project", "wfc.rules", "wfc.compile", "yaml", "jinja2"}
 
 
@@ -192,8 +192,8 @@ def test_a_memory_that_cannot_be_read_or_kept_is_no_failure(project: Path, tmp_p
 def test_another_version_of_wfc_or_of_a_library_looks_again(
     project: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from wfc.cli.shared import memory
-    from wfc.cli.shared.selection import select
+    from wfc.workspace import cache as memory
+    from wfc.workspace.files import select
 
     monkeypatch.chdir(project)
     selection = select(())

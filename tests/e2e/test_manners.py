@@ -21,7 +21,7 @@ WRONG = SMALL.format(name="build").replace("shell", "shel")
 
 AT_ONCE = """
 import sys
-from wfc.cli.shared import progress
+from wfc.cli.shared import output as progress
 from wfc.__main__ import main
 progress._MOMENT = 0
 sys.argv[:1] = ["wfc"]

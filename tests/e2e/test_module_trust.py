@@ -14,9 +14,9 @@ import pytest
 
 from tests.e2e.command import inside as wfc
 from tests.runtime.support import steps
-from wfc.cli.shared.trust import Sources, modules_at_start
 from wfc.config import load_config
 from wfc.emit.module import with_header
+from wfc.workspace.runtime import Sources, modules_at_start
 from wfc_runtime.errors import WfcError
 from wfc_runtime.header import FORMAT, digest
 from wfc_runtime.module_files import MOST_BYTES

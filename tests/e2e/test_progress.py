@@ -13,7 +13,7 @@ import pytest
 
 from tests.e2e.command import write
 from wfc.cli import check, compile, explore, test
-from wfc.cli.shared import progress
+from wfc.cli.shared import output
 
 TEST = "answers: {build: done}\ntests:\n  - {name: one, expect: {}}\n"
 COMMANDS = {
@@ -43,8 +43,8 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
         (tmp_path / "workflows" / f"{name}.test.yaml").write_text(TEST, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("TERM", "xterm")
-    monkeypatch.setattr(progress, "_MOMENT", 0)
-    monkeypatch.setattr(progress, "_OFTEN", 0)
+    monkeypatch.setattr(output, "_MOMENT", 0)
+    monkeypatch.setattr(output, "_OFTEN", 0)
     monkeypatch.setattr(os, "get_terminal_size", lambda stream: os.terminal_size((80, 24)))
 
 

@@ -9,8 +9,8 @@ import pytest
 
 from tests.runtime.support import compile_to, steps
 from wfc.cli.serve.templates import TemplateRegistry
-from wfc.cli.shared.selection import TEMPLATE_PATHS, named_templates
 from wfc.config import Config
+from wfc.workspace.files import TEMPLATE_PATHS, named_templates
 from wfc_runtime.errors import DefinitionError
 
 

@@ -161,8 +161,8 @@ def test_commands_refuse_a_bad_key_before_they_start(
 
 
 def test_the_default_engine_needs_no_key_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from wfc.cli.shared.engine import engine_of
     from wfc.config import load_config
+    from wfc.workspace.runtime import engine_of
 
     text = '[tool.wfc.temporal]\nkey_file = "missing.key"\n'
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")

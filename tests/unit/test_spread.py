@@ -145,7 +145,7 @@ def test_ctrl_c_ends_the_command_and_its_helpers_with_130(tmp_path: Path) -> Non
 WAITING = """
 import os, sys, time
 import wfc.check
-from wfc.cli.shared import files
+from wfc.workspace import loading as files
 from wfc.cli.main import main
 
 def work(unit):

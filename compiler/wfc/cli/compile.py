@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.cli.shared.memory import Memory
+from wfc.cli.shared.git import staged_option
 from wfc.cli.shared.names import FILES
-from wfc.cli.shared.output import FORMATS, write_out
-from wfc.cli.shared.progress import no_progress_option
-from wfc.cli.shared.selection import Selection, modules_folder, select
-from wfc.cli.shared.staged import staged_option
+from wfc.cli.shared.output import FORMATS, no_progress_option, progress, rendered, write_out
 from wfc.config import real
+from wfc.render.style import counted
+from wfc.struct import struct
+from wfc.workspace.cache import Answer, Memory
+from wfc.workspace.files import Selection, modules_folder, select
+
+if TYPE_CHECKING:
+    from wfc.compile import Compilation
+    from wfc.project import Drift
 
 
 def _writes(given: dict[str, Any]) -> str:
@@ -68,8 +73,6 @@ def command(
         memory = Memory.of(question, selection, lambda: _modules(folder))
     answer = memory.recall() if memory else None
     if answer is None:
-        from wfc.cli.shared.compiling import Task, compile_selection
-
         shown = not (no_progress or quiet)
         answer = compile_selection(Task(selection, folder, check_only, show_diff, form, quiet, shown))
         if memory and answer.status == 0:
@@ -88,3 +91,70 @@ def _is_within_project(selection: Selection) -> bool:
 def _modules(folder: Path) -> Iterator[bytes]:
     for module in sorted(folder.glob("*.py")) if folder.is_dir() else ():
         yield from (module.name.encode("utf-8", "surrogateescape"), module.read_bytes())
+
+
+@struct(frozen=True)
+class Task:
+    """What the command line asks for."""
+
+    selection: Selection
+    folder: Path
+    check_only: bool = False
+    show_diff: bool = False
+    form: str = "text"
+    quiet: bool = False
+    with_progress: bool = False
+
+
+def compile_selection(task: Task) -> Answer:
+    """Compile, and write or compare."""
+    from wfc.check import has_errors
+    from wfc.workspace.modules import apply_drift, build
+
+    with progress("compiling", task.with_progress) as show:
+        built = build(task.selection, task.folder, check_only=task.check_only, progress=show)
+    dry = task.check_only or task.show_diff
+    text = rendered(built.findings, task.form)
+    if dry and task.form == "text":
+        text += _diff(built.drift)
+    if not dry:
+        apply_drift(built.drift, task.folder)
+    if task.form == "text" and not task.quiet:
+        text += _summary(built.compilation, built.drift, task.folder, dry=dry) + "\n"
+    return Answer(text, 1 if has_errors(built.findings) else 0)
+
+
+def _diff(drift: list[Drift]) -> str:
+    import difflib
+
+    lines: list[str] = []
+    for item in drift:
+        before, after = (item.before or "").splitlines(True), (item.after or "").splitlines(True)
+        lines += difflib.unified_diff(before, after, item.path, item.path)
+    return "".join(lines)
+
+
+def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry: bool) -> str:
+    from wfc.findings import Severity
+    from wfc.project import DriftKind
+
+    changed = [item for item in drift if item.after is not None and item.condition is not DriftKind.FOREIGN]
+    removed = [item for item in drift if item.after is None]
+    same = len(compilation.modules) - sum(item.after is not None for item in drift)
+    verbs = ("would write", "would remove") if dry else ("wrote", "removed")
+    parts = [f"{verbs[0]} {len(changed)}"] if changed else []
+    parts += [f"{verbs[1]} {len(removed)}"] if removed else []
+    parts += [f"{same} unchanged"] if same else []
+    broken = {found.path for found in compilation.findings if found.severity is Severity.ERROR}
+    parts += [f"{counted(len(broken), 'workflow')} with errors"] if broken else []
+    edited = [item.path for item in drift if _was_edited(item) and not dry]
+    note = f"\nnote: {', '.join(edited)} had been edited by hand; the edit is gone" if edited else ""
+    return f"{folder}: {', '.join(parts) or 'nothing to do'}{note}"
+
+
+def _was_edited(item: Drift) -> bool:
+    from wfc.project import DriftKind
+    from wfc_runtime.header import read_header
+
+    header = read_header(item.before) if item.before and item.condition is not DriftKind.FOREIGN else None
+    return header is not None and header.edited

@@ -9,7 +9,7 @@ import click
 
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.workflow import find_workflow, print_errors
-from wfc.cli.shared.writing import writing
+from wfc.workspace.files import writing
 
 
 @click.command("convert")

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.cli.shared.names import WORKFLOWS
-from wfc.cli.shared.output import say, to_json, write_out
-from wfc.cli.shared.progress import no_progress_option, progress
+from wfc.cli.shared.output import no_progress_option, progress, say, to_json, write_out
 from wfc.cli.shared.workflow import compile_in_memory, find_workflow, missing_calls, print_errors, with_called
 
 if TYPE_CHECKING:

@@ -8,9 +8,9 @@ import click
 
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.workflow import find_workflow, print_errors
-from wfc.cli.shared.writing import writing
 from wfc.ir import Module
 from wfc.suggest import did_you_mean
+from wfc.workspace.files import writing
 
 _FORMATS = ("mermaid", "dot", "svg")
 _ENDINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg"}

@@ -8,10 +8,10 @@ from pathlib import Path
 import click
 
 from wfc.cli.shared.output import say
-from wfc.cli.shared.writing import writing
 from wfc.config import Config, find_root, load_config
 from wfc.render.style import style_for
 from wfc.starter import PIECES, Piece
+from wfc.workspace.files import writing
 
 
 @click.command("init")
@@ -60,8 +60,8 @@ def _put(piece: Piece, config: Config) -> None:
 
 
 def _compile(config: Config) -> None:
-    from wfc.cli.shared.compiling import Task, compile_selection
-    from wfc.cli.shared.selection import as_typed, select
+    from wfc.cli.compile import Task, compile_selection
+    from wfc.workspace.files import as_typed, select
 
     selection = select(())
     folder = as_typed(config.generated_dir)

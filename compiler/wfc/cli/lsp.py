@@ -7,7 +7,7 @@ import sys
 
 import click
 
-from wfc.cli.shared.long_lived import collect_in_portions
+from wfc.cli.shared.service import collect_in_portions
 
 
 @click.command("lsp")

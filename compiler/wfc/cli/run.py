@@ -14,9 +14,11 @@ from wfc.cli.running.options import Manner, manner_options
 from wfc.cli.running.session import read_answers_file, terminal_service, work
 from wfc.cli.running.sources import SourceRegistry, called_by, module_to_run
 from wfc.cli.shared.names import FILES, WORKFLOWS
-from wfc.cli.shared.service import opened, state_option, store_path
-from wfc.cli.shared.trust import modules_at_start
+from wfc.cli.shared.options import state_option
+from wfc.cli.shared.service import opened
 from wfc.config import load_config
+from wfc.workspace.files import store_path
+from wfc.workspace.runtime import modules_at_start
 from wfc_runtime.errors import WfcError
 from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.spawn import Spawn

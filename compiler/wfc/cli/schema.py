@@ -8,8 +8,8 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.shared.writing import writing
 from wfc.dialects import DIALECTS
+from wfc.workspace.files import writing
 
 
 @click.command("schema")

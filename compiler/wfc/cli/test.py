@@ -12,16 +12,14 @@ from pathlib import Path
 import click
 
 from wfc.author.testing import Coverage, Trace, measure, total
-from wfc.cli.shared.files import load_project
 from wfc.cli.shared.names import FILES
-from wfc.cli.shared.output import say, to_json, write_out
-from wfc.cli.shared.progress import no_progress_option, progress
-from wfc.cli.shared.selection import select
-from wfc.cli.shared.writing import writing
+from wfc.cli.shared.output import no_progress_option, progress, say, to_json, write_out
 from wfc.cli.testing import report
 from wfc.cli.testing.files import find_test_files
 from wfc.cli.testing.running import FileReport, run_file
 from wfc.render.style import style_for
+from wfc.workspace.files import select, writing
+from wfc.workspace.loading import load_project
 
 
 @click.command("test")

@@ -11,11 +11,10 @@ import click
 
 from wfc.caching import clear_file_caches
 from wfc.cli.shared.names import FILES
-from wfc.cli.shared.output import counted
-from wfc.cli.shared.selection import Selection, as_typed, modules_folder, select
 from wfc.cli.testing.files import TEST_ENDINGS, tests_of
 from wfc.config import ConfigError
-from wfc.render.style import style_for
+from wfc.render.style import counted, style_for
+from wfc.workspace.files import Selection, as_typed, modules_folder, select
 
 _PAUSE = 0.2
 """How often to look, in seconds: soon enough to seem immediate, seldom enough to cost nothing."""
@@ -70,7 +69,7 @@ def _stamps(selection: Selection) -> Stamps:
 
 def _report(selection: Selection, changed: list[Path], *, first: bool, tests: bool) -> str:
     """What came of a change. Where it can't be looked at, nothing is said yet."""
-    from wfc.cli.shared.compiling import Task, compile_selection
+    from wfc.cli.compile import Task, compile_selection
 
     what = "everything" if first else ", ".join(str(as_typed(path)) for path in changed)
     title = style_for(sys.stdout).paint(f"{datetime.now():%H:%M:%S}  {what}", "bold")

@@ -10,11 +10,10 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.shared.engine import engine_of
-from wfc.cli.shared.file_grants import refuse_on_temporal
-from wfc.cli.shared.long_lived import collect_in_portions
-from wfc.cli.shared.trust import modules_at_start
+from wfc.cli.shared.options import refuse_on_temporal
+from wfc.cli.shared.service import collect_in_portions
 from wfc.config import load_config
+from wfc.workspace.runtime import engine_of, modules_at_start
 from wfc_runtime.errors import WfcError
 from wfc_runtime.interrupt import INTERRUPTED
 

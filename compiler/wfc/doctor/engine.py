@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import click
 
-from wfc.cli.shared.engine import engine_of
 from wfc.config import Config
 from wfc.doctor.report import Result, bad, good, note
+from wfc.workspace.runtime import engine_of
 
 
 def check_engine(config: Config) -> Iterator[Result]:

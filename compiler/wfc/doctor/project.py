@@ -6,15 +6,15 @@ from collections.abc import Iterator
 
 import click
 
-from wfc.check import check_project
-from wfc.cli.shared.compiling import Task, compile_selection
-from wfc.cli.shared.files import load_project
-from wfc.cli.shared.output import counted
-from wfc.cli.shared.selection import Selection, in_folder
-from wfc.cli.shared.trust import Sources
+from wfc.check import check_project, has_errors
 from wfc.config import Config
 from wfc.doctor.report import Result, bad, good, note
 from wfc.findings import Severity
+from wfc.render.style import counted
+from wfc.workspace.files import Selection, in_folder
+from wfc.workspace.loading import load_project
+from wfc.workspace.modules import build
+from wfc.workspace.runtime import Sources
 from wfc_runtime.header import read_header
 from wfc_runtime.module_files import module_paths, read_module
 
@@ -46,8 +46,7 @@ def _workflows(selection: Selection) -> Iterator[Result]:
     else:
         yield good("workflows", f"{many}, all clean")
     folder = selection.config.generated_dir
-    status = compile_selection(Task(selection, folder, check_only=True)).status
-    if status == 0:
+    if not has_errors(build(selection, folder, check_only=True).findings):
         yield good("modules", f"`{selection.config.generated}` is what the workflows compile to")
     else:
         yield bad(

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from wfc.cli.shared.output import counted
-from wfc.cli.shared.service import store_path
 from wfc.config import Config
 from wfc.doctor.report import Result, bad, good, note
+from wfc.render.style import counted
+from wfc.workspace.files import store_path
 from wfc_runtime.errors import WfcError
 
 

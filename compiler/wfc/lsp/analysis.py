@@ -9,8 +9,6 @@ from pathlib import Path
 
 from wfc.analysis.types.workflow import ScopeTypes, types_of
 from wfc.check import check_project
-from wfc.cli.shared.files import load_project
-from wfc.cli.shared.selection import Selection, is_left_out
 from wfc.config import Config, ConfigError, load_config
 from wfc.dialects import DIALECTS
 from wfc.findings import Diagnostic
@@ -19,6 +17,8 @@ from wfc.language.scopes import Site, template_sites
 from wfc.language.steps.base import Step
 from wfc.lsp.index import Index
 from wfc.project import SourceFile
+from wfc.workspace.files import Selection, is_left_out
+from wfc.workspace.loading import load_project
 from wfc.yaml import Mapping
 
 PathTexts = Table[Path, str]

@@ -1,11 +1,14 @@
-"""Colour on a terminal, none elsewhere; NO_COLOR and FORCE_COLOR have the last word."""
+"""Text for terminals: colour where it is wanted (NO_COLOR and FORCE_COLOR override), counts, safe characters."""
 
 from __future__ import annotations
 
 import os
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from wfc.struct import struct
+
+if TYPE_CHECKING:
+    pass
 
 _CODES = {"bold": 1, "red": 31, "green": 32, "yellow": 33, "blue": 34, "cyan": 36}
 
@@ -32,3 +35,7 @@ def style_for(stream: TextIO) -> Style:
     if os.environ.get("FORCE_COLOR"):
         return Style(True)
     return Style(stream.isatty() and os.environ.get("TERM") != "dumb")
+
+
+def counted(number: int, noun: str) -> str:
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"

@@ -10,12 +10,11 @@ from typing import Any
 
 import click
 
-from wfc.cli.shared.memory import Memory
+from wfc.cli.shared.git import is_staged, staged_option
 from wfc.cli.shared.names import FILES
-from wfc.cli.shared.output import FORMATS, write_out
-from wfc.cli.shared.progress import no_progress_option
-from wfc.cli.shared.selection import ENDINGS, Selection, select, stored_runs
-from wfc.cli.shared.staged import is_staged, staged_option
+from wfc.cli.shared.output import FORMATS, no_progress_option, write_out
+from wfc.workspace.cache import Memory
+from wfc.workspace.files import ENDINGS, Selection, select, stored_runs
 
 
 def _writes(given: dict[str, Any]) -> str:

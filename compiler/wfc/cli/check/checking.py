@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from pathlib import Path
 
 from wfc.check import check_project
-from wfc.cli.shared.files import load_project
-from wfc.cli.shared.memory import Answer
-from wfc.cli.shared.output import counted, rendered
-from wfc.cli.shared.progress import progress
-from wfc.cli.shared.selection import Selection
+from wfc.cli.shared.output import progress, rendered
 from wfc.findings import Diagnostic, Severity
+from wfc.render.style import counted
+from wfc.workspace.cache import Answer
+from wfc.workspace.files import Selection
+from wfc.workspace.loading import load_project
 
 
 def check_selection(

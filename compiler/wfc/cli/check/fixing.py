@@ -13,14 +13,13 @@ from pathlib import Path
 import click
 
 from wfc.check import check_project
-from wfc.cli.shared.files import load_project
-from wfc.cli.shared.output import counted
-from wfc.cli.shared.selection import Selection, read_bytes
-from wfc.cli.shared.writing import replace_file, writing
 from wfc.config import Config
 from wfc.findings import Diagnostic
 from wfc.project import SourceFile
+from wfc.render.style import counted
 from wfc.suppress import apply_fixes
+from wfc.workspace.files import Selection, read_bytes, replace_file, writing
+from wfc.workspace.loading import load_project
 from wfc.yaml import Source, YamlLimits, parse_document
 
 _ROUNDS = 10

@@ -12,10 +12,10 @@ from wfc.check import check_unit
 from wfc.cli.diff.versions import Versions, find_versions
 from wfc.cli.shared.names import REVISIONS
 from wfc.cli.shared.output import say, to_json, write_out
-from wfc.cli.shared.selection import stored_runs
 from wfc.cli.shared.workflow import compile_in_memory
 from wfc.findings import Severity
 from wfc.project import SourceFile
+from wfc.workspace.files import stored_runs
 
 
 @click.command("diff")

@@ -11,9 +11,9 @@ from pathlib import Path
 import click
 
 from wfc.cli.shared.git import commit_of, content_of, files_at, top_of
-from wfc.cli.shared.selection import ENDINGS, as_typed, is_left_out, read_bytes, select
 from wfc.config import Config, load_config
 from wfc.project import Project, SourceFile, load_unit
+from wfc.workspace.files import ENDINGS, as_typed, is_left_out, read_bytes, select
 
 
 @dataclass

@@ -10,8 +10,8 @@ from typing import Any
 
 import click
 
-from wfc.cli.shared.file_grants import file_options
 from wfc.cli.shared.names import FILES
+from wfc.cli.shared.options import file_options
 from wfc.config import no_variable
 
 

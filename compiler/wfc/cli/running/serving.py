@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from wfc.cli.running.console import Console
 from wfc.cli.running.options import Manner
 from wfc.cli.running.sources import SourceRegistry
-from wfc.cli.shared.file_grants import check_patterns, source_folders
+from wfc.cli.shared.options import check_patterns, source_folders
 from wfc.config import Config
 from wfc_runtime.execute import Grant, protected_paths
 from wfc_runtime.machine.limits import Limits

@@ -19,7 +19,8 @@ from wfc.cli.running.inputs import read_input_file
 from wfc.cli.running.operator import Operator, StuckError
 from wfc.cli.running.options import Manner
 from wfc.cli.shared.output import data, say, to_json
-from wfc.cli.shared.service import NO_DEADLINE, store_path
+from wfc.cli.shared.service import NO_DEADLINE
+from wfc.workspace.files import store_path
 from wfc_runtime.interrupt import INTERRUPTED
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.service.sqlite import SqliteService

@@ -10,13 +10,12 @@ from pathlib import Path
 import click
 
 from wfc.check import check_unit, has_errors
-from wfc.cli.shared.files import load_project
-from wfc.cli.shared.modules import recorded_path
-from wfc.cli.shared.selection import TEMPLATE_PATHS, select
 from wfc.cli.shared.workflow import find_workflow, missing_calls, print_errors, with_called
 from wfc.compile import compile_unit
 from wfc.config import Config
 from wfc.project import SourceFile
+from wfc.workspace.files import TEMPLATE_PATHS, recorded_path, select
+from wfc.workspace.loading import load_project
 from wfc_runtime.errors import DefinitionError, NotFoundError, WfcError
 from wfc_runtime.header import digest, read_header
 from wfc_runtime.machine.spawn import Spawn

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from wfc.cli.shared.events import events_of
+from wfc.cli.shared.service import events_of
 from wfc_runtime.errors import WfcError
 
 if TYPE_CHECKING:

@@ -9,8 +9,7 @@ import click
 from wfc.cli.runs.changing import cancel, migrate, resume
 from wfc.cli.runs.keeping import export, import_, prune
 from wfc.cli.runs.reading import history, list_, show, state
-from wfc.cli.shared.engine import ENGINE, engine_option
-from wfc.cli.shared.service import state_option
+from wfc.cli.shared.options import ENGINE, engine_option, state_option
 
 
 @click.group("runs")

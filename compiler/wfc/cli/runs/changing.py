@@ -11,8 +11,8 @@ from wfc.cli.running.options import Manner, manner_options
 from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, store_file, whole_id
 from wfc.cli.shared.service import opened
-from wfc.cli.shared.trust import modules_at_start
 from wfc.config import load_config
+from wfc.workspace.runtime import modules_at_start
 
 if TYPE_CHECKING:
     from wfc.author.answers import Answers
@@ -46,7 +46,7 @@ def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None
     from wfc.author.answers import Answers
     from wfc.cli.running.session import read_answers_file
     from wfc.cli.running.sources import called_by
-    from wfc.cli.shared.events import family_of
+    from wfc.cli.shared.service import family_of
 
     file = read_answers_file(manner, called_by(service.definition(run)[0], service.registry))
     if file is None:

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from wfc.cli.shared.names import completing
-from wfc.cli.shared.service import store_path
 from wfc.config import load_config
+from wfc.workspace.files import store_path
 
 
 def _runs() -> Iterator[str]:

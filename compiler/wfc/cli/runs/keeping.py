@@ -15,9 +15,10 @@ import click
 from wfc.cli.runs.ids import RUNS
 from wfc.cli.runs.store import json_option, print_reply, service_of, whole_id
 from wfc.cli.shared.names import FILES
-from wfc.cli.shared.output import counted, to_json
-from wfc.cli.shared.writing import writing
+from wfc.cli.shared.output import to_json
+from wfc.render.style import counted
 from wfc.suggest import did_you_mean
+from wfc.workspace.files import writing
 from wfc_runtime.contract import ENDED
 
 _UNITS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}

@@ -9,10 +9,10 @@ from typing import Any
 import click
 
 from wfc.cli.runs.store import ACTOR, print_reply, whole_id
-from wfc.cli.shared.engine import engine_of
-from wfc.cli.shared.output import counted
 from wfc.cli.shared.service import opened
 from wfc.config import load_config
+from wfc.render.style import counted
+from wfc.workspace.runtime import engine_of
 from wfc_runtime.errors import WfcError
 
 

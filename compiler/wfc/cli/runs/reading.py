@@ -87,7 +87,7 @@ def history(state: Path | None, run: str, children: bool, as_json: bool) -> None
     """Show what happened in a run: when, who, in which step, what came, and what was written."""
     from wfc.cli.running.trail import StepNames
     from wfc.cli.runs.timeline import render_timeline
-    from wfc.cli.shared.events import events_of, family_of
+    from wfc.cli.shared.service import events_of, family_of
 
     with any_service_of(state) as service:
         run = whole_id(service, run)

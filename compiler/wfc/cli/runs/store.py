@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.cli.shared.engine import ENGINE, engine_of
+from wfc.cli.shared.options import ENGINE
 from wfc.cli.shared.output import to_json
-from wfc.cli.shared.service import opened, store_path
-from wfc.cli.shared.trust import modules_at_start
+from wfc.cli.shared.service import opened
 from wfc.config import load_config
 from wfc.render.style import printable
+from wfc.workspace.files import store_path
+from wfc.workspace.runtime import engine_of, modules_at_start
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager

@@ -11,13 +11,18 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.cli.running.options import names_of_variables
-from wfc.cli.shared.engine import engine_of, engine_option
-from wfc.cli.shared.file_grants import check_patterns, file_options, refuse_on_temporal, source_folders
-from wfc.cli.shared.long_lived import collect_in_portions
-from wfc.cli.shared.selection import named_templates
-from wfc.cli.shared.service import state_option
-from wfc.cli.shared.trust import modules_at_start
+from wfc.cli.shared.options import (
+    check_patterns,
+    engine_option,
+    file_options,
+    refuse_on_temporal,
+    source_folders,
+    state_option,
+)
+from wfc.cli.shared.service import collect_in_portions
 from wfc.config import ANY, Config, load_config
+from wfc.workspace.files import named_templates
+from wfc.workspace.runtime import engine_of, modules_at_start
 from wfc_runtime.engines import require_temporal
 from wfc_runtime.errors import WfcError
 from wfc_runtime.server.context import TOOLSETS, Allowed, Options

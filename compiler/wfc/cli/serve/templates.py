@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from wfc.cli.shared.files import load_project
-from wfc.cli.shared.selection import ENDINGS, Selection, read_bytes
 from wfc.compile import compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic, Severity
 from wfc.project import Project, load_unit
+from wfc.workspace.files import ENDINGS, Selection, read_bytes
+from wfc.workspace.loading import load_project
 from wfc_runtime.errors import DefinitionError
 from wfc_runtime.header import read_header
 from wfc_runtime.registry import Module, Registry

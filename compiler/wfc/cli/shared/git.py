@@ -1,15 +1,29 @@
-"""What git keeps of a project's files, read by the git command."""
+"""What git keeps of a project's files, and `--staged`: check what the next commit will hold.
+
+For `--staged`, the workflows, modules and settings of the index are written to a temporary folder, and the command
+works there, from the same place in the tree, so that paths in its output are those of the project. A workflow that
+isn't staged does not count, and a module that isn't staged is missing.
+"""
 
 from __future__ import annotations
 
-import subprocess
+import os
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import click
+
+from wfc.config import load_config
+from wfc.workspace.files import ENDINGS
 
 
 def git(*arguments: str, folder: Path) -> bytes | None:
     """What a git command prints; None where it fails."""
+    import subprocess  # Most commands never run git, and importing it takes milliseconds.
+
     try:
         done = subprocess.run(
             ["git", *arguments], cwd=folder, capture_output=True, check=False, stdin=subprocess.DEVNULL
@@ -53,3 +67,101 @@ def content_of(blob: str, top: Path) -> bytes:
     if found is None:
         raise click.ClickException(f"git can't read {blob[:12]}")
     return found
+
+
+_SOURCES = (*(f":(top)*{ending}" for ending in ENDINGS), ":(top)pyproject.toml", ":(top)*/pyproject.toml")
+_NAMED = 5
+_STAGED = "wfc.staged"
+Command = Callable[..., int]
+
+
+def staged_option(writes: Callable[[dict[str, Any]], str]) -> Callable[[Command], Command]:
+    """The option, for a command. `writes` names the argument by which the command would write files, or ""."""
+
+    def decorate(command: Command) -> Command:
+        @click.option("--staged", is_flag=True, help="Check the git index instead of the working tree.")
+        @wraps(command)
+        def wrapped(*arguments: Any, staged: bool, **given: Any) -> int:
+            if not staged:
+                return command(*arguments, **given)
+            if writing := writes(given):
+                raise click.UsageError(f"--staged looks at what git has and writes nothing: {writing}")
+            if "no_cache" in given:
+                given["no_cache"] = (
+                    True  # What is remembered is remembered by folder, and this one goes away.
+                )
+            click.get_current_context().meta[_STAGED] = True
+            with _copy_of_the_index():
+                return command(*arguments, **given)
+
+        return wrapped
+
+    return decorate
+
+
+def is_staged() -> bool:
+    """Whether the command at work looks at what is staged."""
+    return _STAGED in click.get_current_context().meta
+
+
+@contextmanager
+def _copy_of_the_index() -> Iterator[None]:
+    from tempfile import TemporaryDirectory
+
+    top, here = Path(_git("rev-parse", "--show-toplevel").strip()), Path.cwd()
+    with TemporaryDirectory(prefix="wfc-staged-") as name:
+        copy = Path(name).resolve()
+        (copy / ".git").mkdir()  # Marks the root, as it does in the project.
+        place = copy / here.resolve().relative_to(top.resolve())
+        place.mkdir(parents=True, exist_ok=True)
+        _refuse_conflicts()
+        _write(copy, _SOURCES)
+        config = load_config(place)
+        config.workflows_dir.mkdir(
+            parents=True, exist_ok=True
+        )  # Git keeps no folder of which nothing is staged.
+        generated = config.generated_dir.relative_to(copy)
+        _write(copy, [f":(top,literal){generated.as_posix()}"], ending=".py")
+        os.chdir(place)
+        try:
+            yield
+        finally:
+            os.chdir(here)
+
+
+def _refuse_conflicts() -> None:
+    names = {line.partition("\t")[2] for line in _git("ls-files", "--unmerged", "-z", ":(top)").split("\0")}
+    if found := sorted(names - {""}):
+        shown = ", ".join(f"`{name}`" for name in found[:_NAMED]) + (", ..." if len(found) > _NAMED else "")
+        raise click.UsageError(f"a merge left conflicts in {shown}: resolve them, and `git add` the files")
+
+
+def _write(copy: Path, patterns: Sequence[str], ending: str = "") -> None:
+    found = _git("ls-files", "--cached", "-z", "--full-name", "--", *patterns).split("\0")
+    # What is only meant to be added (`git add --intent-to-add`) has no content yet.
+    meant = _git("diff", "--diff-filter=A", "--name-only", "-z", "--no-relative").split("\0")
+    names = "".join(f"{name}\0" for name in found if name.endswith(ending) and name not in {*meant, ""})
+    if names:
+        root = _git("rev-parse", "--show-toplevel").strip()
+        _git("checkout-index", "-z", "--stdin", "--force", f"--prefix={copy}/", given=names, cwd=root)
+
+
+def _git(*arguments: str, given: str = "", cwd: str | None = None) -> str:
+    import subprocess
+
+    try:
+        done = subprocess.run(
+            ["git", *arguments],
+            input=given,
+            cwd=cwd,
+            capture_output=True,
+            encoding="utf-8",
+            errors="surrogateescape",  # Names of files are bytes.
+            check=False,
+        )
+    except FileNotFoundError:
+        raise click.UsageError("--staged needs git, and there is none here") from None
+    if done.returncode:
+        reason = done.stderr.strip().removeprefix("fatal: ")
+        raise click.UsageError(f"--staged needs a git repository: {reason}")
+    return done.stdout

@@ -36,8 +36,8 @@ def _files(typed: str) -> list[CompletionItem]:
 
 
 def _workflows() -> Iterator[str]:
-    from wfc.cli.shared.files import load_project
-    from wfc.cli.shared.selection import select
+    from wfc.workspace.files import select
+    from wfc.workspace.loading import load_project
 
     project, _ = load_project(select(()))
     return project.names()

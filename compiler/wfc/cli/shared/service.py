@@ -1,36 +1,22 @@
-"""The project's store, as the commands open it."""
+"""The project's runs, as the commands open and read them."""
 
 from __future__ import annotations
 
-import os
+import gc
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from wfc_runtime.errors import WfcError
 
 if TYPE_CHECKING:
-    from wfc.config import Config
     from wfc_runtime.service import Service
 
 ServiceT = TypeVar("ServiceT", bound="Service")
 NO_DEADLINE = 10 * 365 * 24 * 3600.0
 """Seconds of grace where a person works a run: they may take a night over an answer."""
-
-state_option = click.option(
-    "--state",
-    type=click.Path(dir_okay=False, path_type=Path),
-    envvar="WFC_STATE",
-    help="The file that keeps the runs; by default .wfc/state.db in the project. Also WFC_STATE.",
-)
-
-
-def store_path(state: Path | None, config: Config) -> Path:
-    """The file that was named, here or in the environment; else the project's own."""
-    return Path(state or os.environ.get("WFC_STATE") or config.root / ".wfc" / "state.db")
 
 
 @contextmanager
@@ -50,3 +36,33 @@ def opened(make: Callable[[], ServiceT]) -> Iterator[ServiceT]:
                 "are enough where no other one begins so"
             ) from error
         raise click.ClickException(str(error)) from error
+
+
+def events_of(service: Service, run: str, after: int = 0) -> Iterator[dict[str, Any]]:
+    while True:
+        reply = service.history(run, after=after, limit=500)
+        yield from reply["events"]
+        if "next" not in reply or not reply["events"]:
+            return
+        after = reply["events"][-1]["seq"]
+
+
+def family_of(service: Service, run: str) -> Iterator[tuple[str, list[dict[str, Any]]]]:
+    """A run and all that was started for it, each with its history; parents first."""
+    todo = [run]
+    for one in todo:
+        events = list(events_of(service, one))
+        todo += [child for event in events for child in event.get("children", ())]
+        yield one, events
+
+
+_PORTION = 5_000
+"""So many new objects are looked through for garbage at a time, which takes a few milliseconds. What suits a command
+that ends at once would make a server halt for a second now and then."""
+
+
+def collect_in_portions() -> None:
+    """What has been made so far, by imports above all, is there to stay and is never looked through."""
+    gc.freeze()
+    gc.set_threshold(_PORTION)
+    gc.enable()

@@ -12,11 +12,11 @@ import click
 
 from wfc.analysis.call_graph import call_graph
 from wfc.check import check_unit, has_errors, in_order
-from wfc.cli.shared.files import load_project
-from wfc.cli.shared.selection import select, template_folders
 from wfc.language.steps.call import Call
 from wfc.project import SourceFile
 from wfc.suggest import did_you_mean
+from wfc.workspace.files import select, template_folders
+from wfc.workspace.loading import load_project
 
 if TYPE_CHECKING:
     from wfc_runtime.registry import Module

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.shared.selection import ENDINGS, as_typed, refuse_unread
 from wfc.config import load_config, real
+from wfc.workspace.files import ENDINGS, as_typed, refuse_unread
 
 TEST_ENDINGS = tuple(f".test{ending}" for ending in ENDINGS)
 

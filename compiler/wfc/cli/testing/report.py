@@ -7,11 +7,10 @@ from typing import Any
 from xml.etree import ElementTree
 
 from wfc.author.testing import Coverage, Mismatch, total
-from wfc.cli.shared.output import counted
 from wfc.cli.testing.running import CaseReport, FileReport
 from wfc.findings import one_line
 from wfc.render.json import to_json
-from wfc.render.style import Style
+from wfc.render.style import Style, counted
 from wfc.render.text import render_text
 
 _DIFF = 40

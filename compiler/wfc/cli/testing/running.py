@@ -16,14 +16,14 @@ from wfc.author.files import Reader
 from wfc.author.testing import Case, Mismatch, TestFile, Trace, compare, read_tests
 from wfc.check import check_unit, has_errors
 from wfc.cli.running.sources import SourceRegistry, called_by
-from wfc.cli.shared.files import load_project
-from wfc.cli.shared.selection import select
 from wfc.cli.shared.service import NO_DEADLINE
 from wfc.cli.shared.workflow import with_called
 from wfc.cli.testing.files import tested_file
 from wfc.config import load_config
 from wfc.findings import Diagnostic
 from wfc.suggest import did_you_mean
+from wfc.workspace.files import select
+from wfc.workspace.loading import load_project
 from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.machine.limits import Limits
 from wfc_runtime.service.sqlite import SqliteService

@@ -79,11 +79,11 @@ def _compile(call: Call, yaml: str) -> Compilation:
     """One workflow in memory. The project's others are read only if it calls one of them, and it may call those that
     the server has compiled."""
     from wfc.caching import clear_caches
-    from wfc.cli.shared.files import load_project
-    from wfc.cli.shared.selection import Selection
     from wfc.compile import compile_project
     from wfc.config import ConfigError, load_config
     from wfc.project import load_unit
+    from wfc.workspace.files import Selection
+    from wfc.workspace.loading import load_project
 
     try:
         config = load_config(Path("."))

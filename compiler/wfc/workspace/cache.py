@@ -21,11 +21,11 @@ import click
 
 import wfc
 import wfc_runtime
-from wfc.cli.shared.selection import Selection, other_files, read_bytes, template_folders
 from wfc.config import Config
 from wfc.render.paths import WORKSPACE
 from wfc.render.style import style_for
 from wfc.struct import struct
+from wfc.workspace.files import Selection, other_files, read_bytes, template_folders
 from wfc_runtime.version import __version__
 
 _MOST_ANSWERS = 100

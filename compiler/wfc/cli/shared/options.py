@@ -1,4 +1,4 @@
-"""`--allow-read`, `--allow-write` and `--exec-root`: files that a server may work on by itself."""
+"""Options that several commands take."""
 
 from __future__ import annotations
 
@@ -8,8 +8,24 @@ from typing import Any
 
 import click
 
-from wfc.cli.shared.selection import named_templates
 from wfc.config import Config
+from wfc.workspace.files import named_templates
+
+state_option = click.option(
+    "--state",
+    type=click.Path(dir_okay=False, path_type=Path),
+    envvar="WFC_STATE",
+    help="The file that keeps the runs; by default .wfc/state.db in the project. Also WFC_STATE.",
+)
+ENGINE = "wfc.engine"
+"""Where a group of commands leaves the choice for its members."""
+engine_option = click.option(
+    "--engine",
+    type=click.Choice(["sqlite", "temporal"]),
+    envvar="WFC_ENGINE",
+    help="What keeps the runs: a file, or a Temporal server. By default what [tool.wfc] says, else sqlite. Also "
+    "WFC_ENGINE.",
+)
 
 
 def file_options(command: Callable[..., Any]) -> Callable[..., Any]:

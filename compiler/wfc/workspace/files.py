@@ -1,16 +1,16 @@
-"""Workflow files on disk: which there are, which of them are meant, and what they hold."""
+"""Files of a project: which workflows there are, which of them are meant, what they hold; and safe writing."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
-from wfc.cli.shared.service import store_path
 from wfc.config import Config, find_root, load_config, real
 from wfc.struct import struct
 
@@ -162,6 +162,64 @@ def other_files(selection: Selection, templates: Sequence[Path]) -> Iterator[Pat
                 yield path
 
 
+def read_bytes(path: Path, config: Config) -> bytes:
+    """The file's bytes, but never more than one past the limit: the reader then says that it is too large."""
+    try:
+        with path.open("rb") as file:
+            return file.read(config.limits.source_bytes + 1)
+    except OSError as error:
+        raise click.ClickException(f"can't read `{path}`: {error.strerror}") from error
+
+
+def recorded_path(path: Path, config_root: Path) -> str:
+    """What a header says its module was made from: the same from any working directory and on any machine."""
+    full = real(path)
+    inside = full.is_relative_to(config_root)
+    root = config_root if inside else find_root(full.parent) or full.parent
+    return full.relative_to(root).as_posix()
+
+
+@contextmanager
+def writing(path: Path | str) -> Iterator[None]:
+    """What can't be written is a clear error."""
+    try:
+        yield
+    except OSError as error:
+        raise click.ClickException(f"can't write `{path}`: {error.strerror}") from error
+
+
+def replace_file(path: Path, data: bytes) -> None:
+    """A reader never sees half a file, and a full disk leaves the old one. Raises `OSError`."""
+    import stat
+    import tempfile  # Only commands that write files pay for it.
+
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.", suffix=".tmp")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+        try:
+            there = path.lstat()
+        except FileNotFoundError:
+            os.chmod(name, 0o644)
+            os.replace(name, path)
+            return
+        if stat.S_ISREG(there.st_mode) and there.st_nlink == 1 and there.st_uid == os.geteuid():
+            os.chmod(name, stat.S_IMODE(there.st_mode))
+            os.replace(name, path)
+        else:
+            # A link, or somebody else's: it stays what it is. There is room for it, as has just been seen.
+            path.write_bytes(data)
+            Path(name).unlink()
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+
+
+def store_path(state: Path | None, config: Config) -> Path:
+    """The file that was named, here or in the environment; else the project's own."""
+    return Path(state or os.environ.get("WFC_STATE") or config.root / ".wfc" / "state.db")
+
+
 def stored_runs(config: Config) -> list[Waiting]:
     """The runs under way in a project's store, where there is one."""
     path = store_path(None, config)
@@ -170,12 +228,3 @@ def stored_runs(config: Config) -> list[Waiting]:
     from wfc_runtime.store.waiting import waiting_runs
 
     return waiting_runs(path)
-
-
-def read_bytes(path: Path, config: Config) -> bytes:
-    """The file's bytes, but never more than one past the limit: the reader then says that it is too large."""
-    try:
-        with path.open("rb") as file:
-            return file.read(config.limits.source_bytes + 1)
-    except OSError as error:
-        raise click.ClickException(f"can't read `{path}`: {error.strerror}") from error

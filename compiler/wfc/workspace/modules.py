@@ -1,25 +1,49 @@
-"""Generated modules on disk: read, compared, written and removed."""
+"""Generated modules on disk: compiled, compared with what is there, written and removed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from wfc.cli.shared.selection import Selection
-from wfc.cli.shared.writing import replace_file, writing
-from wfc.compile import Compilation
+from wfc.compile import Compilation, compile_project
 from wfc.config import Config, find_root, real
-from wfc.project import Drift, DriftKind, drift_of
+from wfc.findings import Diagnostic
+from wfc.project import Drift, DriftKind, Project, SourceFile, drift_of
+from wfc.rules import BY_CODE
+from wfc.workspace.files import Selection, recorded_path, replace_file, writing
+from wfc.workspace.loading import load_project
+from wfc.yaml import Document, Source
 from wfc_runtime.header import read_header
 
 
-def recorded_path(path: Path, config_root: Path) -> str:
-    """What a header says its module was made from: the same from any working directory and on any machine."""
-    full = real(path)
-    inside = full.is_relative_to(config_root)
-    root = config_root if inside else find_root(full.parent) or full.parent
-    return full.relative_to(root).as_posix()
+@dataclass(frozen=True)
+class Build:
+    """The result of compiling some files, and how it differs from the modules on disk."""
+
+    compilation: Compilation
+    drift: list[Drift]
+    findings: list[Diagnostic]
+    """Those of the workflows, then those of the modules."""
+
+
+def build(
+    selection: Selection,
+    folder: Path,
+    *,
+    check_only: bool = False,
+    progress: Callable[[int, int], None] = lambda done, of: None,
+) -> Build:
+    """Compile the selected files and compare the result with a folder. Nothing is written."""
+    project, units = load_project(selection)
+    project.progress = progress
+    recorded = {unit: recorded_path(path, selection.config.root) for path, unit in units.items()}
+    compilation = compile_project(project, recorded)
+    drift = find_drift(compilation, folder, selection, set(recorded.values()))
+    findings = compilation.findings + _drift_findings(project, drift, check_only)
+    return Build(compilation, drift, findings)
 
 
 def find_drift(
@@ -90,3 +114,15 @@ def apply_drift(found: list[Drift], folder: Path) -> None:
                 path.unlink(missing_ok=True)
             elif drift.condition is not DriftKind.FOREIGN:
                 replace_file(path, drift.after.encode())
+
+
+def _drift_findings(project: Project, drift: list[Drift], check_only: bool) -> list[Diagnostic]:
+    """With --check every difference is a finding; without it only a file in the way is."""
+    gone = SourceFile(Source("", ""), Document(None, []), project.config, None, project)
+    if not check_only:
+        for unit in project.units:
+            unit.drift = [item for item in unit.drift if item.condition is DriftKind.FOREIGN]
+    else:
+        gone.drift = [item for item in drift if item.condition is DriftKind.ORPHANED]
+    rules = (BY_CODE["WF701"], BY_CODE["WF702"])
+    return [found for unit in (*project.units, gone) for rule in rules for found in rule.run(unit)]

@@ -1,16 +1,50 @@
-"""Modules verified against the project's sources: what a long-lived process asks before it executes a changed file."""
+"""What a project hands to the runtime: the engine that keeps its runs, and trust in its modules."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import os
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from wfc.cli.shared.selection import Selection, in_folder, template_folders
 from wfc.config import Config, real
+from wfc.workspace.files import Selection, in_folder, store_path, template_folders
+from wfc_runtime.errors import WfcError
 from wfc_runtime.module_files import stamp_of
 from wfc_runtime.trust import Trust
+
+if TYPE_CHECKING:
+    from wfc_runtime.engines import Engine
+
+
+def engine_of(
+    config: Config,
+    engine: str | None,
+    state: Path | None = None,
+    generated: Path | None = None,
+    modules: Sequence[Path] = (),
+) -> Engine:
+    from wfc_runtime.engines import Engine
+    from wfc_runtime.service.temporal.encryption import read_keyring
+    from wfc_runtime.service.temporal.settings import TemporalSettings
+
+    try:
+        made = Engine(
+            state=store_path(state, config),
+            generated=generated or config.generated_dir,
+            name=engine or config.engine,
+            limits=config.run_limits,
+            temporal=TemporalSettings.of(config.temporal, os.environ, config.root),
+            more_modules=modules,
+        )
+        if made.name == "temporal":
+            # Keys that can't be used are reported before anything is started.
+            read_keyring(made.temporal)
+        return made
+    except WfcError as error:
+        raise click.ClickException(str(error)) from error
 
 
 def modules_at_start(config: Config, folders: Iterable[Path], process: str = "server") -> Trust:
@@ -62,8 +96,8 @@ class Sources:
     def _recorded(self, path: Path) -> str:
         """What a header calls a source. A name in a header is only compared with it and never opened, so that an
         absolute path or one with `..` leads nowhere."""
-        from wfc.cli.shared.modules import recorded_path
         from wfc.emit.module import shown_path
+        from wfc.workspace.files import recorded_path
 
         return shown_path(recorded_path(path, self._config.root))
 
@@ -72,8 +106,8 @@ class Sources:
         arguments. The shell in which the command was given may lack the variable that names template folders."""
         from wfc.caching import clear_caches
         from wfc.check import check_unit, has_errors
-        from wfc.cli.shared.files import load_project
         from wfc.compile import compile_unit
+        from wfc.workspace.loading import load_project
 
         everything = Selection(self._config, self._files(), [self._config.workflows_dir])
         tries = [(Selection(self._config, [path], []), True) for path in paths]

@@ -1,4 +1,4 @@
-"""The selected files as a project. What selects them stands apart: it needs nothing of the compiler."""
+"""The selected files as a project. Selecting them is in `files`, which needs nothing of the compiler."""
 
 from __future__ import annotations
 
@@ -8,7 +8,8 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from wfc.cli.shared.selection import (
+from wfc.project import Project, SourceFile, load_unit
+from wfc.workspace.files import (
     Selection,
     as_typed,
     is_template,
@@ -17,7 +18,6 @@ from wfc.cli.shared.selection import (
     stored_runs,
     template_folders,
 )
-from wfc.project import Project, SourceFile, load_unit
 
 
 def load_project(
