@@ -12,6 +12,7 @@ from wfc.config import CompileLimits, Config
 from wfc.dialects import dialect_of
 from wfc.ir import Module
 from wfc.language.ast import Scope, Workflow
+from wfc.language.dialect import CORE, Language, Parsed, Report
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step
 from wfc.lower import lower_workflow
@@ -93,7 +94,8 @@ class SourceFile:
     source: Source
     document: Document
     config: Config
-    workflow: Workflow | None
+    parsed: Parsed | None
+    """None where the text is not a mapping."""
     project: Project
     drift: list[Drift] = field(default_factory=list)
     """Generated modules of this file that differ from what it compiles to, if they were compared."""
@@ -107,13 +109,32 @@ class SourceFile:
         return self.document.problems
 
     @property
+    def workflow(self) -> Workflow | None:
+        return self.parsed.workflow if self.parsed else None
+
+    @property
+    def language(self) -> Language:
+        """The words for findings in this file."""
+        return self.parsed.language if self.parsed else CORE
+
+    @property
+    def is_translated(self) -> bool:
+        """Whether the core AST is a translation: then it has texts that the file has in another form, or not at all."""
+        return self.parsed is not None and self.parsed.surface is not None
+
+    @property
+    def reports(self) -> tuple[Report, ...]:
+        """The findings of the dialect."""
+        return self.parsed.reports if self.parsed else ()
+
+    @property
     def name(self) -> str | None:
         return self.workflow.name.text if self.workflow and self.workflow.name else None
 
     @cached_property
     def shapes(self) -> list[Shape]:
         """The mappings of the file as written, in the terms of its dialect."""
-        surface = self.workflow.surface if self.workflow else None
+        surface = self.parsed.surface if self.parsed else None
         return surface.shapes() if surface else self.core_shapes
 
     @cached_property
@@ -142,7 +163,7 @@ class SourceFile:
     @cached_property
     def module(self) -> Module | None:
         """The IR. It exists for workflows with mistakes too, as far as it can be built."""
-        return lower_workflow(self.workflow) if self.workflow else None
+        return lower_workflow(self.workflow, self.language.on_failure) if self.workflow else None
 
 
 @struct(eq=False)
@@ -203,7 +224,7 @@ def load_unit(path: str, data: bytes, config: Config, project: Project) -> Sourc
     else:
         document = parse_document(source, YamlLimits(limits.yaml_depth, limits.yaml_nodes))
         root = document.root
-        workflow = dialect_of(root).to_core(root) if isinstance(root, Mapping) else None
-        unit = SourceFile(source, document, config, workflow, project)
+        parsed = dialect_of(root).parse(root) if isinstance(root, Mapping) else None
+        unit = SourceFile(source, document, config, parsed, project)
     project.units.append(unit)
     return unit

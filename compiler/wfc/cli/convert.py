@@ -35,7 +35,7 @@ def command(workflow: str, language: str, output: Path | None) -> int:
     same states, the same actions, the same results. Comments are lost. Exits with 1 if the workflow has errors.
     """
     unit = find_workflow(workflow)
-    if unit.workflow is not None and unit.workflow.surface is None:
+    if unit.workflow is not None and not unit.is_translated:
         raise click.UsageError(f"`{unit.source.path}` is written in the {language} language already")
     if print_errors([unit]):
         return 1

@@ -6,7 +6,7 @@ from typing import Any, Protocol
 
 from wfc.dialects.blocks import BlocksDialect
 from wfc.dialects.steps import StepsDialect
-from wfc.language.ast import Workflow
+from wfc.language.dialect import Parsed
 from wfc.yaml import Mapping
 
 
@@ -16,8 +16,8 @@ class Dialect(Protocol):
     def matches(self, root: Mapping) -> bool:
         """Whether a file's top level looks like this language."""
 
-    def to_core(self, root: Mapping) -> Workflow:
-        """The file as core AST; what can't be read is left out, and rules say so."""
+    def parse(self, root: Mapping) -> Parsed:
+        """The file as core AST. Parts that can't be read are left out, and rules report them."""
 
     def schema(self) -> dict[str, Any]:
         """The language as JSON Schema."""

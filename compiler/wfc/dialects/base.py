@@ -30,15 +30,24 @@ class Translated(Scalar):
     pieces: tuple[Piece, ...]
 
     def at(self, start: int, end: int) -> Span:
+        place = self._origin_of(start, end)
+        return self.origin.at(*place) if place else self.origin.span
+
+    def excerpt(self, start: int, end: int) -> str:
+        place = self._origin_of(start, end)
+        if place is None:
+            return self.text[start:end]
+        return self.origin.excerpt(*_whole_holes(self.origin.text, *place))
+
+    def _origin_of(self, start: int, end: int) -> tuple[int, int] | None:
+        """The part of the original's text that characters start to end were made from."""
         ends = accumulate(len(piece.text) for piece in self.pieces)
         touched = [
             _place(piece, start - (after - len(piece.text)), end - (after - len(piece.text)))
             for piece, after in zip(self.pieces, ends, strict=True)
             if after > start and after - len(piece.text) < max(end, start + 1)
         ]
-        if not touched:
-            return self.origin.span
-        return self.origin.at(min(first for first, _ in touched), max(last for _, last in touched))
+        return (min(first for first, _ in touched), max(last for _, last in touched)) if touched else None
 
 
 def _place(piece: Piece, start: int, end: int) -> tuple[int, int]:
@@ -46,6 +55,16 @@ def _place(piece: Piece, start: int, end: int) -> tuple[int, int]:
     if not piece.is_copy:
         return piece.start, piece.end
     return piece.start + max(start, 0), piece.start + min(max(end, 0), len(piece.text))
+
+
+def _whole_holes(text: str, start: int, end: int) -> tuple[int, int]:
+    """The range, extended where it begins or ends inside a `${ }` and is more than what stands in one."""
+    inside = text[start:end]
+    if "}" in inside and "${" not in inside[: inside.index("}")]:
+        start = max(text.rfind("${", 0, start), 0)
+    if "${" in inside and "}" not in inside[inside.rindex("${") :]:
+        end = text.find("}", end) + 1 or end
+    return start, end
 
 
 def translated(origin: Scalar, pieces: list[Piece]) -> Scalar:

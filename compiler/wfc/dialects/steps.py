@@ -6,8 +6,9 @@ from collections import abc
 from collections.abc import Collection
 from typing import Any, TypeVar
 
-from wfc.caching import cached
+from wfc.caching import cached, pattern
 from wfc.language.ast import Workflow
+from wfc.language.dialect import Language, OldSpelling, Parsed
 from wfc.language.shape import Shape
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step, UnknownStep
@@ -52,11 +53,13 @@ def _nearly(name: str, known: tuple[str, ...]) -> str | None:
 
 # The old spelling of a prompt: `type: prompt` and `type: confirm` in one step.
 
+PROMPT_TYPE = "prompt_type"
+
 
 def prompt_pair(node: Mapping) -> tuple[Entry, Entry] | None:
     """The two `type` entries of an old prompt (the kind of step first), or None if it is not one."""
     types = [entry for entry in node.entries if entry.key.text == "type"]
-    if len(types) != 2 or node.entry("prompt_type") is not None:
+    if len(types) != 2 or node.entry(PROMPT_TYPE) is not None:
         return None
     step = [entry for entry in types if isinstance(entry.value, Scalar) and entry.value.text == "prompt"]
     kind = [entry for entry in types if isinstance(entry.value, Scalar) and entry.value.text in PROMPT_KINDS]
@@ -69,11 +72,23 @@ def split_prompt_pair(node: Mapping) -> list[Entry]:
     if pair is None:
         return node.entries
     _, kind = pair
-    renamed = Entry(replace(kind.key, text="prompt_type", value="prompt_type"), kind.value)
+    renamed = Entry(replace(kind.key, text=PROMPT_TYPE, value=PROMPT_TYPE), kind.value)
     return [renamed if entry is kind else entry for entry in node.entries]
 
 
 # The dialect.
+
+
+class StepsLanguage(Language):
+    # A shell's own `${name}` is left alone: only the roots that a template has are likely to be meant for one.
+    foreign_reference = pattern(r"\$\{\s*((?:inputs|state)\.[A-Za-z_][\w.-]*)\s*\}")
+
+    def old_spelling(self, node: Mapping) -> OldSpelling | None:
+        pair = prompt_pair(node)
+        return OldSpelling(*pair, PROMPT_TYPE) if pair else None
+
+
+LANGUAGE = StepsLanguage()
 
 
 class StepsDialect:
@@ -82,11 +97,8 @@ class StepsDialect:
     def matches(self, root: Mapping) -> bool:
         return root.entry("steps") is not None
 
-    def to_core(self, root: Mapping) -> Workflow:
-        workflow = read_shape(Workflow, root)
-        for name, task in workflow.declared_tasks.items():
-            task.task_name = name
-        return workflow
+    def parse(self, root: Mapping) -> Parsed:
+        return Parsed(read_workflow(root), LANGUAGE)
 
     def schema(self) -> dict[str, Any]:
         from wfc.language.schema import steps_schema
@@ -107,6 +119,13 @@ class _Reader:
 _READER = _Reader()
 _FIELDS = frozenset(name for kind in STEP_TYPES.values() for name in kind.FIELDS)
 S = TypeVar("S", bound=Shape)
+
+
+def read_workflow(root: Mapping) -> Workflow:
+    workflow = read_shape(Workflow, root)
+    for name, task in workflow.declared_tasks.items():
+        task.task_name = name
+    return workflow
 
 
 def read_shape(kind: type[S], node: Mapping) -> S:

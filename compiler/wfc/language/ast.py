@@ -2,35 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from types import MappingProxyType
+from collections.abc import Iterator
 from typing import Any
 
 from wfc.caching import lazy
-from wfc.findings import Fix, Note, Severity
 from wfc.language.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, MapOf, Nested
 from wfc.language.shape import Field, InputDecl, Shape
 from wfc.language.steps.base import Step
-from wfc.struct import struct
 from wfc.yaml import Mapping as MappingNode
-from wfc.yaml import Span
-
-
-@struct(frozen=True)
-class Reported:
-    """What is wrong in the words of the language that the file is written in."""
-
-    code: str
-    span: Span
-    message: str
-    help: str = ""
-    notes: tuple[Note, ...] = ()
-    step: str | None = None
-    severity: Severity | None = None
-    """Where it differs from the rule's own."""
-    fix: Fix | None = None
-    """An edit of the file itself."""
-
 
 _INPUTS = MapOf(
     Nested(lambda: InputDecl, "an input declaration (`type: ...`)"),
@@ -117,26 +96,6 @@ class Workflow(Scope):
         MapOf(Nested(lambda: Task, "a task (a mapping with `steps`)"), "a mapping of name to task", key=ID),
         "Tasks that `foreach` steps run, by name.",
     )
-
-    surface: Shape | None = None
-    """The file as it is written, where that is another language: checks of form look at that."""
-    reported: tuple[Reported, ...] = ()
-    """What its front end found."""
-    mild: frozenset[str] = frozenset()
-    """Rules whose errors are warnings in the language that it is written in."""
-
-    on_failure: str = ""
-    """What to do about a step that fails a run, where that language has other means than the core."""
-    silent: frozenset[str] = frozenset()
-    """Rules whose findings mean nothing in that language."""
-    understood: frozenset[int] = frozenset()
-    """Where words stand that the language takes for what YAML 1.1 takes them for, such as `no` for false."""
-    mentioned: frozenset[str] = frozenset()
-    """Inputs that the file reads, if only where nothing comes of it, as in a condition that is always true."""
-    spelling: Mapping[str, str] = MappingProxyType({})
-    """What names of the core are called in that language."""
-    advice: Mapping[str, str] = MappingProxyType({})
-    """What to do about a finding of a rule, where the language knows another way than the rule."""
 
     @property
     def declared_tasks(self) -> dict[str, Task]:

@@ -12,6 +12,9 @@ from wfc.caching import cached, lazy
 from wfc.struct import struct
 from wfc.template import Read, Template, parse_template
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
+from wfc_runtime.expr import nodes
+
+_LONGEST_QUOTE = 60
 
 
 @struct(eq=False, slots=True)
@@ -69,6 +72,15 @@ class Text:
 
     def at(self, start: int, end: int) -> Span:
         return self.node.at(start, end)
+
+    def quote(self, node: nodes.Node) -> str:
+        """An expression of the template as its author wrote it, on one line and cut if it is long, for messages."""
+        return quoted(self.node.excerpt(*self.template.span(node)))
+
+
+def quoted(expression: str) -> str:
+    words = " ".join(expression.split())
+    return words if len(words) <= _LONGEST_QUOTE else words[: _LONGEST_QUOTE - 3] + "..."
 
 
 @struct(eq=False)

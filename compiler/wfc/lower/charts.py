@@ -60,8 +60,11 @@ def _is_secret(read: Read, inputs: dict[str, InputDecl], fields: dict[str, None]
     return first in known and (read.root == "state" or inputs[first].holds_secret(*rest))
 
 
-def lower_workflow(workflow: Workflow) -> Module:
-    """The IR of a workflow. It is there for one with mistakes too: checks look at it."""
+def lower_workflow(workflow: Workflow, on_failure: str = "") -> Module:
+    """The IR of a workflow, also of one with mistakes: checks look at it.
+
+    `on_failure` is the advice of the source language for a run that a step has failed.
+    """
     name = workflow.name.text if workflow.name else ""
     description = workflow.description.text if workflow.description else ""
     return Module(
@@ -72,7 +75,7 @@ def lower_workflow(workflow: Workflow) -> Module:
         tasks={title: _task_chart(task, title) for title, task in workflow.declared_tasks.items()},
         tags=tuple(word.text for word in workflow.tags or ()),
         author=workflow.author.text if workflow.author else "",
-        on_failure=workflow.on_failure,
+        on_failure=on_failure,
     )
 
 

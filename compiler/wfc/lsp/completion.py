@@ -368,7 +368,7 @@ def suggestions_at(analysis: Analysis, text: str, offset: int) -> list[Suggestio
     above = text[:offset].split("\n")
     if not analysis.is_workflow:
         return []
-    surface = analysis.unit.workflow.surface if analysis.unit.workflow else None
+    surface = analysis.unit.parsed.surface if analysis.unit.parsed else None
     if isinstance(surface, BlocksFile):
         return list(suggestions_in_blocks(surface, above, analysis.unit.project.names))
     scope, step = _around(analysis, above)

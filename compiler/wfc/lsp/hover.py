@@ -49,7 +49,7 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
             if span.start <= offset <= span.end and not part.called:
                 names = [read.root, *(one.name for one in read.path[:count])]
                 kind = type_of_path(analysis, site.scope, names, _starting(site))
-                title = _spelt(analysis, ".".join(str(name) for name in names))
+                title = analysis.unit.language.name_of(*names)
                 return "\n\n".join([_typed(title, kind), *_about(analysis, offset)]), (span.start, span.end)
     uses = ((FILTERS, template.filters), (TESTS, template.tests), (FUNCTIONS, template.functions))
     for table, used in uses:
@@ -62,7 +62,7 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
 
 def _root(analysis: Analysis, site: Site, name: str) -> str:
     """The name that a path begins with, unless the file's own language has another word for it."""
-    if analysis.unit.workflow is None or analysis.unit.workflow.surface is not None:
+    if analysis.unit.workflow is None or analysis.unit.is_translated:
         return ""
     if name in ROOTS:
         return f"`{name}`: {ROOTS[name]}"
@@ -85,14 +85,6 @@ def _typed(title: str, kind: Type | None) -> str:
     return "\n".join(lines)
 
 
-def _spelt(analysis: Analysis, title: str) -> str:
-    """A path as the file's own language writes it."""
-    workflow = analysis.unit.workflow
-    for core, own in (workflow.spelling if workflow else {}).items():
-        title = own + title.removeprefix(core) if title.startswith(core) else title
-    return title
-
-
 def _builtin(builtin: Builtin) -> str:
     return f"`{builtin.name}`\n\n{builtin.doc}"
 
@@ -111,7 +103,7 @@ def _title(analysis: Analysis, symbol: Symbol) -> str:
     match symbol.kind:
         case "field" if scope is not None:
             kind = type_of_path(analysis, scope, ["state", symbol.name])
-            return _typed(_spelt(analysis, f"state.{symbol.name}"), kind)
+            return _typed(analysis.unit.language.name_of("state", symbol.name), kind)
         case "input" if scope is not None:
             kind = type_of_path(analysis, scope, ["inputs", symbol.name])
             return _typed(f"inputs.{symbol.name}", kind)

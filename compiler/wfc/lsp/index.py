@@ -20,7 +20,7 @@ from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Source, Span
 
 
 def block_named(unit: SourceFile, name: str) -> Block | None:
-    file = unit.workflow.surface if unit.workflow else None
+    file = unit.parsed.surface if unit.parsed else None
     blocks = (file.blocks or []) if isinstance(file, BlocksFile) else []
     return next((one for one in blocks if one.id and one.id.text == name), None)
 
@@ -99,8 +99,9 @@ class Index:
                 self._add_scope(scope, unit)
             for site in template_sites(workflow):
                 self._add_reads(site)
-            if isinstance(workflow.surface, BlocksFile):
-                self._add_blocks(workflow.surface, unit)
+            surface = unit.parsed.surface if unit.parsed else None
+            if isinstance(surface, BlocksFile):
+                self._add_blocks(surface, unit)
         found = [(span.start, span.end, symbol) for symbol in self for span in symbol.places]
         self._places = sorted(found, key=lambda place: place[:2])
         self._starts = [start for start, _, _ in self._places]

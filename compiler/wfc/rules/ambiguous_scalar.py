@@ -75,7 +75,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     if not found:
         return
     keys = {id(entry.key) for mapping in nodes.mappings for entry in mapping.entries}
-    clear = wrong_places(unit) | (unit.workflow.understood if unit.workflow else frozenset())
+    clear = wrong_places(unit) | (unit.parsed.booleans if unit.parsed else frozenset())
     names = keys | _words(unit)
     for scalar, other in found:
         is_name = len(scalar.text) == 1 and id(scalar) in names

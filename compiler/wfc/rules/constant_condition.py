@@ -35,6 +35,7 @@ from wfc.analysis.types.environment import Kind
 from wfc.findings import Fix, Severity
 from wfc.language import types
 from wfc.language.ast import walk
+from wfc.language.dialect import Language
 from wfc.language.scopes import blocks_of, jumps
 from wfc.language.steps.condition import Condition
 from wfc.language.steps.while_ import While
@@ -60,8 +61,8 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         decided.add(field.text)
         yield Finding(
             field.text.span,
-            f"this `{field.name}` is always {str(value).lower()}",
-            help=_help(field, value),
+            f"this `{unit.language.key(field.name)}` is always {str(value).lower()}",
+            help=_help(unit.language, field, value),
             fix=_fix(unit, field, value),
             step=field.step.name,
         )
@@ -82,14 +83,14 @@ def _value(field: ConditionField) -> bool | None:
     return decide(expression, _NOTHING_KNOWN) if expression is not None else None
 
 
-def _help(field: ConditionField, value: bool) -> str:
+def _help(language: Language, field: ConditionField, value: bool) -> str:
     if field.name == "when":
         return (
-            "take the `when` away"
+            f"remove the `{language.key('when')}`"
             if value
-            else "the step is never taken: take it away, or mend the condition"
+            else f"the {language.step} never runs: remove it, or fix the condition"
         )
-    return "take the steps out of the branch" if value else "the steps are never taken"
+    return f"take the {language.step}s out of the branch" if value else f"the {language.step}s never run"
 
 
 def _fix(unit: SourceFile, field: ConditionField, value: bool) -> Fix | None:

@@ -27,6 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.findings import Fix, Severity
+from wfc.language.dialect import Language
 from wfc.language.steps.base import Step
 from wfc.language.steps.set_state import SetState
 from wfc.language.values import Tree
@@ -49,7 +50,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
                 for written in _written(use, step):
                     if use.is_read(written.text) or step.name in use.meant or unknown.to(written.text):
                         continue
-                    yield _finding(use, step, written, read)
+                    yield _finding(unit.language, use, step, written, read)
 
 
 def _written(use: ScopeUse, step: Step) -> list[Scalar]:
@@ -62,7 +63,7 @@ def _written(use: ScopeUse, step: Step) -> list[Scalar]:
     return [output.node] if output is not None else keys
 
 
-def _finding(use: ScopeUse, step: Step, written: Scalar, read: Nearest) -> Finding:
+def _finding(language: Language, use: ScopeUse, step: Step, written: Scalar, read: Nearest) -> Finding:
     name, key = written.text, "the update" if isinstance(step, SetState) else "`output_to`"
     meant = _meant(step, name, read.to(name))
     return Finding(
@@ -70,7 +71,7 @@ def _finding(use: ScopeUse, step: Step, written: Scalar, read: Nearest) -> Findi
         f"nothing reads `{name}`, and {use.scope.known_as} returns something else",
         help=f"did you mean `{meant}`?"
         if meant
-        else f"use `state.{name}` in a later step, or take {key} away",
+        else f"use `{language.name_of('state', name)}` in a later step, or take {key} away",
         fix=rename(written, meant, f"write {meant} instead") if meant else _removal(use, step, name),
         severity=Severity.WARNING if meant else None,
         step=step.name,

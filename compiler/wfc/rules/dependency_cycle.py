@@ -37,10 +37,10 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from wfc.findings import Note
+from wfc.language.dialect import Language
 from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import call
 from wfc_runtime.digraph import components, has_circle, shortest_way
 
 _SHOWN = 8
@@ -61,10 +61,10 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             start = min(names, key=order.__getitem__)
             inside = set(names)
             inner = {name: [other for other in graph[name] if other in inside] for name in names}
-            yield _finding(shortest_way(start, start, inner), runs)
+            yield _finding(unit.language, shortest_way(start, start, inner), runs)
 
 
-def _finding(circle: list[str], runs: dict[str, dict[str, Foreach]]) -> Finding:
+def _finding(language: Language, circle: list[str], runs: dict[str, dict[str, Foreach]]) -> Finding:
     steps = [runs[one][other] for one, other in pairwise(circle)]
     shown = [*circle[: _SHOWN - 2], "...", circle[-1]] if len(circle) > _SHOWN else circle
     way = " -> ".join(name if name == "..." else f"`{name}`" for name in shown)
@@ -74,7 +74,7 @@ def _finding(circle: list[str], runs: dict[str, dict[str, Foreach]]) -> Finding:
         f"the task `{circle[0]}` runs itself" if own else f"tasks run each other in a circle: {way}",
         help="let the steps of a task do the work, or repeat them with `while` or `goto`",
         notes=tuple(
-            Note(f"{call(step)} runs `{name}` here", step.value_span("task"))
+            Note(f"{language.call(step)} runs `{name}` here", step.value_span("task"))
             for step, name in list(zip(steps, circle[1:], strict=True))[1:_SHOWN]
         ),
         step=steps[0].name,

@@ -27,8 +27,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.dialects.steps import prompt_pair
 from wfc.findings import Edit, Fix, Note, Severity
+from wfc.language.dialect import Language, OldSpelling
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -46,52 +46,53 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     ]
     steps = {id(step.node): step for step in unit.steps} if repeated else {}
     for node in repeated:
-        yield from _repeated(node, steps.get(id(node)))
+        yield from _repeated(unit.language, node, steps.get(id(node)))
 
 
-def _repeated(mapping: Mapping, step: Step | None) -> Iterator[Finding]:
-    pair = prompt_pair(mapping) if step else None
+def _repeated(language: Language, mapping: Mapping, step: Step | None) -> Iterator[Finding]:
+    old = language.old_spelling(mapping) if step else None
     first: dict[str, Entry] = {}
     for entry in mapping.entries:
         earlier = first.setdefault(entry.key.text, entry)
         if earlier is entry:
             continue
-        if step and pair and entry.key.text == "type":
-            yield _old_prompt(*pair, step)
+        if step and old and entry.key.text == old.renamed.key.text:
+            yield _old_spelling(old, step)
         else:
-            yield _finding(earlier, entry, step)
+            yield _finding(language, earlier, entry, step)
         if step and entry.key.text == "id":
             return  # Two steps run together: all that follows would be there twice.
 
 
-def _old_prompt(kind_of_step: Entry, kind_of_prompt: Entry, step: Step) -> Finding:
+def _old_spelling(old: OldSpelling, step: Step) -> Finding:
+    key = old.renamed.key
     return Finding(
-        kind_of_prompt.key.span,
-        "a prompt with two keys `type`: this one is an old spelling of `prompt_type`",
-        help="rename it to `prompt_type`",
-        notes=(Note("the other `type`", kind_of_step.key.span),),
-        fix=Fix("rename it to prompt_type", (Edit(kind_of_prompt.key.span, "prompt_type"),), safe=True),
+        key.span,
+        f"a {step.kind} with two keys `{key.text}`: this one is an old spelling of `{old.name}`",
+        help=f"rename it to `{old.name}`",
+        notes=(Note(f"the other `{key.text}`", old.kept.key.span),),
+        fix=Fix(f"rename it to {old.name}", (Edit(key.span, old.name),), safe=True),
         severity=Severity.WARNING,
         step=step.name,
     )
 
 
-def _finding(first: Entry, second: Entry, step: Step | None) -> Finding:
+def _finding(language: Language, first: Entry, second: Entry, step: Step | None) -> Finding:
     name = excerpt(second.key.text)
     return Finding(
         second.key.span,
         f"the key `{name}` stands twice in one mapping",
-        help=_advice(first, second, step),
+        help=_advice(language, first, second, step),
         notes=(Note("it stands here first", first.key.span),),
         step=step.name if step else None,
     )
 
 
-def _advice(first: Entry, second: Entry, step: Step | None) -> str:
+def _advice(language: Language, first: Entry, second: Entry, step: Step | None) -> str:
     if step and second.key.text == "type" and "prompt" in (_text(first), _text(second)):
         return "the kind of prompt goes into `prompt_type`: `info`, `confirm`, `text` or `choice`"
     if step and second.key.text == "id":
-        return "if a new step begins here, begin it with `- `; else remove one of them"
+        return f"if a new {language.step} begins here, begin it with `- `; else remove one of them"
     return "remove one of them"
 
 

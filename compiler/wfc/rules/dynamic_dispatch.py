@@ -32,7 +32,6 @@ from collections.abc import Iterator
 
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import call
 from wfc.yaml import Scalar
 from wfc_runtime.expr.syntax import is_template
 
@@ -47,7 +46,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             if isinstance(node, Scalar) and isinstance(node.value, str) and is_template(node.value):
                 yield Finding(
                     node.span,
-                    f"{call(step)} computes the name of its {field}",
+                    f"{unit.language.call(step)} computes the name of its {field}",
                     help=f"write the {field}'s name itself; to choose one at run time, use a condition "
                     f"with one step for each {field}",
                     step=step.name,

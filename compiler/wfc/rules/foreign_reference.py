@@ -1,7 +1,7 @@
-"""A reference is spelt as in another language, and stays in the text as it is.
+"""A reference in the notation of another language, which stays in the text as it is.
 
-The steps language writes `{{ inputs.name }}`, a graph of blocks writes `${inputs.name}`. Each leaves the other's
-spelling alone: it is only text there, and whoever gets it finds the braces in it.
+The steps language writes `{{ inputs.name }}`, a graph of blocks writes `${inputs.name}`. In the other language each is
+plain text: the command or prompt gets the braces instead of the value.
 
 Bad:
 
@@ -22,29 +22,25 @@ Good:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
 from wfc.findings import Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 
-_SPELT_OTHERWISE = re.compile(r"\$\{\s*((?:inputs|state)\.[A-Za-z_][\w.-]*)\s*\}")
-
 
 @rule("WF219", "foreign-reference", Severity.WARNING)
 def check(unit: SourceFile) -> Iterator[Finding]:
-    workflow = unit.workflow
-    # A front end for another language knows its own spelling, and tells what is foreign to that.
-    if workflow is None or workflow.surface is not None:
+    foreign = unit.language.foreign_reference
+    # A dialect without a pattern reports such references itself.
+    if foreign is None:
         return
-    for scope in workflow.scopes:
-        for step in scope.walk():
-            for text in step.texts():
-                for found in _SPELT_OTHERWISE.finditer(text.node.text) if text.is_text else ():
-                    yield Finding(
-                        text.at(*found.span()),
-                        f"`{found[0]}` is only text here",
-                        help=f"a reference is written `{{{{ {found[1]} }}}}`",
-                        step=step.name,
-                    )
+    for step in unit.steps:
+        for text in step.texts():
+            for found in foreign.finditer(text.node.text) if text.is_text else ():
+                yield Finding(
+                    text.at(*found.span()),
+                    f"`{found[0]}` is only text here",
+                    help=f"a reference is written `{unit.language.hole(found[1])}`",
+                    step=step.name,
+                )

@@ -40,7 +40,6 @@ from wfc.language.steps.condition import Condition
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import unwrap
-from wfc.rules.common.hints import call
 from wfc.rules.common.state import scope_uses
 from wfc.yaml import Mapping, Node, Scalar, Sequence
 
@@ -57,7 +56,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         for step in same:
             yield Finding(
                 step.key_span("else"),
-                f"`then` and `else` of {call(step)} do the same: its condition decides nothing",
+                f"`then` and `else` of {unit.language.call(step)} do the same: its condition decides nothing",
                 help="change one of the branches, or take the steps out of the condition",
                 notes=(Note("`then` is here", step.key_span("then")),),
                 fix=_fix(step, targets) if use.is_read_beside(step) else None,

@@ -40,13 +40,13 @@ from collections.abc import Iterator
 
 from wfc.analysis.control_flow import Flow, FlowEdge
 from wfc.findings import Note, Severity
+from wfc.language.dialect import Language
 from wfc.language.steps.base import Step
 from wfc.language.steps.condition import Condition
 from wfc.language.steps.return_ import Return
 from wfc.language.steps.while_ import While
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import call
 from wfc.rules.common.state import ScopeUse, scope_uses
 
 
@@ -54,40 +54,40 @@ from wfc.rules.common.state import ScopeUse, scope_uses
 def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         if use.is_clear:
-            yield from _findings(use)
+            yield from _findings(unit.language, use)
 
 
-def _findings(use: ScopeUse) -> Iterator[Finding]:
+def _findings(language: Language, use: ScopeUse) -> Iterator[Finding]:
     flow = use.flow
     reached = dict.fromkeys(flow.step(node) for node in flow.states if node in flow.reachable)
     returns = [step for step in reached if isinstance(step, Return)]
     valued = next((step for step in returns if "value" in step.values), None)
     if valued is None:
         return
-    note = Note(f"{call(valued)} returns a value", valued.span)
+    note = Note(f"{language.call(valued)} returns a value", valued.span)
     for step in returns:
         if "value" not in step.values and step.FIELDS.keys() >= {
             entry.key.text for entry in step.node.entries
         }:
             yield Finding(
                 step.span,
-                f"{call(step)} returns nothing, but on another path {use.scope.known_as} returns a value",
+                f"{language.call(step)} returns nothing, but on another path {use.scope.known_as} returns a value",
                 help="give it a `value` as well",
                 notes=(note,),
                 step=step.name,
             )
     ends = use.ends
     if ends:
-        yield _at_the_end(use, ends, note)
+        yield _at_the_end(language, use, ends, note)
 
 
-def _at_the_end(use: ScopeUse, ends: list[FlowEdge], note: Note) -> Finding:
+def _at_the_end(language: Language, use: ScopeUse, ends: list[FlowEdge], note: Note) -> Finding:
     """One finding for all ways to the end: one `return` there mends them all."""
     edge = ends[-1]
     step = _last(use.flow, edge)
     return Finding(
         step.span if step else use.scope.span,
-        f"{_how(step, edge)} {use.scope.known_as} ends without a value, but on another path it returns one",
+        f"{_how(language, step, edge)} {use.scope.known_as} ends without a value, but on another path it returns one",
         help=f"end with a `return` that has a value; without one, the state of {use.scope.known_as} is the result",
         notes=(note,),
         step=step.name if step else None,
@@ -99,16 +99,16 @@ def _last(flow: Flow, edge: FlowEdge) -> Step | None:
     return flow.step(edge.join if edge.join is not None else edge.source)
 
 
-def _how(step: Step | None, edge: FlowEdge) -> str:
+def _how(language: Language, step: Step | None, edge: FlowEdge) -> str:
     """The path in words."""
     if step is None:
         return "here"
     if edge.event == "recover":
-        return f"where {call(step)} fails,"
+        return f"where {language.call(step)} fails,"
     if edge.guard is not None and edge.guard.name == "otherwise":
         if isinstance(step, While):
-            return f"after {call(step)},"
+            return f"after {language.call(step)},"
         if isinstance(step, Condition) and step.when is None:
-            return f"where the condition of {call(step)} is false,"
-        return f"where {call(step)} is not taken,"
-    return f"after {call(step)},"
+            return f"where the condition of {language.call(step)} is false,"
+        return f"where {language.call(step)} is not taken,"
+    return f"after {language.call(step)},"

@@ -37,6 +37,7 @@ from collections.abc import Iterator
 
 from wfc.findings import Note
 from wfc.language.ast import Task, Workflow
+from wfc.language.dialect import Language
 from wfc.language.scopes import CHILD_IN_TURN, PREVIOUS, Site, is_in_turn, runners, template_sites
 from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
@@ -58,7 +59,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
                 wrong.setdefault(read.root, read)
         for name, read in wrong.items():
             span = site.text.at(read.start, read.start + len(name))
-            yield _finding(workflow, site, name, span)
+            yield _finding(unit.language, workflow, site, name, span)
 
 
 def _copes(site: Site, read: Read) -> bool:
@@ -67,10 +68,10 @@ def _copes(site: Site, read: Read) -> bool:
     return both_ways or site.names.comes_later(read.root)
 
 
-def _finding(workflow: Workflow, site: Site, name: str, span: Span) -> Finding:
+def _finding(language: Language, workflow: Workflow, site: Site, name: str, span: Span) -> Finding:
     runner = _side_by_side(workflow, site) if name == PREVIOUS else None
     if runner is None:
-        return _nowhere(site, name, span)
+        return _nowhere(language, site, name, span)
     own = runner is site.step
     return Finding(
         span,
@@ -92,7 +93,7 @@ def _side_by_side(workflow: Workflow, site: Site) -> Foreach | None:
     return next((step for step in runners(workflow)[site.scope.task_name] if not is_in_turn(step)), None)
 
 
-def _nowhere(site: Site, name: str, span: Span) -> Finding:
+def _nowhere(language: Language, site: Site, name: str, span: Span) -> Finding:
     if isinstance(site.step, Foreach):
         place = f"`{site.step.name}` has no `{name}` of its own"
         help_ = f"`{name}` is there in its `with` and in the steps of its task"
@@ -100,5 +101,5 @@ def _nowhere(site: Site, name: str, span: Span) -> Finding:
         place = f"there is no `{name}` in the main steps"
         help_ = "a foreach gives it to the steps of its task; here, use the list itself"
     if name in names_of(site.scope).fields:
-        help_ = f"did you mean `state.{name}`?"
+        help_ = f"did you mean `{language.name_of('state', name)}`?"
     return Finding(span, place, help=help_, step=site.step.name)

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.findings import Note
+from wfc.language.dialect import Language
 from wfc.language.scopes import Site, template_sites
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -46,19 +47,19 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             if read.root not in site.names and site.names.comes_later(read.root):
                 found.setdefault(read.root, read)
         for name, read in found.items():
-            yield _finding(site, name, read)
+            yield _finding(unit.language, site, name, read)
 
 
-def _finding(site: Site, name: str, read: Read) -> Finding:
+def _finding(language: Language, site: Site, name: str, read: Read) -> Finding:
     span = site.text.at(read.start, read.start + len(name))
-    own = site.names.key
+    own, before = site.names.key, language.name_of("state", name)
     if name == own:
         message = f"`{name}` is read by the expression that computes it"
-        return Finding(span, message, help=f"its value so far is `state.{name}`", step=site.step.name)
+        return Finding(span, message, help=f"its value so far is `{before}`", step=site.step.name)
     return Finding(
         span,
         f"`{name}` has no value yet: in these `updates` it comes after `{own}`",
-        help=f"move `{name}` above `{own}`; its value from before this step is `state.{name}`",
+        help=f"move `{name}` above `{own}`; its value from before this step is `{before}`",
         notes=_place(site, name),
         step=site.step.name,
     )

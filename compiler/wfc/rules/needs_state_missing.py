@@ -30,19 +30,19 @@ from wfc.language.steps.base import Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import list_fields
-from wfc.rules.common.hints import call
 from wfc.rules.common.state import state_access
 
 
 @rule("WF301", "needs-state-missing", fix="safe")
 def check(unit: SourceFile) -> Iterator[Finding]:
     for access in state_access(unit):
-        step = access.step
+        step, language = access.step, unit.language
         fix = list_fields(step, list(access.missing)) if access.missing else None
         for name, read in access.missing.items():
             yield Finding(
                 read.span,
-                f"{call(step)} reads `state.{name}`, which its `needs_state` does not list",
+                f"{language.call(step)} reads `{language.name_of('state', name)}`, "
+                "which its `needs_state` does not list",
                 help=_help(step, name, list(access.missing)),
                 fix=fix,
                 step=step.name,

@@ -30,10 +30,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.findings import Edit, Fix
+from wfc.language.dialect import Language
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import own_list, rename, unlist
-from wfc.rules.common.hints import call
 from wfc.rules.common.state import FieldRead, StepAccess, Stranger, state_access
 
 _MOST_FIXED = 100
@@ -45,24 +45,24 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     for access in state_access(unit):
         for stranger in access.strangers:
             if stranger.owner is None:
-                yield _finding(access, stranger)
+                yield _finding(unit.language, access, stranger)
 
 
-def _finding(access: StepAccess, stranger: Stranger) -> Finding:
+def _finding(language: Language, access: StepAccess, stranger: Stranger) -> Finding:
     does = "lists" if stranger.listed else "reads"
     scope = access.fields.scope.known_as
     return Finding(
         stranger.span,
-        f"{call(access.step)} {does} `{stranger.name[:60]}`, but {scope} has no such state field",
-        help=_help(access, stranger),
-        fix=_fix(access, stranger),
+        f"{language.call(access.step)} {does} `{stranger.name[:60]}`, but {scope} has no such state field",
+        help=_help(language, access, stranger),
+        fix=_fix(language, access, stranger),
         step=access.step.name,
     )
 
 
-def _help(access: StepAccess, stranger: Stranger) -> str:
+def _help(language: Language, access: StepAccess, stranger: Stranger) -> str:
     if _is_input(access, stranger):
-        return f"`{stranger.name}` is an input: read `inputs.{stranger.name}`"
+        return f"`{stranger.name}` is an input: read `{language.name_of('inputs', stranger.name)}`"
     if stranger.meant:
         return f"did you mean `{stranger.meant}`?"
     if not stranger.reads:
@@ -75,13 +75,13 @@ def _is_input(access: StepAccess, stranger: Stranger) -> bool:
     return stranger.name in access.fields.scope.declared_inputs
 
 
-def _fix(access: StepAccess, stranger: Stranger) -> Fix | None:
+def _fix(language: Language, access: StepAccess, stranger: Stranger) -> Fix | None:
     if len(access.strangers) > _MOST_FIXED:
         return None
     if _is_input(access, stranger):
         changes = [_root(read) for read in stranger.reads]
         changes += _fixed(unlist(access.step, stranger.listed)) if stranger.listed else []
-        return _together(f"read inputs.{stranger.name}", changes)
+        return _together(f"read {language.name_of('inputs', stranger.name)}", changes)
     near = stranger.meant
     if near is None:
         return (

@@ -28,10 +28,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.findings import Note, Severity
+from wfc.language.dialect import Language
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import unlist
-from wfc.rules.common.hints import call
 from wfc.rules.common.state import StepAccess, state_access
 
 
@@ -39,17 +39,17 @@ from wfc.rules.common.state import StepAccess, state_access
 def check(unit: SourceFile) -> Iterator[Finding]:
     for access in state_access(unit):
         if access.unused or access.repeated:
-            yield from _findings(access)
+            yield from _findings(unit.language, access)
 
 
-def _findings(access: StepAccess) -> Iterator[Finding]:
+def _findings(language: Language, access: StepAccess) -> Iterator[Finding]:
     step = access.step
     has_steps = any(step.blocks())
     fix = unlist(step, [*access.unused, *access.repeated])
     for word in access.unused:
         yield Finding(
             word.span,
-            f"{call(step)} lists `{word.text}` in `needs_state` and does not read it",
+            f"{language.call(step)} lists `{word.text}` in `needs_state` and does not read it",
             help="take it out" + ("; the steps inside it list what they read" if has_steps else ""),
             fix=fix,
             step=step.name,
@@ -59,7 +59,7 @@ def _findings(access: StepAccess) -> Iterator[Finding]:
         note = Note("it is listed here already", first[word.text].span)
         yield Finding(
             word.span,
-            f"{call(step)} lists `{word.text}` in `needs_state` twice",
+            f"{language.call(step)} lists `{word.text}` in `needs_state` twice",
             help="take one out",
             notes=(note,),
             fix=fix,

@@ -32,12 +32,12 @@ from collections.abc import Iterator
 
 from wfc.analysis.control_flow import Flow, endless_circles, flows_of
 from wfc.findings import Note
+from wfc.language.dialect import Language
 from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import call
 from wfc_runtime.digraph import components
 
 _SHOWN = 8
@@ -52,7 +52,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             for trap in _traps(flow, stuck):
                 # A circle that hangs the machine is WF402's; without it there may be a way out.
                 if not endless.intersection(trap):
-                    yield from _finding(flow, trap)
+                    yield from _finding(unit.language, flow, trap)
 
 
 def _traps(flow: Flow, stuck: set[str]) -> Iterator[list[str]]:
@@ -67,14 +67,14 @@ def _traps(flow: Flow, stuck: set[str]) -> Iterator[list[str]]:
             yield [node for node in flow.states if node in inside]
 
 
-def _finding(flow: Flow, trap: list[str]) -> Iterator[Finding]:
+def _finding(language: Language, flow: Flow, trap: list[str]) -> Iterator[Finding]:
     steps = list(dict.fromkeys(step for node in trap if (step := flow.step(node)) is not None))
     for step, word in _jumps_back(steps):
-        names = [call(one) for one in steps]
+        names = [language.call(one) for one in steps]
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         yield Finding(
             word.span,
-            f"{call(step)} always goes back: from `{word.text}` no way leads to the end",
+            f"{language.call(step)} always goes back: from `{word.text}` no way leads to the end",
             help="give it a `when`, or let `else` or a condition lead out of the circle",
             notes=(Note(f"what goes round is {shown}"),),
             step=step.name,

@@ -37,6 +37,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.findings import Note, Severity
+from wfc.language.dialect import Language
 from wfc.language.scopes import CHILD_IN_TURN, EVERYWHERE
 from wfc.language.steps.base import Step
 from wfc.language.steps.goto import Goto
@@ -44,7 +45,6 @@ from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.flow import Loop, Loops
-from wfc.rules.common.hints import call
 from wfc.rules.common.state import scope_uses
 from wfc.template import Read
 from wfc.yaml import Span
@@ -58,24 +58,28 @@ _CHANGING = frozenset({"now", "uuid", "random"})
 @rule("WF405", "no-progress-loop", Severity.WARNING)
 def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
-        yield from (_to_itself(step) for step in use.scope.walk() if isinstance(step, Goto) and _is_own(step))
+        yield from (
+            _to_itself(unit.language, step)
+            for step in use.scope.walk()
+            if isinstance(step, Goto) and _is_own(step)
+        )
         if use.is_clear:
             loops = Loops(use)
             for loop in loops.found():
                 if _is_own(loop.step):
                     continue
                 if not any(_may_change(loops, loop, text) for text in loop.decisions):
-                    yield from _finding(loop)
+                    yield from _finding(unit.language, loop)
 
 
 def _is_own(step: Step) -> bool:
     return isinstance(step, Goto) and step.target is not None and step.target.text == step.name
 
 
-def _to_itself(step: Goto) -> Finding:
+def _to_itself(language: Language, step: Goto) -> Finding:
     return Finding(
         step.value_span("target"),
-        f"{call(step)} jumps to itself: nothing happens between one jump and the next",
+        f"{language.call(step)} jumps to itself: nothing happens between one jump and the next",
         help="name the step to go back to",
         step=step.name,
     )
@@ -92,7 +96,7 @@ def _may_change(loops: Loops, loop: Loop, text: Text) -> bool:
     return False
 
 
-def _finding(loop: Loop) -> Iterator[Finding]:
+def _finding(language: Language, loop: Loop) -> Iterator[Finding]:
     reads = [(text, read) for text in loop.decisions for read in text.template.reads if read.root in _FIXED]
     # A condition that reads nothing is WF210's.
     if not reads or (loop.has_rest and all(read.root != "state" for _, read in reads)):
@@ -103,7 +107,7 @@ def _finding(loop: Loop) -> Iterator[Finding]:
     step = loop.step
     yield Finding(
         text.at(read.start, read.end),
-        f"nothing {_where(step)} changes {shown}: "
+        f"nothing {_where(language, step)} changes {shown}: "
         "the loop is left at once or runs until `max_iterations` is used up",
         help="let a step inside the loop write a field that the condition reads",
         notes=(Note("this jump leads back", place),) if (place := _jump(step)) else (),
@@ -116,10 +120,11 @@ def _name(read: Read) -> str:
     return f"{read.root}.{first}" if first is not None else read.root
 
 
-def _where(step: Step) -> str:
+def _where(language: Language, step: Step) -> str:
     if isinstance(step, Goto):
-        return f"between `{step.target.text}` and {call(step)}" if step.target else f"before {call(step)}"
-    return f"inside {call(step)}"
+        jump = language.call(step)
+        return f"between `{step.target.text}` and {jump}" if step.target else f"before {jump}"
+    return f"inside {language.call(step)}"
 
 
 def _jump(step: Step) -> Span | None:

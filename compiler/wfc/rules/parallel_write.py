@@ -35,12 +35,12 @@ from collections.abc import Iterator
 
 from wfc.findings import Note
 from wfc.language.ast import walk
+from wfc.language.dialect import Language
 from wfc.language.steps.base import Step
 from wfc.language.steps.files import Written, may_clash, written_by
 from wfc.language.steps.parallel import Parallel
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import call
 from wfc.yaml import Span
 
 
@@ -48,11 +48,11 @@ from wfc.yaml import Span
 def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
         if isinstance(step, Parallel):
-            yield from _clashes(step)
-            yield from _files(step)
+            yield from _clashes(unit.language, step)
+            yield from _files(unit.language, step)
 
 
-def _clashes(parallel: Parallel) -> Iterator[Finding]:
+def _clashes(language: Language, parallel: Parallel) -> Iterator[Finding]:
     first: dict[str, tuple[str, Span]] = {}
     for branch, steps in (parallel.branches or {}).items():
         for name, (step, span) in _writes(steps).items():
@@ -62,7 +62,7 @@ def _clashes(parallel: Parallel) -> Iterator[Finding]:
             other, place = first[name]
             yield Finding(
                 span,
-                f"the branches `{other}` and `{branch}` of {call(parallel)} both write `{name}`",
+                f"the branches `{other}` and `{branch}` of {language.call(parallel)} both write `{name}`",
                 help="give each branch a field of its own",
                 notes=(Note(f"`{other}` writes it here", place),),
                 step=step.name,
@@ -78,7 +78,7 @@ def _writes(steps: list[Step]) -> dict[str, tuple[Step, Span]]:
     return found
 
 
-def _files(parallel: Parallel) -> Iterator[Finding]:
+def _files(language: Language, parallel: Parallel) -> Iterator[Finding]:
     written: dict[str, list[tuple[str, Written]]] = {}
     for branch, steps in (parallel.branches or {}).items():
         for file in (file for step in walk(steps) for file in written_by(step)):
@@ -87,9 +87,10 @@ def _files(parallel: Parallel) -> Iterator[Finding]:
                 if other != branch and may_clash(writer, step):
                     yield Finding(
                         path.span,
-                        f"{call(writer)} and {call(step)} run at the same time, and both write this file",
+                        f"{language.call(writer)} and {language.call(step)} run at the same time, "
+                        "and both write this file",
                         help="give each a file of its own, or let one wait for the other",
-                        notes=(Note(f"{call(writer)} writes it too", place.span),),
+                        notes=(Note(f"{language.call(writer)} writes it too", place.span),),
                         step=step.name,
                     )
                     break

@@ -46,11 +46,11 @@ from collections.abc import Iterator
 
 from wfc.findings import Note
 from wfc.language.ast import Scope, Task
+from wfc.language.dialect import Language
 from wfc.language.scopes import runners
 from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import call
 from wfc.rules.common.state import ScopeFields, StepAccess, Stranger, state_access
 
 
@@ -63,29 +63,36 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         for stranger in access.strangers:
             if stranger.owner is not None:
                 run_by = runners(unit.workflow) if run_by is None else run_by
-                yield _finding(access, stranger, stranger.owner, run_by)
+                yield _finding(unit.language, access, stranger, stranger.owner, run_by)
 
 
 def _finding(
-    access: StepAccess, stranger: Stranger, owner: ScopeFields, run_by: dict[str, list[Foreach]]
+    language: Language,
+    access: StepAccess,
+    stranger: Stranger,
+    owner: ScopeFields,
+    run_by: dict[str, list[Foreach]],
 ) -> Finding:
     scope = access.fields.scope
     does = "lists" if stranger.listed else "reads"
     note = Note(f"`{stranger.name}` is set here, in {owner.scope.known_as}", owner.places[stranger.name])
     return Finding(
         stranger.span,
-        f"{call(access.step)} {does} `{stranger.name}`, a state field of {owner.scope.known_as}, "
+        f"{language.call(access.step)} {does} `{stranger.name}`, a state field of {owner.scope.known_as}, "
         f"which {scope.known_as} does not see",
-        help=_help_in_task(scope, stranger.name) if isinstance(scope, Task) else _help_in_main(owner.scope),
-        notes=(note, *_runner(scope, run_by)),
+        help=_help_in_task(language, scope, stranger.name)
+        if isinstance(scope, Task)
+        else _help_in_main(owner.scope),
+        notes=(note, *_runner(language, scope, run_by)),
         step=access.step.name,
     )
 
 
-def _help_in_task(task: Task, name: str) -> str:
+def _help_in_task(language: Language, task: Task, name: str) -> str:
+    path, given = language.name_of("inputs", name), language.key("with")
     if name in task.declared_inputs:
-        return f"the task has it as an input: read `inputs.{name}`"
-    return f"declare it in the task's `inputs`, give it in the foreach's `with`, and read `inputs.{name}`"
+        return f"the task has it as an input: read `{path}`"
+    return f"declare it in the task's `inputs`, give it in the foreach's `{given}`, and read `{path}`"
 
 
 def _help_in_main(owner: Scope) -> str:
@@ -94,6 +101,8 @@ def _help_in_main(owner: Scope) -> str:
     )
 
 
-def _runner(scope: Scope, run_by: dict[str, list[Foreach]]) -> tuple[Note, ...]:
+def _runner(language: Language, scope: Scope, run_by: dict[str, list[Foreach]]) -> tuple[Note, ...]:
     steps = run_by.get(scope.task_name, []) if isinstance(scope, Task) else []
-    return tuple(Note(f"{call(step)} runs the task here", step.value_span("task")) for step in steps[:1])
+    return tuple(
+        Note(f"{language.call(step)} runs the task here", step.value_span("task")) for step in steps[:1]
+    )

@@ -46,7 +46,6 @@ from wfc.language.steps.shell import Shell
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import shown_in
 
 _HELP = (
     "use a fixed path, a choice from a list, or a `pattern` such as `^[a-z0-9-]+$`; "
@@ -62,7 +61,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     for step, text, use in paths if taint else ():
         for hole in holes_in(taint.pieces(step, text)) if taint else ():
             if hole.flow is not None:
-                shown = shown_in(text, hole.node)
+                shown = text.quote(hole.node)
                 yield Finding(
                     text.at(*text.template.span(hole.node)),
                     f"`{shown}` decides the path of {use}, and holds {hole.flow.words}",

@@ -35,11 +35,11 @@ from typing import NamedTuple
 
 from wfc.findings import Note, Severity
 from wfc.language.ast import Scope, Workflow
+from wfc.language.dialect import Language
 from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.prompt import Prompt
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import call
 
 _SHOWN = 5
 
@@ -52,10 +52,11 @@ def check(unit: SourceFile) -> Iterator[Finding]:
                 way = handover.way()
                 yield Finding(
                     step.span,
-                    f"{call(step)} needs a person, but the task `{task}` is worked by `{way[0].agent_name}`, "
-                    "which has nobody to ask",
-                    help="ask in the main steps before the foreach, and hand the answer on in its `with`",
-                    notes=_notes(way),
+                    f"{unit.language.call(step)} needs a person, but the task `{task}` is worked by "
+                    f"`{way[0].agent_name}`, which has nobody to ask",
+                    help="ask in the main steps before the foreach, and hand the answer on in its "
+                    f"`{unit.language.key('with')}`",
+                    notes=_notes(unit.language, way),
                     step=step.name,
                 )
 
@@ -97,8 +98,13 @@ def _loops(scope: Scope) -> Iterator[Foreach]:
     return (step for step in scope.walk() if isinstance(step, Foreach))
 
 
-def _notes(way: list[Foreach]) -> tuple[Note, ...]:
+def _notes(language: Language, way: list[Foreach]) -> tuple[Note, ...]:
     first, *others = way
-    handover = Note(f"{call(first)} hands its task to `{first.agent_name}`", first.value_span("agent"))
-    inner = (Note(f"{call(step)} runs a task inside it", step.value_span("task")) for step in others[:_SHOWN])
+    handover = Note(
+        f"{language.call(first)} hands its task to `{first.agent_name}`", first.value_span("agent")
+    )
+    inner = (
+        Note(f"{language.call(step)} runs a task inside it", step.value_span("task"))
+        for step in others[:_SHOWN]
+    )
     return (handover, *inner)

@@ -39,12 +39,12 @@ from wfc.analysis.taint.expressions import Hole, holes_in
 from wfc.analysis.taint.values import Level
 from wfc.analysis.types.environment import Change
 from wfc.findings import Fix, Severity
+from wfc.language.dialect import Language
 from wfc.language.steps.base import Step
 from wfc.language.steps.delegate import Delegate
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import shown_in
 from wfc.rules.common.typed import edit_in
 from wfc_runtime.expr import nodes
 
@@ -57,10 +57,10 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     taint = taint_of(unit)
     for step in unit.steps if taint else ():
         if taint is not None and isinstance(step, Delegate) and step.instructions is not None:
-            yield from _in_text(taint, step, step.instructions)
+            yield from _in_text(unit.language, taint, step, step.instructions)
 
 
-def _in_text(taint: FileTaint, step: Step, text: Text) -> Iterator[Finding]:
+def _in_text(language: Language, taint: FileTaint, step: Step, text: Text) -> Iterator[Finding]:
     if text.template.ast is None:
         return
     around = Delimiters(text.template.text)
@@ -71,12 +71,12 @@ def _in_text(taint: FileTaint, step: Step, text: Text) -> Iterator[Finding]:
         start, end = text.template.span(hole.node)
         if around.enclose(start, end):
             continue
-        shown = shown_in(text, hole.node)
+        shown = text.quote(hole.node)
         tag = _tag(hole.node)
         yield Finding(
             text.at(start, end),
             f"nothing marks where `{shown}` begins and ends in the instructions, and it holds {flow.words}",
-            help=f"put tags around it: `<{tag}>{{{{ {shown} }}}}</{tag}>`",
+            help=f"put tags around it: `<{tag}>{language.hole(shown)}</{tag}>`",
             flow=flow.notes(),
             fix=_fix(text, hole, tag),
             step=step.name,

@@ -31,6 +31,7 @@ from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Change
 from wfc.findings import Fix
+from wfc.language.dialect import Language
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.injection import CommandHole, command_holes
@@ -50,7 +51,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             yield Finding(
                 hole.span,
                 f"`{hole.shown}` stands {_PLACES[hole.spot.quote]}, and holds {hole.flow.words}",
-                help=_help(hole),
+                help=_help(unit.language, hole),
                 flow=hole.flow.notes(),
                 fix=_fix(hole),
                 severity=hole.severity,
@@ -58,17 +59,17 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             )
 
 
-def _help(hole: CommandHole) -> str:
+def _help(language: Language, hole: CommandHole) -> str:
     shown = f"({hole.shown})" if hole.is_loose else hole.shown
-    quoted = shown if hole.is_quoted else f"{shown} | shquote"
+    quoted = language.hole(shown if hole.is_quoted else f"{shown} | shquote")
     match hole.spot.quote:
         case "<<":
-            return f"pipe it in instead: `printf %s {{{{ {quoted} }}}} | ...`"
+            return f"pipe it in instead: `printf %s {quoted} | ...`"
         case "#":
             return "a line break in it would end the comment: leave it out"
     if _is_whole_word(hole):
-        return f"take the quotes away, `shquote` brings its own: `{{{{ {quoted} }}}}`"
-    return f"end the quotes before it and begin them anew behind it, with `{{{{ {quoted} }}}}` between them"
+        return f"take the quotes away, `shquote` brings its own: `{quoted}`"
+    return f"end the quotes before it and begin them anew behind it, with `{quoted}` between them"
 
 
 def _is_whole_word(hole: CommandHole) -> bool:

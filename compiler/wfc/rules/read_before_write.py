@@ -33,6 +33,7 @@ from collections.abc import Iterator
 from wfc.analysis.types.environment import Kind
 from wfc.analysis.types.workflow import Located, ScopeTypes
 from wfc.findings import Note
+from wfc.language.dialect import Language
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -46,10 +47,10 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         key = (found.step, found.problem.field)
         if found.problem.sure and key not in seen:
             seen.add(key)
-            yield _finding(scope, found)
+            yield _finding(unit.language, scope, found)
 
 
-def _finding(scope: ScopeTypes, found: Located) -> Finding:
+def _finding(language: Language, scope: ScopeTypes, found: Located) -> Finding:
     field = found.problem.field or ""
     ways = scope.inference.definitions.by_field.get(field, [])
     writers = [way for way in ways if way.step is not None]
@@ -57,7 +58,7 @@ def _finding(scope: ScopeTypes, found: Located) -> Finding:
     notes = [Note("it is written here", way.span) for way in writers[:2]]
     if first is not None and first.step is None and first.span is not None:
         notes.insert(0, Note("it starts as null", first.span))
-        message = f"`state.{field}` is always null here: nothing has written it yet"
+        message = f"`{language.name_of('state', field)}` is always null here: nothing has written it yet"
     else:
         message = f"nothing has written `{field}` before `{found.step.name}` reads it"
     return finding(found, message, tuple(notes), help=_help(found.step, writers[0].step if writers else None))

@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.findings import Fix
+from wfc.language.dialect import Language
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.injection import CommandHole, command_holes
@@ -43,7 +44,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             yield Finding(
                 hole.span,
                 _message(hole),
-                help=_help(hole),
+                help=_help(unit.language, hole),
                 flow=hole.flow.notes(),
                 fix=_fix(hole),
                 severity=hole.severity,
@@ -62,14 +63,14 @@ def _message(hole: CommandHole) -> str:
     return f"`{hole.shown}` stands in the command without quotes, and holds {hole.flow.words}"
 
 
-def _help(hole: CommandHole) -> str:
+def _help(language: Language, hole: CommandHole) -> str:
     if _is_command(hole):
         return (
             "write the command itself and let values fill its arguments; where running it is what you want, "
-            "say so: `sh -c -- {{ ... | shquote }}`"
+            f"say so: `sh -c -- {language.hole('... | shquote')}`"
         )
     shown = f"({hole.shown})" if hole.is_loose else hole.shown
-    return f"make one word of it, whatever is in it: `{{{{ {shown} | shquote }}}}`"
+    return f"make one word of it, whatever is in it: `{language.hole(f'{shown} | shquote')}`"
 
 
 def _fix(hole: CommandHole) -> Fix | None:

@@ -53,6 +53,7 @@ from wfc.analysis.types.workflow import types_of
 from wfc.findings import Edit, Fix, Note, Severity
 from wfc.language import types
 from wfc.language.ast import Scope
+from wfc.language.dialect import Language
 from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -79,7 +80,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             free -= {near}
         missing = [name for name in _missing(binding, item) if name in free]
         if missing:
-            yield _unbound(binding, missing, item)
+            yield _unbound(unit.language, binding, missing, item)
 
 
 def _missing(binding: Binding, item: types.Type) -> list[str]:
@@ -114,26 +115,32 @@ def _unknown(binding: Binding, entry: Entry, near: str | None) -> Finding:
     )
 
 
-def _unbound(binding: Binding, missing: list[str], item: types.Type) -> Finding:
+def _unbound(language: Language, binding: Binding, missing: list[str], item: types.Type) -> Finding:
     names = ", ".join(f"`{name}`" for name in missing)
-    guess, shown = _guess(binding, missing, item)
+    key = language.key("with")
+    guess, shown = _guess(language, binding, missing, item)
     return Finding(
         _place(binding),
         f"nothing gives {binding.title} its input{'s' if len(missing) > 1 else ''} {names}{_why(binding, item)}",
-        help=f"add to `with`: `{shown}`" if binding.given else f"say what it gets: `with: {{{shown}}}`",
+        help=f"add to `{key}`: `{shown}`" if binding.given else f"say what it gets: `{key}: {{{shown}}}`",
         notes=tuple(_declarations(binding, missing)),
         fix=_fix(binding, guess) if guess else None,
         step=binding.step.name,
     )
 
 
-def _guess(binding: Binding, missing: list[str], item: types.Type) -> tuple[dict[str, str] | None, str]:
+def _guess(
+    language: Language, binding: Binding, missing: list[str], item: types.Type
+) -> tuple[dict[str, str] | None, str]:
     """What could fill the inputs, if anything surely does, and how to write that."""
     if isinstance(item, types.Record):
         # Once there is a `with`, nothing else is filled by name.
-        parts = {name: f'"{{{{ item.{name} }}}}"' if item.get(name) else "..." for name in binding.needed}
+        parts = {
+            name: f'"{language.hole(language.name_of("item", name))}"' if item.get(name) else "..."
+            for name in binding.needed
+        }
         return None, ", ".join(f"{name}: {value}" for name, value in parts.items())
-    guess = binding.guess(missing)
+    guess = binding.guess(language, missing)
     return guess, ", ".join(f"{name}: {guess[name] if guess else '...'}" for name in missing)
 
 

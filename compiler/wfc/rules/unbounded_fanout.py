@@ -39,7 +39,6 @@ from wfc.language.steps.foreach import Foreach
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import call
 from wfc.yaml import Scalar, Span
 
 
@@ -53,7 +52,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         if found and found.flow and found.flow.level is Level.OUTSIDE and not found.bounded:
             yield Finding(
                 _place(step.items.node),
-                f"{call(step)} runs a task for each item of a list that may be of any length: it is "
+                f"{unit.language.call(step)} runs a task for each item of a list that may be of any length: it is "
                 f"{found.flow.words}",
                 help="say how many there may be at most, such as `max_items: 50`",
                 flow=found.flow.notes(),

@@ -28,12 +28,12 @@ from collections.abc import Iterator
 
 from wfc.analysis.control_flow import Circle, Flow, FlowEdge, endless_circles, flows_of, is_waiting
 from wfc.findings import Note
+from wfc.language.dialect import Language
 from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import call
 from wfc_runtime.digraph import shortest_way
 
 _BOUND = "max_iterations"
@@ -46,18 +46,18 @@ _EXPLAINED = 20
 def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
         if _BOUND in step.FIELDS and step.node.entry(_BOUND) is None:
-            yield _without_bound(step)
+            yield _without_bound(unit.language, step)
     for _, flow in flows_of(unit):
         if any(edge.event == "recover" for edge in flow.edges):
             for circle in endless_circles(flow):
-                yield from _endless(flow, circle)
+                yield from _endless(unit.language, flow, circle)
 
 
-def _without_bound(step: Step) -> Finding:
+def _without_bound(language: Language, step: Step) -> Finding:
     example = step.FIELDS[_BOUND].example
     return Finding(
         step.span,
-        f"{call(step)} has no `{_BOUND}`: nothing keeps it from going round for ever",
+        f"{language.call(step)} has no `{_BOUND}`: nothing keeps it from going round for ever",
         help=f"add `{_BOUND}: {example}`: {_what_then(step)}",
         step=step.name,
     )
@@ -69,7 +69,7 @@ def _what_then(step: Step) -> str:
     return "if it would go on after so many turns, the step fails"
 
 
-def _endless(flow: Flow, circle: Circle) -> Iterator[Finding]:
+def _endless(language: Language, flow: Flow, circle: Circle) -> Iterator[Finding]:
     """The jumps back that close a circle, one finding for each."""
     place = {node: number for number, node in enumerate(flow.states)}
     seen: set[Word] = set()
@@ -80,17 +80,17 @@ def _endless(flow: Flow, circle: Circle) -> Iterator[Finding]:
         seen.add(word)
         yield Finding(
             word.span,
-            f"{_cause(step)}, the run goes round for ever: from `{word.text}` on, nothing waits or counts",
+            f"{_cause(language, step)}, the run goes round for ever: from `{word.text}` on, nothing waits or counts",
             help=_way_out(step, is_waiting(flow.states[edge.source])),
-            notes=_notes(flow, circle, edge) if len(seen) <= _EXPLAINED else (),
+            notes=_notes(language, flow, circle, edge) if len(seen) <= _EXPLAINED else (),
             step=step.name,
         )
 
 
-def _cause(step: Step) -> str:
+def _cause(language: Language, step: Step) -> str:
     if "else" in step.FIELDS:
-        return f"when the jumps of {call(step)} are used up"
-    return f"if {call(step)} keeps failing"
+        return f"when the jumps of {language.call(step)} are used up"
+    return f"if {language.call(step)} keeps failing"
 
 
 def _way_out(step: Step, asks: bool) -> str:
@@ -101,12 +101,12 @@ def _way_out(step: Step, asks: bool) -> str:
     return f"go to a `goto` step instead, which counts by its `max_iterations`{again}"
 
 
-def _notes(flow: Flow, circle: Circle, back: FlowEdge) -> tuple[Note, ...]:
-    way = Note(f"the way round is {_way(flow, circle, back)}")
+def _notes(language: Language, flow: Flow, circle: Circle, back: FlowEdge) -> tuple[Note, ...]:
+    way = Note(f"the way round is {_way(language, flow, circle, back)}")
     state = flow.states[back.source]
     if state.step is None or not is_waiting(state):
         return (way,)
-    return (way, Note(f"{call(state.step)} waits only if its templates can be rendered"))
+    return (way, Note(f"{language.call(state.step)} waits only if its templates can be rendered"))
 
 
 def _jump(flow: Flow, edge: FlowEdge) -> Word | None:
@@ -117,12 +117,16 @@ def _jump(flow: Flow, edge: FlowEdge) -> Word | None:
     return next((word for field, word in jumps(step) if field != "target" and word.text == target.name), None)
 
 
-def _way(flow: Flow, circle: Circle, back: FlowEdge) -> str:
+def _way(language: Language, flow: Flow, circle: Circle, back: FlowEdge) -> str:
     onward = (
         shortest_way(back.target, back.source, circle.graph) if back.target != back.source else [back.target]
     )
     steps = [step for node in [*onward, back.target] if (step := flow.step(node))]
-    names = [call(step) for number, step in enumerate(steps) if not number or step is not steps[number - 1]]
+    names = [
+        language.call(step)
+        for number, step in enumerate(steps)
+        if not number or step is not steps[number - 1]
+    ]
     if len(names) < 2:
         names.append(names[0])
     return " -> ".join([*names[:_SHOWN], "...", names[-1]] if len(names) > _SHOWN + 1 else names)

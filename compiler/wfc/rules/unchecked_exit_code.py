@@ -35,11 +35,11 @@ from collections.abc import Iterator
 
 from wfc.findings import Note, Severity
 from wfc.language.ast import Scope
+from wfc.language.dialect import Language
 from wfc.language.steps.base import Step
 from wfc.language.steps.shell import Shell
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.hints import call
 from wfc.rules.common.state import ScopeUse, StateRead, scope_uses
 from wfc_runtime.expr import nodes
 
@@ -63,10 +63,10 @@ _CANNOT_FAIL = re.compile(r"\s*(date|echo|hostname|printf|pwd|uname|whoami)\b[^|
 def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         if use.is_clear:
-            yield from _findings(use)
+            yield from _findings(unit.language, use)
 
 
-def _findings(use: ScopeUse) -> Iterator[Finding]:
+def _findings(language: Language, use: ScopeUse) -> Iterator[Finding]:
     for name, steps in _results(use.scope).items():
         reads = use.reads.get(name, [])
         risky = next((step for step in steps if _may_fail(step)), None)
@@ -77,8 +77,9 @@ def _findings(use: ScopeUse) -> Iterator[Finding]:
         first, output = reads[0], risky.values["output_to"]
         yield Finding(
             first.span,
-            f"the output of {call(risky)} is used, but nothing looks at its `exit_code`",
-            help=f"check `state.{name}.exit_code` first, or end the command with `|| true` if it may fail",
+            f"the output of {language.call(risky)} is used, but nothing looks at its `exit_code`",
+            help=f"check `{language.name_of('state', name, 'exit_code')}` first, "
+            "or end the command with `|| true` if it may fail",
             notes=(Note("the result is kept here", output.span),),
             step=first.step.name,
         )

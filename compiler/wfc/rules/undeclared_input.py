@@ -28,6 +28,7 @@ from collections.abc import Iterator
 
 from wfc.findings import Note
 from wfc.language.ast import Scope, Task, Workflow
+from wfc.language.dialect import Language
 from wfc.language.scopes import Site, template_sites
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -52,7 +53,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         if names_here is None:
             continue
         for name, parts in _unknown(site, names_here).items():
-            yield _finding(unit.workflow, site, name, parts, declared[site.scope])
+            yield _finding(unit.language, unit.workflow, site, name, parts, declared[site.scope])
 
 
 def _unknown(site: Site, known: frozenset[str]) -> dict[str, list[Part]]:
@@ -66,23 +67,26 @@ def _unknown(site: Site, known: frozenset[str]) -> dict[str, list[Part]]:
     return found
 
 
-def _finding(workflow: Workflow, site: Site, name: str, parts: list[Part], known: Nearest) -> Finding:
+def _finding(
+    language: Language, workflow: Workflow, site: Site, name: str, parts: list[Part], known: Nearest
+) -> Finding:
     near = known.to(name)
     places = [(part.start, part.end) for part in parts]
     return Finding(
         site.text.at(*places[0]),
         f"{site.scope.known_as} declares no input `{name[:60]}`",
-        help=_help(workflow, site.scope, name, known),
+        help=_help(language, workflow, site.scope, name, known),
         notes=_notes(workflow, site.scope, name),
         fix=replace_in_text(site.text, places, name, near) if near else None,
         step=site.step.name,
     )
 
 
-def _help(workflow: Workflow, scope: Scope, name: str, known: Nearest) -> str:
+def _help(language: Language, workflow: Workflow, scope: Scope, name: str, known: Nearest) -> str:
     if _is_the_workflows(workflow, scope, name):
         return (
-            f"declare `{name}` in the task's `inputs` and hand it on in the foreach: `with: {{{name}: ...}}`"
+            f"declare `{name}` in the task's `inputs` and hand it on in the foreach: "
+            f"`{language.key('with')}: {{{name}: ...}}`"
         )
     return known.hint(name) or f"declare it under `inputs:` of {scope.known_as}"
 

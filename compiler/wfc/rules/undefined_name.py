@@ -27,6 +27,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.language.dialect import Language
 from wfc.language.scopes import CHILD_IN_TURN, Site, template_sites
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -47,7 +48,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             if read.root not in site.names and _is_ours(site, read.root):
                 wrong.setdefault(read.root, []).append(read)
         for name, reads in wrong.items():
-            yield _finding(site, name, reads)
+            yield _finding(unit.language, site, name, reads)
 
 
 def _is_ours(site: Site, name: str) -> bool:
@@ -55,9 +56,9 @@ def _is_ours(site: Site, name: str) -> bool:
     return name not in CHILD_IN_TURN and not site.names.comes_later(name)
 
 
-def _finding(site: Site, name: str, reads: list[Read]) -> Finding:
+def _finding(language: Language, site: Site, name: str, reads: list[Read]) -> Finding:
     span = site.text.at(reads[0].start, reads[0].start + len(name))
-    instead, help_ = _instead(site, name, names_of(site.scope))
+    instead, help_ = _instead(language, site, name, names_of(site.scope))
     places = [(read.start, read.start + len(name)) for read in reads]
     return Finding(
         span,
@@ -68,7 +69,7 @@ def _finding(site: Site, name: str, reads: list[Read]) -> Finding:
     )
 
 
-def _instead(site: Site, name: str, known: ScopeNames) -> tuple[str | None, str]:
+def _instead(language: Language, site: Site, name: str, known: ScopeNames) -> tuple[str | None, str]:
     """What was probably meant, and the help that says so."""
     if name in FUNCTIONS:
         return f"{name}()", f"`{name}` is a function: write `{name}()`"
@@ -77,8 +78,8 @@ def _instead(site: Site, name: str, known: ScopeNames) -> tuple[str | None, str]
     if name in _OTHER_WORDS:
         return _OTHER_WORDS[name], f"did you mean `{_OTHER_WORDS[name]}`?"
     if name in known.results and name not in known.fields:
-        field = known.results[name]
-        return f"state.{field}", f"the step `{name}` keeps its result in `state.{field}`"
+        path = language.name_of("state", known.results[name])
+        return path, f"the {language.step} `{name}` keeps its result in `{path}`"
     near = known.nearest_path(name, site.names)
     if near:
         return near, f"did you mean `{near}`?"

@@ -28,12 +28,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.findings import Note, Severity
+from wfc.language.dialect import Language
 from wfc.language.steps.prompt import Prompt
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.flow import Comparison, Comparisons
-from wfc.rules.common.hints import call
 from wfc.rules.common.state import ScopeUse, scope_uses
 from wfc.suggest import Nearest
 
@@ -47,9 +47,9 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         for name, prompt in prompts.items():
             found = Comparisons(name, use)
             options = {option.node.text: option for option in prompt.fixed_options()}
-            yield from _strange(prompt, options, found.all)
+            yield from _strange(unit.language, prompt, options, found.all)
             if found.all and found.decide_alone:
-                yield from _missing(prompt, options, found)
+                yield from _missing(unit.language, prompt, options, found)
 
 
 def _prompts(use: ScopeUse) -> dict[str, Prompt]:
@@ -67,7 +67,9 @@ def _prompts(use: ScopeUse) -> dict[str, Prompt]:
     return found
 
 
-def _missing(prompt: Prompt, options: dict[str, Text], found: Comparisons) -> Iterator[Finding]:
+def _missing(
+    language: Language, prompt: Prompt, options: dict[str, Text], found: Comparisons
+) -> Iterator[Finding]:
     meant = Nearest(options)
 
     def named(leaving: bool) -> set[str]:
@@ -85,14 +87,16 @@ def _missing(prompt: Prompt, options: dict[str, Text], found: Comparisons) -> It
     noun = "option" if len(missing) == 1 else "options"
     yield Finding(
         options[missing[0]].span,
-        f"no branch handles the {noun} {shown} of {call(prompt)}",
+        f"no branch handles the {noun} {shown} of {language.call(prompt)}",
         help=f"add a branch for {'it' if len(missing) == 1 else 'them'}, or an `else` that takes the rest",
         notes=(Note("others are looked for here", first.span),),
         step=prompt.name,
     )
 
 
-def _strange(prompt: Prompt, options: dict[str, Text], found: list[Comparison]) -> Iterator[Finding]:
+def _strange(
+    language: Language, prompt: Prompt, options: dict[str, Text], found: list[Comparison]
+) -> Iterator[Finding]:
     """Texts in lists that are no options. A comparison that is never true as a whole is WF210's."""
     meant = Nearest(options)
     for one in found:
@@ -101,7 +105,7 @@ def _strange(prompt: Prompt, options: dict[str, Text], found: list[Comparison]) 
                 if word.value not in options:
                     yield Finding(
                         one.text.at(*one.text.template.span(word)),
-                        f"`{word.value}` is no option of {call(prompt)}: it is never selected",
+                        f"`{word.value}` is no option of {language.call(prompt)}: it is never selected",
                         help=meant.hint(word.value),
                         notes=(Note("the options are here", prompt.value_span("options")),),
                         step=one.step.name,

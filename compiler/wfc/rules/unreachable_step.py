@@ -28,12 +28,12 @@ from itertools import pairwise
 
 from wfc.findings import Fix, Note, Severity
 from wfc.language.ast import Scope
+from wfc.language.dialect import Language
 from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import remove_run
-from wfc.rules.common.hints import call
 from wfc.rules.common.state import ScopeUse, scope_uses
 
 
@@ -44,7 +44,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         if not flow.reachable.issuperset(flow.states) and _jumps_are_known(scope):
             reached = {flow.step(node) for node in flow.reachable}
             for run, before in _runs(scope.block, reached):
-                yield _finding(use, run, before)
+                yield _finding(unit.language, use, run, before)
 
 
 def _jumps_are_known(scope: Scope) -> bool:
@@ -70,27 +70,29 @@ def _runs(block: list[Step], reached: set[Step | None]) -> Iterator[tuple[list[S
         yield run, before
 
 
-def _finding(use: ScopeUse, run: list[Step], before: Step | None) -> Finding:
+def _finding(language: Language, use: ScopeUse, run: list[Step], before: Step | None) -> Finding:
     others = len(run) - 1
     and_others = f" and the {f'{others} steps' if others > 1 else 'step'} after it" if others else ""
-    notes = (Note(f"nothing gets past {call(before)}", before.span),) if before else ()
+    notes = (Note(f"nothing gets past {language.call(before)}", before.span),) if before else ()
     return Finding(
         run[0].span,
-        f"{call(run[0])}{and_others} can never run",
-        help=_help(before) if before else "take it out",
+        f"{language.call(run[0])}{and_others} can never run",
+        help=_help(language, before) if before else "take it out",
         notes=notes,
         fix=_fix(run, before) if before and use.can_do_without(run) else None,
         step=run[0].name,
     )
 
 
-def _help(before: Step) -> str:
+def _help(language: Language, before: Step) -> str:
     if any(before.blocks()):
-        return f"take it out, or let a way through {call(before)} lead on to it"
+        return f"take it out, or let a way through {language.call(before)} lead on to it"
     leave = (
-        f"give {call(before)} a `when`" if "when" in before.FIELDS else f"put {call(before)} in a condition"
+        f"give {language.call(before)} a `when`"
+        if "when" in before.FIELDS
+        else f"put {language.call(before)} in a condition"
     )
-    return f"take it out, move it above {call(before)}, or {leave}"
+    return f"take it out, move it above {language.call(before)}, or {leave}"
 
 
 def _fix(run: list[Step], before: Step) -> Fix | None:

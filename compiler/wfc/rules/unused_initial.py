@@ -28,6 +28,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.findings import Note, Severity
+from wfc.language.dialect import Language
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import remove_entries
@@ -40,10 +41,10 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         node = use.scope.node.get("initial_state")
         if use.is_clear and use.is_whole and isinstance(node, Mapping) and not use.gives_state:
-            yield from _findings(use, node)
+            yield from _findings(unit.language, use, node)
 
 
-def _findings(use: ScopeUse, node: Mapping) -> Iterator[Finding]:
+def _findings(language: Language, use: ScopeUse, node: Mapping) -> Iterator[Finding]:
     unread = [entry for entry in node.entries if not use.is_read(entry.key.text)]
     if not unread:
         return
@@ -57,7 +58,7 @@ def _findings(use: ScopeUse, node: Mapping) -> Iterator[Finding]:
         yield Finding(
             entry.key.span,
             f"nothing reads the field `{name}`, and {use.scope.known_as} returns something else",
-            help=f"use `state.{name}` in a step, or take the field out of `initial_state`",
+            help=f"use `{language.name_of('state', name)}` in a step, or take the field out of `initial_state`",
             notes=(Note("it is written here, but never read", written),) if written else (),
             fix=fixes.get(name),
         )

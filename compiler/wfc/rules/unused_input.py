@@ -53,7 +53,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         scope, node = use.scope, use.scope.node.get("inputs")
         if not (use.is_clear and use.is_whole and isinstance(node, Mapping)) or _is_brief(unit, scope):
             continue
-        mentioned = scope.mentioned if isinstance(scope, Workflow) else frozenset[str]()
+        mentioned = unit.parsed.mentioned if unit.parsed and scope is unit.workflow else frozenset[str]()
         read = _inputs_read(scope, [entry.key.text for entry in node.entries]) | use.meant | mentioned
         unread = [entry for entry in node.entries if _is_name(entry) and entry.key.text not in read]
         fixes = remove_entries(scope.node, "inputs", _removable(unit, scope, unread), "input")
@@ -62,7 +62,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             yield Finding(
                 entry.key.span,
                 f"no template of {scope.known_as} reads the input `{name}`",
-                help=f"use `inputs.{name}`, or take the declaration away",
+                help=f"use `{unit.language.name_of('inputs', name)}`, or take the declaration away",
                 fix=fixes.get(name),
             )
 

@@ -80,6 +80,10 @@ class Scalar:
         """The place in the file of characters start to end of `text`, through quotes, escapes and folds."""
         return locate(self, start, end)
 
+    def excerpt(self, start: int, end: int) -> str:
+        """Characters start to end as the file has them, without quotes and escapes."""
+        return self.text[start:end]
+
 
 @struct(eq=False, slots=True)
 class Sequence:

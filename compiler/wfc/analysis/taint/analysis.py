@@ -20,6 +20,7 @@ from wfc.analysis.types.environment import Given
 from wfc.analysis.types.workflow import FileTypes, ScopeTypes, types_of
 from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, Task
+from wfc.language.dialect import Language
 from wfc.language.scopes import runners
 from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Step
@@ -61,6 +62,7 @@ Variable = tuple[Any, ...]
 
 class File(Protocol):
     policy: Policy
+    language: Language
 
     def read(self, variable: Variable) -> Taint: ...
     def read_field(self, home: ScopeTypes, field: str, mask: int) -> Taint: ...
@@ -98,7 +100,7 @@ class Names:
             return CLEAN
         if isinstance(scope, Task) and self._file.is_run(scope):
             return of_declaration(decl, self._file.read(("input", scope, name)), self.policy)
-        return _given_at_start(scope, name, decl, self.policy)
+        return _given_at_start(scope, name, decl, self.policy, self._file.language)
 
     def other(self, name: str) -> Taint:
         if name in self._own:
@@ -108,16 +110,16 @@ class Names:
 
 
 @cached_per_file(128)
-def _given_at_start(scope: Scope, name: str, decl: InputDecl, policy: Policy) -> Taint:
-    return of_declaration(decl, only(_input_flow(scope, name)), policy)
+def _given_at_start(scope: Scope, name: str, decl: InputDecl, policy: Policy, language: Language) -> Taint:
+    return of_declaration(decl, only(_input_flow(scope, name, language)), policy)
 
 
-def _input_flow(scope: Scope, name: str) -> Flow:
+def _input_flow(scope: Scope, name: str, language: Language) -> Flow:
     span = next(
         (key.span for key in _keys(scope.node.get("inputs")) if key.text == name), scope.key_span("inputs")
     )
     words = "what the run is started with"
-    return Flow(Level.INPUT, words, f"whoever starts a run gives `inputs.{name}`", span)
+    return Flow(Level.INPUT, words, f"whoever starts a run gives `{language.name_of('inputs', name)}`", span)
 
 
 def _keys(node: Node | None) -> Iterator[Scalar]:
@@ -151,6 +153,7 @@ class FileTaint:
     def __init__(self, unit: SourceFile, types: FileTypes, policy: Policy) -> None:
         self._unit = unit
         self.policy = policy
+        self.language = unit.language
         self.scopes: dict[Scope, ScopeTypes] = {found.scope: found for found in types.scopes}
         self._homes: dict[Step, ScopeTypes] = {
             step: found for found in types.scopes for step in found.scope.walk()

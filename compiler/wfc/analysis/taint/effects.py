@@ -12,6 +12,7 @@ from wfc.analysis.types.reaching import goes_on
 from wfc.analysis.types.workflow import ScopeTypes
 from wfc.language import types
 from wfc.language.ast import Scope, Task
+from wfc.language.dialect import Language
 from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Answered, Step
 from wfc.language.steps.call import Call
@@ -129,6 +130,7 @@ _OTHER = ("what a step brought back", "what {} brings back comes from outside")
 class File(Protocol):
     tasks: dict[str, Task]
     policy: Policy
+    language: Language
 
     def tree(self, step: Step, node: Node, names: Named[str, Taint]) -> Taint: ...
     def returned(self, scope: Scope) -> Taint: ...
@@ -141,14 +143,10 @@ def outcome_of(step: Step, file: File, home: ScopeTypes) -> Outcome:
     return effect(step, file, home) if effect else iter(())
 
 
-def origin(step: Step) -> Flow:
+def origin(step: Step, file: File) -> Flow:
     """What a step brings in."""
     words, message = _ORIGINS.get(step.kind, _OTHER)
-    return Flow(Level.OUTSIDE, words, message.format(_called(step)), step.span)
-
-
-def _called(step: Step) -> str:
-    return f"`{step.name}`" if step.name else "a step"
+    return Flow(Level.OUTSIDE, words, message.format(file.language.call(step)), step.span)
 
 
 def _kept(step: Step, home: ScopeTypes, taint: Taint, field: str | None = None) -> Outcome:
@@ -161,7 +159,7 @@ def _kept(step: Step, home: ScopeTypes, taint: Taint, field: str | None = None) 
 
 
 def _answered(step: Answered, file: File, home: ScopeTypes) -> Outcome:
-    flow = origin(step)
+    flow = origin(step, file)
     schema = step.result_schema_data()
     if schema is not None:
         return _kept(step, home, of_schema(schema, flow, file.policy))
@@ -173,7 +171,9 @@ def _answered(step: Answered, file: File, home: ScopeTypes) -> Outcome:
 def _answer(step: Prompt, flow: Flow, file: File) -> Taint:
     if step.prompt_kind == "choice":
         options = joined(file.tree(step, option.node, {}) for option in step.fixed_options())
-        return record({"selected": options.then(f"{_called(step)} offers it as an option", step.span)})
+        return record(
+            {"selected": options.then(f"{file.language.call(step)} offers it as an option", step.span)}
+        )
     rules: dict[str, Any] = step.narrowing().get("input", {})
     is_safe = file.policy.characters.is_safe
     if step.prompt_kind != "text" or "enum" in rules or is_safe(rules.get("pattern")):
@@ -187,7 +187,8 @@ def _set_state(step: SetState, file: File, home: ScopeTypes) -> Outcome:
     for field, tree in (step.updates or {}).items():
         span = spans[field][0] if field in spans else step.span
         found = file.tree(step, tree.node, names)
-        names[field] = found.then(f"{_called(step)} puts it into `state.{field}`", span)
+        path = file.language.name_of("state", field)
+        names[field] = found.then(f"{file.language.call(step)} puts it into `{path}`", span)
         yield from _kept(step, home, names[field], field)
     yield from _kept(step, home, record(names))
 
@@ -195,14 +196,14 @@ def _set_state(step: SetState, file: File, home: ScopeTypes) -> Outcome:
 def _condition(step: Condition, file: File, home: ScopeTypes) -> Outcome:
     if step.output_to and isinstance(step.if_, Text):
         found = file.tree(step, step.if_.node, {})
-        yield from _kept(step, home, found.then(f"{_called(step)} keeps it", step.output_to.span))
+        yield from _kept(step, home, found.then(f"{file.language.call(step)} keeps it", step.output_to.span))
 
 
 def _return(step: Return, file: File, home: ScopeTypes) -> Outcome:
     if step.value is None:
         return
     node = step.value.node
-    message = f"{_called(step)} returns it"
+    message = f"{file.language.call(step)} returns it"
     if isinstance(node, Mapping):
         found = record(
             {
@@ -220,31 +221,35 @@ def _call(step: Call, file: File, home: ScopeTypes) -> Outcome:
     name = step.workflow.text if step.workflow else ""
     found = file.called(name, only(given.whole))
     if found is None:
-        found = only(origin(step))
+        found = only(origin(step, file))
     elif goes_on(step):
-        found = join(found, record({"error": only(origin(step))}))
-    return _kept(step, home, found.then(f"{_called(step)} gets it from the workflow `{name}`", step.span))
+        found = join(found, record({"error": only(origin(step, file))}))
+    return _kept(
+        step, home, found.then(f"{file.language.call(step)} gets it from the workflow `{name}`", step.span)
+    )
 
 
 def _foreach(step: Foreach, file: File, home: ScopeTypes) -> Outcome:
     task = file.tasks.get(step.task.text) if step.task else None
     items = file.tree(step, step.items.node, {}) if step.items else CLEAN
-    result = only(origin(step))
+    result = only(origin(step, file))
     if task is not None and step.agent_name in (None, "@task"):
         result = file.returned(task)
         if goes_on(step):
-            result = join(result, record({"error": only(origin(step))}))
+            result = join(result, record({"error": only(origin(step, file))}))
     results = listed(result, items.flow, items.bounded or step.max_items is not None)
     if task is not None:
         yield from _given(step, file, task, items.item, results)
-    keeps = f"{_called(step)} collects what each `{step.task.text if step.task else 'task'}` returns"
+    keeps = (
+        f"{file.language.call(step)} collects what each `{step.task.text if step.task else 'task'}` returns"
+    )
     yield from _kept(step, home, results.then(keeps, step.span))
 
 
 def _given(step: Foreach, file: File, task: Task, item: Taint, results: Taint) -> Outcome:
     """What a child gets: its item, and its inputs."""
     span = step.value_span("items")
-    yield ("item", task), item.then(f"{_called(step)} gives each item to `{task.task_name}`", span)
+    yield ("item", task), item.then(f"{file.language.call(step)} gives each item to `{task.task_name}`", span)
     if step.setting("sequential"):
         yield ("previous", task), results
     names = {"item": item, "previous": results}
@@ -254,7 +259,8 @@ def _given(step: Foreach, file: File, task: Task, item: Taint, results: Taint) -
     else:
         given, spans = _from_item(task, item), {}
     for name, taint in given.items():
-        message = f"{_called(step)} gives it to `{task.task_name}` as `inputs.{name}`"
+        path = file.language.name_of("inputs", name)
+        message = f"{file.language.call(step)} gives it to `{task.task_name}` as `{path}`"
         yield ("input", task, name), taint.then(message, spans.get(name, span))
 
 

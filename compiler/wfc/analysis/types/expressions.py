@@ -28,6 +28,7 @@ from wfc.analysis.types.lattice import (
 from wfc.analysis.types.narrowing import Facts, Outcome
 from wfc.analysis.types.operators import report_null
 from wfc.language.types import ANY, BOOL, NULL, OBJECT, TEXT, Exact, Fixed, ListType, Property, Record, Type
+from wfc.language.values import Text, quoted
 from wfc.template import Template
 from wfc_runtime.expr import nodes
 
@@ -177,14 +178,14 @@ def _place_of(option: Type, place: int) -> Type:
 
 # Expressions.
 
-_LONGEST_QUOTE = 60
-
 
 class Inference:
     """One walk through one template; problems collect on the way."""
 
-    def __init__(self, template: Template, environment: Environment) -> None:
+    def __init__(self, template: Template, environment: Environment, text: Text | None = None) -> None:
         self.template = template
+        self.text = text
+        """The text of the file that has the template, where messages quote from it."""
         self.environment = environment
         self.problems: list[Problem] = []
         self.locals: dict[str, Type] = {}
@@ -255,9 +256,10 @@ class Inference:
 
     def source(self, node: nodes.Node) -> str:
         """The expression as a message quotes it."""
+        if self.text is not None:
+            return self.text.quote(node)
         start, end = self.template.span(node)
-        text = " ".join(self.template.text[start:end].split())
-        return text if len(text) <= _LONGEST_QUOTE else text[: _LONGEST_QUOTE - 3] + "..."
+        return quoted(self.template.text[start:end])
 
     def report(self, kind: Kind, place: nodes.Node | tuple[int, int], message: str, **more: Any) -> None:
         start, end = self.template.span(place) if isinstance(place, nodes.Node) else place

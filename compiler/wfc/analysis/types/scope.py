@@ -190,7 +190,7 @@ class ScopeInference:
 
     def _infer(self, place: Place, names: Mapping[str, Type]) -> None:
         template = place.text.template
-        walk = Inference(template, self._environment(place, names))
+        walk = Inference(template, self._environment(place, names), place.text)
         expression = template.expression if place.asked else None
         kind = walk.asked(expression) if expression is not None else walk.infer()
         self._visit.types[place.text.node] = kind

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 from wfc.yaml import Mapping
 
 if TYPE_CHECKING:
-    from wfc.language.ast import Workflow
+    from wfc.language.dialect import Parsed
 
 
 class BlocksDialect:
@@ -32,10 +32,10 @@ class BlocksDialect:
     def matches(self, root: Mapping) -> bool:
         return root.entry("blocks") is not None and root.entry("steps") is None
 
-    def to_core(self, root: Mapping) -> Workflow:
-        from wfc.dialects.blocks.translate import read_blocks
+    def parse(self, root: Mapping) -> Parsed:
+        from wfc.dialects.blocks.translate import parse_blocks
 
-        return read_blocks(root)
+        return parse_blocks(root)
 
     def schema(self) -> dict[str, Any]:
         from wfc.dialects.blocks.schema import blocks_schema

@@ -6,13 +6,13 @@ from wfc.dialects.blocks.conditions import ConditionNode, Reference
 from wfc.dialects.blocks.expressions import NO_CONDITIONS, Expr, literal
 from wfc.dialects.blocks.results import Site, UnresolvedError
 from wfc.findings import Fix, Note, Severity
-from wfc.language.ast import Reported
+from wfc.language.dialect import Report
 from wfc.yaml import Scalar, Span
 
 
 class Reports:
     def __init__(self) -> None:
-        self.all: list[Reported] = []
+        self.all: list[Report] = []
 
     def add(
         self,
@@ -26,7 +26,7 @@ class Reports:
         severity: Severity | None = None,
         fix: Fix | None = None,
     ) -> None:
-        self.all.append(Reported(code, span, message, help, notes, step or None, severity, fix))
+        self.all.append(Report(code, span, message, help, notes, step or None, severity, fix))
 
     def unresolved(self, error: UnresolvedError, node: Scalar, site: Site) -> None:
         step = site.node.name if site.node else None

@@ -30,12 +30,14 @@ from wfc.dialects.blocks.file import (
 )
 from wfc.dialects.blocks.graph import BlockNode, Graph, field_name, waits_of
 from wfc.dialects.blocks.kinds import KINDS, Mode, kind_of, type_of, understood, with_plain_values
+from wfc.dialects.blocks.language import BlocksLanguage
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.results import EXECUTION_ID, START_TIME, Site, World
 from wfc.dialects.blocks.steps import Steps, Texts, concatenation, hole
-from wfc.dialects.steps import StepsDialect, read_shape
+from wfc.dialects.steps import read_shape, read_workflow
 from wfc.findings import Edit, Fix, Note, Severity
 from wfc.language.ast import Workflow
+from wfc.language.dialect import Parsed
 from wfc.language.steps.files import Written, may_clash, written_by
 from wfc.language.values import Tree, Word
 from wfc.struct import replace
@@ -325,29 +327,8 @@ def check_files(workflow: Workflow, found: Translation, reports: Reports) -> Non
 
 # The workflow.
 
-MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502", "WF509"})
-"""Errors elsewhere that are warnings here: of two keys the last counts, defaults are taken as they are, a workflow that
-is called may stand in a folder that only the server knows, and there is no way to quote a value or to restrict one."""
-SILENT = frozenset({"WF211", "WF304", "WF305", "WF306"})
-"""What a block reads of another that may not have run has a default; and every block keeps its result, read or not."""
 
-_BY_ENVIRONMENT = 'hand it over in `env`, and write "$NAME" in the command'
-ADVICE = {
-    "WF108": "move what both need into a workflow that calls neither",
-    "WF207": "what a command prints is text, and so is a reference within text; a file among `outputs` has a type",
-    "WF406": "look at `succeeded` or `exit_code` of it, or require it in `depends_on`",
-    "WF501": _BY_ENVIRONMENT,
-    "WF502": _BY_ENVIRONMENT,
-    "WF503": _BY_ENVIRONMENT + " behind `--`",
-    "WF509": "use a fixed path, a number, or a value that the block's `condition` compares with fixed texts "
-    "(`${inputs.env} == 'prod'`); or let a command write the file and check the value there",
-}
-"""What the core would have one do with filters, this language does otherwise."""
-
-ON_FAILURE = "A block that crashes fails the run; `retry` on it says how often it is tried."
-
-
-def read_blocks(root: Mapping) -> Workflow:
+def parse_blocks(root: Mapping) -> Parsed:
     plain = with_plain_values(_with_outputs(_without_repeats(root)))
     file = read_shape(BlocksFile, plain)
     for block in file.blocks or []:
@@ -357,18 +338,16 @@ def read_blocks(root: Mapping) -> Workflow:
         _read_inputs(block)
     reports = Reports()
     translation = translate(file, reports)
-    workflow = StepsDialect().to_core(translation.root)
+    workflow = read_workflow(translation.root)
     check_files(workflow, translation, reports)
-    workflow.surface = file
-    workflow.reported = tuple(reports.all)
-    workflow.mild = MILD
-    workflow.advice = ADVICE
-    workflow.spelling = {"state.": "blocks.", "with`": "inputs`", "with:": "inputs:"}
-    workflow.silent = SILENT
-    workflow.on_failure = ON_FAILURE
-    workflow.understood = understood(plain)
-    workflow.mentioned = translation.inputs
-    return workflow
+    return Parsed(
+        workflow,
+        BlocksLanguage({node.field: node.name for node in translation.graph.all}),
+        surface=file,
+        reports=tuple(reports.all),
+        booleans=understood(plain),
+        mentioned=translation.inputs,
+    )
 
 
 def _read_inputs(block: Block) -> None:

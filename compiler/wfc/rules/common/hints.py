@@ -34,14 +34,13 @@ from wfc.language.fields import (
     StepType,
 )
 from wfc.language.shape import INPUT_TYPE, INPUT_TYPES, Shape
-from wfc.language.steps.base import HANDLERS, OnErrorType, Step, UnknownStep
-from wfc.language.values import Text
+from wfc.language.steps.base import HANDLERS, OnErrorType, UnknownStep
 from wfc.suggest import Nearest, nearest
 from wfc.template import Template, Use
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 from wfc.yaml.explain import excerpt
 from wfc.yaml.nodes import resolve_plain
-from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin, nodes
+from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
 
 _OTHER_BOOLEANS = ("on", "off", "yes", "no", "y", "n")
 _SIGNS = frozenset("{}[]&*#?|<>=!%@`'\",:\\")
@@ -49,11 +48,6 @@ _SIGNS = frozenset("{}[]&*#?|<>=!%@`'\",:\\")
 
 def label_of(shape: Shape) -> str:
     return "a step" if isinstance(shape, UnknownStep) else shape.label
-
-
-def call(step: Step) -> str:
-    """A step by its name, if it has one."""
-    return f"`{step.name}`" if step.name else "the step"
 
 
 def flow(value: Any) -> str:
@@ -87,16 +81,6 @@ def quote(text: str) -> str:
     if '"' in text and "\\" not in text and text.isprintable():
         return "'" + text.replace("'", "''") + "'"
     return json.dumps(text, ensure_ascii=False)
-
-
-_LONGEST = 60
-
-
-def shown_in(text: Text, node: nodes.Node) -> str:
-    """An expression on one line. A long one is cut."""
-    start, end = text.template.span(node)
-    shown = " ".join(text.template.text[start:end].split())
-    return shown if len(shown) <= _LONGEST else shown[: _LONGEST - 3] + "..."
 
 
 _FILTER_WORDS = {

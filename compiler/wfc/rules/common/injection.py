@@ -15,7 +15,6 @@ from wfc.language.steps.base import Step
 from wfc.language.steps.shell import Shell
 from wfc.language.values import Text
 from wfc.project import SourceFile
-from wfc.rules.common.hints import shown_in
 from wfc.rules.common.typed import edit_in
 from wfc.struct import struct
 from wfc.template import Template
@@ -130,7 +129,7 @@ class CommandHole:
 
     @property
     def shown(self) -> str:
-        return shown_in(self.text, self.spot.hole.node)
+        return self.text.quote(self.spot.hole.node)
 
     @property
     def braces(self) -> tuple[int, int]:

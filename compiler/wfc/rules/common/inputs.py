@@ -8,6 +8,7 @@ from typing import Any
 
 from wfc.caching import cached
 from wfc.language.ast import Scope
+from wfc.language.dialect import Language
 from wfc.language.fields import kind_of
 from wfc.language.shape import NUMERIC, InputDecl, Shape
 from wfc.language.steps.base import Step
@@ -259,20 +260,20 @@ class Binding:
         declared = set(self.declared)
         return [entry for entry in self.given.entries if entry.key.text not in declared] if self.given else []
 
-    def guess(self, names: list[str]) -> dict[str, str] | None:
+    def guess(self, language: Language, names: list[str]) -> dict[str, str] | None:
         """Values for some inputs, as YAML: what has the same name here, and the item for one more."""
         here = names_of(self.scope)
         found: dict[str, str] = {}
         for name in names:
             if name in here.inputs:
-                found[name] = f'"{{{{ inputs.{name} }}}}"'
+                found[name] = language.name_of("inputs", name)
             elif name in here.fields:
-                found[name] = f'"{{{{ state.{name} }}}}"'
+                found[name] = language.name_of("state", name)
             elif isinstance(self.step, Foreach) and not self._uses_item and "item" not in found.values():
                 found[name] = "item"
         if len(found) < len(names):
             return None
-        return {name: '"{{ item }}"' if value == "item" else value for name, value in found.items()}
+        return {name: f'"{language.hole(path)}"' for name, path in found.items()}
 
     @property
     def _uses_item(self) -> bool:

@@ -302,7 +302,7 @@ def scope_uses(unit: SourceFile) -> list[ScopeUse]:
     """The use that is made of things in every scope of a file."""
     found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(unit)}
     # A front end that could not make out a text has left it out.
-    is_clear = not any(one.code == "WF201" for one in (unit.workflow.reported if unit.workflow else ()))
+    is_clear = not any(one.code == "WF201" for one in unit.reports)
     for use in found.values():
         use.is_clear, use.is_whole = is_clear, bool(use.scope.block)
         targets = Targets(use.scope)

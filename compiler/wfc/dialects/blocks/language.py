@@ -1,0 +1,63 @@
+"""The words of the blocks language: severities, advice and names that differ from the core's."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from wfc.findings import Severity
+from wfc.language.dialect import Language
+
+_MILD = frozenset({"WF002", "WF011", "WF111", "WF501", "WF502", "WF509"})
+"""Errors of the core that are warnings here. The last of two equal keys counts (WF002), defaults are used as they are
+(WF011), a called workflow may be in a folder that only the server knows (WF111), and the language cannot quote or
+restrict a value (WF501, WF502, WF509)."""
+
+_SILENT = frozenset({"WF211", "WF304", "WF305", "WF306"})
+"""Rules that do not apply: a read of a block that may not have run has a default (WF211, WF304, WF305), and every
+block keeps its result, whether it is read or not (WF306)."""
+
+_BY_ENVIRONMENT = 'hand it over in `env`, and write "$NAME" in the command'
+_ADVICE = {
+    "WF108": "move what both need into a workflow that calls neither",
+    "WF207": "what a command prints is text, and so is a reference within text; a file among `outputs` has a type",
+    "WF406": "look at `succeeded` or `exit_code` of it, or require it in `depends_on`",
+    "WF501": _BY_ENVIRONMENT,
+    "WF502": _BY_ENVIRONMENT,
+    "WF503": _BY_ENVIRONMENT + " behind `--`",
+    "WF509": "use a fixed path, a number, or a value that the block's `condition` compares with fixed texts "
+    "(`${inputs.env} == 'prod'`); or let a command write the file and check the value there",
+}
+"""Help for findings that the core would have fixed with filters, which this language does not have."""
+
+_KEYS = {"with": "inputs", "when": "condition"}
+
+
+class BlocksLanguage(Language):
+    step = "block"
+    on_failure = "A block that crashes fails the run; `retry` on it says how often it is tried."
+
+    def __init__(self, blocks: Mapping[str, str]) -> None:
+        """`blocks` has the id of each block by the state field that keeps its result."""
+        self._blocks = blocks
+
+    def severity(self, code: str, default: Severity) -> Severity | None:
+        if code in _SILENT:
+            return None
+        return Severity.WARNING if code in _MILD else default
+
+    def advice(self, code: str, help: str) -> str:
+        # A finding that explains itself has no help in any language.
+        return _ADVICE.get(code, help) if help else ""
+
+    def name_of(self, *path: object) -> str:
+        match path:
+            case ["state", field, *rest]:
+                # An id may have hyphens, which the name of a field can't have.
+                return super().name_of("blocks", self._blocks.get(str(field), field), *rest)
+        return super().name_of(*path)
+
+    def hole(self, expression: str) -> str:
+        return f"${{{expression}}}"
+
+    def key(self, name: str) -> str:
+        return _KEYS.get(name, name)

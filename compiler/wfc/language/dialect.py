@@ -1,0 +1,100 @@
+"""The language that a file is written in, as the rest of the compiler sees it.
+
+Every dialect is translated to the core AST, and checks look at that. `Language` gives them the words of the
+file's author: what a step is called, how a reference is written, how severe a finding is. A rule puts data into a
+finding and asks the language for the words; it never asks which language it is.
+"""
+
+from __future__ import annotations
+
+from re import Pattern
+from typing import NamedTuple
+
+from wfc.findings import Fix, Note, Severity
+from wfc.language.ast import Workflow
+from wfc.language.shape import Shape
+from wfc.language.steps.base import Step
+from wfc.struct import struct
+from wfc.yaml import Entry, Mapping, Span
+
+
+class OldSpelling(NamedTuple):
+    """A key that stands twice in a mapping, where the second one is an old spelling of another key."""
+
+    kept: Entry
+    renamed: Entry
+    name: str
+    """What the second one means."""
+
+
+class Language:
+    """The words and rules of one language. These are the core's; a dialect overrides those that differ."""
+
+    step = "step"
+    """What one unit of work is called."""
+    on_failure = ""
+    """What a server advises when a step has failed the run, unless that is the core's `on_error` and `retry`."""
+    foreign_reference: Pattern[str] | None = None
+    """References in the notation of another language, with the path as group 1. They are only text here."""
+
+    def severity(self, code: str, default: Severity) -> Severity | None:
+        """The severity of a finding, or None for a rule that does not apply to this language."""
+        return default
+
+    def advice(self, code: str, help: str) -> str:
+        """The help of a finding. The rule's own may rely on means that this language does not have."""
+        return help
+
+    def name_of(self, *path: object) -> str:
+        """A path that begins with `state`, `inputs` or a name such as `item`, as a reference writes it."""
+        return ".".join(map(str, path))
+
+    def hole(self, expression: str) -> str:
+        """An expression embedded in text."""
+        return f"{{{{ {expression} }}}}"
+
+    def key(self, name: str) -> str:
+        """The key that a field of a step is written under."""
+        return name
+
+    def call(self, step: Step) -> str:
+        """A step by its name, if it has one."""
+        return f"`{step.name}`" if step.name else f"the {self.step}"
+
+    def old_spelling(self, node: Mapping) -> OldSpelling | None:
+        """A repeated key that this language reads as another one."""
+        return None
+
+
+CORE = Language()
+
+
+@struct(frozen=True)
+class Report:
+    """A finding of the dialect itself, in the terms of its own language."""
+
+    code: str
+    span: Span
+    message: str
+    help: str = ""
+    notes: tuple[Note, ...] = ()
+    step: str | None = None
+    severity: Severity | None = None
+    """Where it differs from the rule's own."""
+    fix: Fix | None = None
+    """An edit of the file itself."""
+
+
+@struct(frozen=True)
+class Parsed:
+    """A file as its dialect reads it: the core AST, and what only the dialect knows about the text."""
+
+    workflow: Workflow
+    language: Language = CORE
+    surface: Shape | None = None
+    """The file as written, where that is not the core AST. Checks of form look at it."""
+    reports: tuple[Report, ...] = ()
+    booleans: frozenset[int] = frozenset()
+    """The positions of words that the dialect reads as true or false although YAML 1.2 does not, such as `no`."""
+    mentioned: frozenset[str] = frozenset()
+    """Inputs that the file reads, even where the translation does not: in a condition that is always true."""
