@@ -209,7 +209,7 @@ def _limits(table: str, key: str, value: Any) -> CompileLimits:
 
 def _run_limits(table: str, key: str, value: Any) -> dict[str, int]:
     # Not at the top: only a project that has this table pays for it.
-    from wfc_runtime.machine.limits import Limits
+    from wfc_runtime.machine.values import Limits
 
     known = [item.name for item in fields(Limits) if item.name != "expressions"]
     found: dict[str, int] = _table_of(dict.fromkeys(known, _count), "limit")(table, key, value)

@@ -12,7 +12,7 @@ import pytest
 from tests.execute.conftest import Execute, is_alive
 from tests.support import PATIENCE, wait_until
 from wfc_runtime.execute import Grant, execute
-from wfc_runtime.machine.plain import size_of
+from wfc_runtime.machine.values import size_of
 
 
 def _pid(path: Path) -> int:

@@ -14,9 +14,9 @@ from wfc_runtime.errors import RefusedError, RequestError, StepError
 from wfc_runtime.machine import Machine, Workflow
 from wfc_runtime.machine.events import Child, ChildEnded, Clock, Event, Outcome, Start, Submit
 from wfc_runtime.machine.inputs import bind_item, check_inputs
-from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.step import step
+from wfc_runtime.machine.values import Limits
 
 MOST_EVENTS = 4000
 LIMITS = Limits()

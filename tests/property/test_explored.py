@@ -14,8 +14,7 @@ from wfc.author.diff.verdict import reasons
 from wfc.author.explore.search import NoInputsError
 from wfc.author.explore.trial import Trace
 from wfc.check import check_unit, has_errors
-from wfc_runtime.machine.ask import Ask
-from wfc_runtime.machine.effects import Effect
+from wfc_runtime.machine.effects import Ask, Effect
 from wfc_runtime.plan import explain_plan
 
 few = settings(max_examples=settings.default.max_examples // 2 or 1)

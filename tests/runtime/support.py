@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from tests.support import check, load
 from wfc.compile import compile_unit
 from wfc.findings import Severity
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store

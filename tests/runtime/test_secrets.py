@@ -11,7 +11,7 @@ import pytest
 from tests.runtime.support import OK, Box, children, steps
 from tests.runtime.test_versions import lose_module
 from wfc_runtime.errors import RefusedError, RequestError
-from wfc_runtime.machine.masking import HIDDEN, Mask, mask_of
+from wfc_runtime.machine.redaction import HIDDEN, Mask, mask_of
 from wfc_runtime.server.elicitation import question_in
 from wfc_runtime.server.toolsets.checkpoints import about, listed
 from wfc_runtime.service.sqlite import SqliteService

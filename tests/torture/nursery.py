@@ -18,7 +18,7 @@ from typing import Any
 import wfc_runtime.server.workflows  # noqa: F401
 from tests.torture.clock import clock_of
 from wfc_runtime.execute import Grant
-from wfc_runtime.machine.validation import problems
+from wfc_runtime.machine.results import problems
 from wfc_runtime.registry import Registry
 from wfc_runtime.server import stdio
 from wfc_runtime.server.context import Options, ServerContext

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from wfc.config import AT_ONCE, CompileLimits, Config, ConfigError, find_root, load_config
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.values import Limits
 
 
 def project(folder: Path, text: str) -> Path:

@@ -38,12 +38,10 @@ from wfc.config import CompileLimits
 from wfc.findings import Diagnostic
 from wfc.suggest import did_you_mean
 from wfc.yaml import Node, Sequence, Span
-from wfc_runtime.machine.ask import Ask
-from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.schema import of
+from wfc_runtime.machine.chart import AnyMachine, Workflow
+from wfc_runtime.machine.effects import Ask
+from wfc_runtime.machine.results import UnusableSchemaError, of, problems
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.validation import UnusableSchemaError, problems
-from wfc_runtime.machine.workflow import Workflow
 from wfc_runtime.service.agent_brief import brief_machine
 from wfc_runtime.service.children import is_briefed
 

@@ -70,7 +70,7 @@ def command(
         raise click.UsageError(f"`{out}` is not empty; name a new folder")
     from wfc.author.explore import Budget, NoInputsError, explore
     from wfc.cli.running.inputs import given_inputs
-    from wfc_runtime.machine.limits import Limits
+    from wfc_runtime.machine.values import Limits
 
     limits = Limits.of(unit.config.run_limits)
     modules = compile_in_memory(units)

@@ -20,7 +20,7 @@ from wfc.config import load_config
 from wfc.workspace.files import store_path
 from wfc.workspace.runtime import modules_at_start
 from wfc_runtime.errors import WfcError
-from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.registry import Module
 from wfc_runtime.service.sqlite import SqliteService

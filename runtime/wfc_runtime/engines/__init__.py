@@ -12,7 +12,7 @@ from wfc_runtime.errors import StoreError
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
 if TYPE_CHECKING:
-    from wfc_runtime.machine.limits import Limits
+    from wfc_runtime.machine.values import Limits
     from wfc_runtime.registry import Registry
     from wfc_runtime.service.interface import Service
     from wfc_runtime.service.temporal.modules import Modules
@@ -39,7 +39,7 @@ class Engine:
 
     @property
     def run_limits(self) -> Limits:
-        from wfc_runtime.machine.limits import Limits
+        from wfc_runtime.machine.values import Limits
 
         return Limits.of(self.limits)
 

@@ -9,8 +9,8 @@ from temporalio.exceptions import WorkflowAlreadyStartedError
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.values import size_of
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.service.temporal.codec import keyring_of

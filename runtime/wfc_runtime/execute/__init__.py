@@ -27,7 +27,7 @@ from wfc_runtime.execute import (
 from wfc_runtime.execute.base import NESTING, ExecutionError, Executor, Job, Parameters, Result
 from wfc_runtime.execute.grant import Grant
 from wfc_runtime.execute.protected import protected_paths
-from wfc_runtime.machine.plain import NotPlainError, check_plain
+from wfc_runtime.machine.values import NotPlainError, check_plain
 
 __all__ = ["EXECUTORS", "Executor", "Grant", "can_execute", "execute", "protected_paths", "refusal_of"]
 

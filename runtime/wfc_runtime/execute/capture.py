@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine.plain import size_of
+from wfc_runtime.machine.values import size_of
 
 _MARK = "\n[... {:,} bytes left out ...]\n"
 

@@ -7,7 +7,7 @@ import json
 from wfc_runtime.contract import Json
 from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import NESTING, ExecutionError, Job
-from wfc_runtime.machine.plain import NotPlainError, check_plain
+from wfc_runtime.machine.values import NotPlainError, check_plain
 
 
 def read_object(job: Job, place: paths.Place) -> dict[str, Json] | None:

@@ -150,7 +150,7 @@ def _validate(output: Parameters, value: Json) -> None:
         return
     demand = output.value("validation")
     if isinstance(demand, dict):
-        from wfc_runtime.machine.validation import UnusableSchemaError, problems
+        from wfc_runtime.machine.results import UnusableSchemaError, problems
 
         try:
             wrong = problems(value, demand)

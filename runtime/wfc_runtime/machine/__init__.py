@@ -3,14 +3,12 @@
 from pydantic import Field
 from statemachine import State
 
-from wfc_runtime.machine.ask import Ask
-from wfc_runtime.machine.chart import Machine, WorkflowInputs, WorkflowObject, WorkflowState
-from wfc_runtime.machine.effects import Assign, Begin, Delay, Effect, Retry, Return
-from wfc_runtime.machine.guards import at_most, faultless, ok, otherwise, when
-from wfc_runtime.machine.masking import Secret
+from wfc_runtime.machine.chart import Machine, Workflow, WorkflowInputs, WorkflowObject, WorkflowState
+from wfc_runtime.machine.effects import Ask, Assign, Begin, Delay, Effect, Retry, Return
+from wfc_runtime.machine.inputs import lenient, one_of, with_keys
+from wfc_runtime.machine.interpreter import at_most, faultless, ok, otherwise, when
+from wfc_runtime.machine.redaction import Secret
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.validators import lenient, one_of, with_keys
-from wfc_runtime.machine.workflow import Workflow
 
 __all__ = [
     "Ask",

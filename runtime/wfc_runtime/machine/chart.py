@@ -1,8 +1,10 @@
-"""The base of every generated machine: a statechart whose states perform their step's effect when entered."""
+"""The base of every generated machine, and what a generated module registers."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
@@ -12,12 +14,54 @@ from statemachine.callbacks import CallbackPriority
 
 from wfc_runtime.contract import Json
 from wfc_runtime.machine.effects import Effect
-from wfc_runtime.machine.guards import ok
+from wfc_runtime.machine.interpreter import ok
 from wfc_runtime.machine.run import Run
-from wfc_runtime.machine.walk import Walk
 
 if TYPE_CHECKING:
+    from wfc_runtime.machine.interpreter import Condition
     from wfc_runtime.machine.simulation import Simulation
+
+
+# A chart that is driven by hand, without a run.
+
+
+class Walk:
+    """The model of a machine that is walked by hand, with the state machine library's own calls.
+
+    Effects are not performed. `decide` is asked for the text of each condition; without it every condition is false,
+    so that the `otherwise` edges are taken.
+    """
+
+    def __init__(self, decide: Callable[[str], bool] = lambda text: False) -> None:
+        self.decide = decide
+        self.state: Any = None
+        """Where the library keeps the active states."""
+        self.path: list[str] = []
+        """The states that were entered, in order."""
+        self._turns: Counter[str] = Counter()
+
+    def entered(self, state: str) -> None:
+        self.path.append(state)
+
+    def left(self, state: str) -> None:
+        """Nothing is kept for a state."""
+
+    def may_leave(self, state: str) -> bool:
+        return True
+
+    def is_faultless(self) -> bool:
+        return True
+
+    def holds(self, state: str, condition: Condition) -> bool:
+        holds = condition.text is True or self.decide(str(condition.text))
+        if holds and condition.most is not None:
+            # The library asks twice for each turn; a walk needs no exact count, only an end.
+            self._turns[state] += 1
+            holds = self._turns[state] <= 2 * condition.most
+        return holds
+
+
+# The machine.
 
 
 class WorkflowInputs(BaseModel):
@@ -117,3 +161,22 @@ def _guard_plain_edges(machine: AnyMachine) -> None:
         for edge in state.transitions:
             if not (edge.initial or list(edge.events) or list(edge.cond)):
                 edge.cond.add(ok, priority=CallbackPriority.INLINE, expected_value=True)
+
+
+# A generated module's registration.
+
+
+@dataclass(frozen=True, kw_only=True)
+class Workflow:
+    """The machines of one workflow and where in the YAML each of their states comes from."""
+
+    name: str
+    version: str
+    machine: AnyMachine
+    tasks: Mapping[str, AnyMachine]
+    lines: Mapping[str, Mapping[str, int]]
+    tags: tuple[str, ...] = ()
+    """Words to find it by."""
+    author: str = ""
+    on_failure: str = ""
+    """What its author can do about a step that fails, where its language has other means than ours."""

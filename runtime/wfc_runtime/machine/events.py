@@ -10,7 +10,7 @@ from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.snapshot import Snapshot
 
 if TYPE_CHECKING:
-    from wfc_runtime.machine.structure import Edge
+    from wfc_runtime.machine.interpreter import Edge
 
 
 @dataclass(frozen=True, kw_only=True)

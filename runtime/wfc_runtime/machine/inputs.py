@@ -1,23 +1,172 @@
-"""What a machine is started with: checked against its Inputs, and filled from the item of a foreach."""
+"""The inputs of a machine: validation rules, all violations of a value, and inputs taken from the item of a foreach."""
 
 from __future__ import annotations
 
+import json
 import types
 import typing
+from collections.abc import Callable, Iterator
+from copy import deepcopy
 from difflib import get_close_matches
 from typing import Annotated, Any, Union
 
-from pydantic import BaseModel, ValidationError
+from pydantic import AfterValidator, BaseModel, BeforeValidator, Field, TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError, StepError
-from wfc_runtime.machine.broken import every_broken_rule
 from wfc_runtime.machine.chart import AnyMachine, WorkflowInputs
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.masking import is_secret_place
-from wfc_runtime.machine.plain import NotPlainError, check_plain
-from wfc_runtime.machine.schema import describe
+from wfc_runtime.machine.redaction import is_secret_place
+from wfc_runtime.machine.results import describe
+from wfc_runtime.machine.values import Limits, NotPlainError, check_plain
+
+# Validation rules of inputs that pydantic has no word for.
+
+
+def one_of(*allowed: Any) -> AfterValidator:
+    """The value is one of these."""
+
+    def check(value: Any) -> Any:
+        if not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed):
+            raise ValueError(f"must be one of {', '.join(map(repr, allowed))}")
+        return value
+
+    return AfterValidator(check)
+
+
+def lenient(kind: str) -> BeforeValidator:
+    """Text that says a number, true, false, a list or an object is taken for that, and a number for text."""
+    return BeforeValidator(_READERS[kind])
+
+
+def _text(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return str(value) if isinstance(value, (int, float)) else value
+
+
+def _number(value: Any) -> Any:
+    if not isinstance(value, str):
+        return value
+    for kind in (int, float):
+        try:
+            return kind(value)
+        except ValueError:
+            pass
+    return value
+
+
+def _integer(value: Any) -> Any:
+    number = _number(value)
+    return int(number) if isinstance(number, float) and number.is_integer() else number
+
+
+def _boolean(value: Any) -> Any:
+    word = value.strip().lower() if isinstance(value, str) else ""
+    return True if word in ("true", "yes", "1") else False if word in ("false", "no", "0") else value
+
+
+def _json(value: Any) -> Any:
+    try:
+        return json.loads(value) if isinstance(value, str) else value
+    except ValueError:
+        return value
+
+
+_READERS: dict[str, Callable[[Any], Any]] = {
+    "string": _text,
+    "number": _number,
+    "integer": _integer,
+    "boolean": _boolean,
+    "array": _json,
+    "object": _json,
+}
+
+
+def with_keys(*keys: str) -> AfterValidator:
+    """The object has these keys."""
+
+    def check(value: Any) -> Any:
+        present = (
+            value.model_dump(by_alias=True, exclude_unset=True) if isinstance(value, BaseModel) else value
+        )
+        missing = [key for key in keys if key not in present]
+        if missing:
+            raise ValueError(f"must have {', '.join(map(repr, missing))}")
+        return value
+
+    return AfterValidator(check)
+
+
+# Every rule that a value violates: pydantic stops at the first one of each text and of each list.
+
+
+def every_broken_rule(error: ValidationError, model: type[BaseModel], given: Json) -> list[ErrorDetails]:
+    """The errors, with the pattern of texts of a wrong length and the items of lists that are too long."""
+    found: list[ErrorDetails] = []
+    rest = deepcopy(given)
+    is_cut = False
+    for one in error.errors():
+        found.append(one)
+        if one["type"] in ("string_too_short", "string_too_long"):
+            found += _pattern_errors(one, model)
+        elif one["type"] == "too_long":
+            is_cut = _cut(rest, one["loc"], one["ctx"]["max_length"]) or is_cut
+    if is_cut:
+        found += _items_errors(model, rest, {one["loc"] for one in found})
+    return found
+
+
+def _pattern_errors(error: ErrorDetails, model: type[BaseModel]) -> Iterator[ErrorDetails]:
+    schema = model.model_json_schema()
+    for place in _at(schema, error["loc"], schema):
+        if "pattern" in place:
+            try:
+                TypeAdapter(Annotated[str, Field(pattern=place["pattern"])]).validate_python(error["input"])
+            except ValidationError as broken:
+                for one in broken.errors():
+                    yield {**one, "loc": error["loc"]}
+
+
+def _items_errors(model: type[BaseModel], shortened: Json, known: set[Any]) -> list[ErrorDetails]:
+    try:
+        model.model_validate(shortened)
+    except ValidationError as error:
+        return [one for one in every_broken_rule(error, model, shortened) if one["loc"] not in known]
+    return []
+
+
+def _cut(value: Json, location: tuple[int | str, ...], length: int) -> bool:
+    """Shorten the list at a place, which may have names of a union's members in it."""
+    for part in location:
+        in_list = isinstance(value, list) and isinstance(part, int)
+        if in_list or (isinstance(value, dict) and part in value):
+            value = value[part]
+    if not isinstance(value, list) or len(value) <= length:
+        return False
+    del value[length:]
+    return True
+
+
+def _at(
+    schema: dict[str, Any], location: tuple[int | str, ...], whole: dict[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """The schemas that hold for a place."""
+    if "$ref" in schema:
+        yield from _at(whole["$defs"][schema["$ref"].rpartition("/")[2]], location, whole)
+        return
+    for member in schema.get("anyOf", ()):
+        yield from _at(member, location, whole)
+    if not location:
+        yield schema
+        return
+    part, *rest = location
+    inner = schema.get("items") if isinstance(part, int) else schema.get("properties", {}).get(part)
+    if inner is not None:
+        yield from _at(inner, tuple(rest), whole)
+
+
+# Checking and binding.
 
 
 def check_inputs(machine: AnyMachine, given: Json, limits: Limits) -> dict[str, Json]:

@@ -11,15 +11,14 @@ from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree
 from wfc_runtime.expr.syntax import is_template
 from wfc_runtime.machine.events import Event, Outcome
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.masking import texts_in
-from wfc_runtime.machine.plain import size_of
+from wfc_runtime.machine.interpreter import Structure
+from wfc_runtime.machine.redaction import texts_in
 from wfc_runtime.machine.snapshot import Pending, Snapshot
-from wfc_runtime.machine.structure import Structure
+from wfc_runtime.machine.values import Limits, size_of
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.effects import Effect
-    from wfc_runtime.machine.guards import Condition
+    from wfc_runtime.machine.interpreter import Condition
 
 
 class Moving(Protocol):
@@ -36,7 +35,7 @@ class Run:
         self.snapshot = snapshot
         self.event = event
         self.limits = limits
-        self.mover: Moving
+        self.interpreter: Moving
         self.configuration_value: Any = None
         """Where the state machine library keeps the active states, when it drives."""
         self.now = datetime.fromtimestamp(event.at, UTC)
@@ -150,7 +149,7 @@ class Run:
         self.go_on(event, pending.state)
 
     def go_on(self, event: str, state: str) -> None:
-        self.mover.raise_(event, at=state)
+        self.interpreter.raise_(event, at=state)
 
     def drop(self, state: str) -> None:
         """Wait no longer in a state; nobody wants the results of its children now."""
@@ -196,7 +195,7 @@ class Run:
         """The run fails, and nothing else moves before it has."""
         self._halted = True
         self._keep(self.record(state, error))
-        self.mover.raise_("fail")
+        self.interpreter.raise_("fail")
 
     def _keep(self, record: dict[str, Json]) -> None:
         """Why the run fails, now or at its end: what came first, others may have come of."""

@@ -9,9 +9,9 @@ from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Action
 from wfc_runtime.machine.events import Cancel, Child, ChildEnded, Clock, Event, Start, Submit
 from wfc_runtime.machine.inputs import check_inputs
-from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.step import step
+from wfc_runtime.machine.values import Limits
 
 
 class Simulation:

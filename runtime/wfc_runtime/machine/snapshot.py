@@ -9,8 +9,8 @@ from typing import Any, Self
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import SnapshotError
-from wfc_runtime.machine.masking import HIDDEN, Mask, mask_of
-from wfc_runtime.machine.plain import size_of, to_text
+from wfc_runtime.machine.redaction import HIDDEN, Mask, mask_of
+from wfc_runtime.machine.values import size_of, to_text
 
 FORMAT = 1
 

@@ -6,18 +6,68 @@ import json
 from functools import lru_cache
 
 from wfc_runtime.contract import ENDED, Json
-from wfc_runtime.errors import RefusedError
+from wfc_runtime.errors import RefusedError, SnapshotError
 from wfc_runtime.machine.chart import AnyMachine
+from wfc_runtime.machine.effects import Ask, Effect
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
-from wfc_runtime.machine.legality import Legality
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.masking import hide_inputs, secrets_in
-from wfc_runtime.machine.mover import Mover
-from wfc_runtime.machine.plain import size_of
+from wfc_runtime.machine.interpreter import Interpreter, Structure, structure_of
+from wfc_runtime.machine.redaction import hide_inputs, secrets_in
 from wfc_runtime.machine.run import Run
-from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.spawn import FACTS, Spawn
-from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.machine.values import Limits, size_of
+
+# Snapshot checks: whether a snapshot is one that its machine can have produced.
+
+
+class SnapshotCheck:
+    """The rules of one machine: every active frame has one active child, every active group of branches all
+    of them, and every step that is active waits for something."""
+
+    def __init__(self, structure: Structure) -> None:
+        self._states = structure.nodes
+        self._known: set[tuple[str, ...]] = set()
+
+    def check(self, snapshot: Snapshot) -> None:
+        states = [pending.state for pending in snapshot.pending.values()]
+        key = (*snapshot.configuration, "", *states)
+        if key in self._known:
+            return
+        self._check_known([*snapshot.configuration, *states])
+        wrong = self._first_problem(set(snapshot.configuration), states)
+        if wrong:
+            raise SnapshotError(
+                "snapshot_illegal", f"the snapshot is in states that don't go together: {wrong}"
+            )
+        if len(self._known) < 10_000:
+            self._known.add(key)
+
+    def _check_known(self, names: list[str]) -> None:
+        gone = [name for name in dict.fromkeys(names) if name not in self._states]
+        if gone:
+            raise SnapshotError(
+                "definition_changed", f"the module has no state {', '.join(f'`{name}`' for name in gone)}"
+            )
+
+    def _first_problem(self, active: set[str], waiting: list[str]) -> str:
+        if sum(self._states[name].parent is None for name in active) != 1:
+            return "it is not in exactly one of running, completed, failed and cancelled"
+        for name in sorted(active):
+            state = self._states[name]
+            if state.parent is not None and state.parent.id not in active:
+                return f"`{name}` is active, the state around it is not"
+            inside = [child.id for child in state.children if child.id in active]
+            if state.is_parallel and len(inside) != len(state.children):
+                return f"not every branch of `{name}` is active"
+            if state.children and not state.is_parallel and len(inside) != 1:
+                return f"{len(inside)} states inside `{name}` are active"
+            if state.is_step and waiting.count(name) != 1:
+                return f"`{name}` is active and does not wait for anything"
+        idle = [name for name in waiting if name not in active]
+        return f"`{idle[0]}` waits for something and is not active" if idle else ""
+
+
+# The step.
 
 NO_REASON = "no reason given"
 _DEFAULTS = Limits()
@@ -39,20 +89,20 @@ def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: L
         run = Run(structure, snapshot, event, limits)
         if size_of(event.inputs) > limits.input_bytes:  # Only a parent with such room can have given them.
             snapshot.room = limits.served_state_bytes
-        mover = run.mover = Mover(structure, run, [])
-        mover.start()
+        interpreter = run.interpreter = Interpreter(structure, run, [])
+        interpreter.start()
     else:
         _check_open(snapshot, event)
-        _legality(machine).check(snapshot)
+        _snapshot_check(machine).check(snapshot)
         run = Run(structure, snapshot.copy(), event, limits)
-        mover = run.mover = Mover(structure, run, snapshot.configuration)
+        interpreter = run.interpreter = Interpreter(structure, run, snapshot.configuration)
         _happen(run, event)
-    return _outcome(run, mover.configuration)
+    return _outcome(run, interpreter.configuration)
 
 
 @lru_cache(maxsize=256)
-def _legality(machine: AnyMachine) -> Legality:
-    return Legality(structure_of(machine))
+def _snapshot_check(machine: AnyMachine) -> SnapshotCheck:
+    return SnapshotCheck(structure_of(machine))
 
 
 def _check_open(snapshot: Snapshot, event: Event) -> None:
@@ -75,7 +125,7 @@ def _happen(run: Run, event: Event) -> None:
         case Cancel():
             reason = run.snapshot.mask.message(event.reason)
             run.snapshot.error = {"code": "cancelled", "message": reason or NO_REASON}
-            run.mover.raise_("cancel")
+            run.interpreter.raise_("cancel")
 
 
 def _check_pending(run: Run, visit: str) -> None:
@@ -149,3 +199,41 @@ def _with_facts(run: Run, result: Json) -> Json:
         return result
     facts = run.structure.facts
     return {**{name: facts[name] for name in asked if name in facts}, **result}
+
+
+# Whether a waiting run can continue with another version of its machine.
+
+
+def blocking_steps(machine: AnyMachine, snapshot: Snapshot, was: AnyMachine | None = None) -> list[str]:
+    """The steps that a run waits in and that a machine does not have, or has as something else.
+
+    `was`: the machine that the run is on, where it is at hand; what kind of action it waits for stands there.
+    """
+    waiting = {one.state: visit.partition("@")[0] for visit, one in snapshot.pending.items()}
+    gone = [
+        waiting[one.state]
+        for one in snapshot.pending.values()
+        if not _still_there(machine.steps.get(one.state), one, was.steps.get(one.state) if was else None)
+    ]
+    if gone:
+        return gone
+    try:
+        SnapshotCheck(structure_of(machine)).check(snapshot)
+    except SnapshotError:
+        return list(waiting.values())
+    return []
+
+
+def _still_there(effect: Effect | None, pending: Pending, was: Effect | None) -> bool:
+    if effect is None or isinstance(effect, Spawn) != bool(pending.children):
+        return False
+    if isinstance(effect, Ask) and (effect.wait_seconds is None) != (pending.resume_at is None):
+        return False
+    return was is None or _kind(effect) == _kind(was)
+
+
+def _kind(effect: Effect) -> tuple[str, ...]:
+    if isinstance(effect, Ask):
+        # A question of another form can't be answered in the old one.
+        return "Ask", effect.kind, str(effect.parameters.get("prompt_type", ""))
+    return (type(effect).__name__,)

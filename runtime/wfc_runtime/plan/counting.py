@@ -10,11 +10,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from math import inf
 
-from wfc_runtime.machine.ask import Ask
-from wfc_runtime.machine.chart import AnyMachine
+from wfc_runtime.machine.chart import AnyMachine, Workflow
+from wfc_runtime.machine.effects import Ask
+from wfc_runtime.machine.interpreter import Node, structure_of
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.structure import Node, structure_of
-from wfc_runtime.machine.workflow import Workflow
 from wfc_runtime.plan.longest import Longest
 from wfc_runtime.plan.shortest import Shortest
 from wfc_runtime.plan.ways import Way, Ways

@@ -7,11 +7,10 @@ from math import inf
 from typing import Any
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine.ask import Ask
-from wfc_runtime.machine.effects import Effect
+from wfc_runtime.machine.chart import Workflow
+from wfc_runtime.machine.effects import Ask, Effect
+from wfc_runtime.machine.interpreter import Edge, Node, structure_of
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.structure import Edge, Node, structure_of
-from wfc_runtime.machine.workflow import Workflow
 from wfc_runtime.plan.counting import Count, Counter, Lookup
 from wfc_runtime.plan.kinds import StepInfo, steps_of
 from wfc_runtime.plan.needs import Placed, needs_of, timeouts_of, waits_of

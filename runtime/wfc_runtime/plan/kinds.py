@@ -5,10 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from wfc_runtime.machine.ask import Ask
-from wfc_runtime.machine.effects import Assign, Begin, Effect, Return
+from wfc_runtime.machine.effects import Ask, Assign, Begin, Effect, Return
+from wfc_runtime.machine.interpreter import Node, Structure
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.structure import Node, Structure
 from wfc_runtime.plan.ways import condition_of, counted
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.plan.kinds import StepInfo
 

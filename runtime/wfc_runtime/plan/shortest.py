@@ -6,9 +6,9 @@ from collections.abc import Callable
 from heapq import heappop, heappush
 from math import inf
 
-from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.effects import Ask
+from wfc_runtime.machine.interpreter import Edge, Node
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.structure import Edge, Node
 from wfc_runtime.plan.ways import Ways, child_in, counted
 
 

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from wfc_runtime.machine.effects import Begin, Delay
-from wfc_runtime.machine.guards import Condition
-from wfc_runtime.machine.structure import Edge, Node, Structure
+from wfc_runtime.machine.interpreter import Condition, Edge, Node, Structure
 
 _NOT_FOLLOWED = frozenset({"retry", "fail", "cancel"})
 """A retry counts as part of its step; a run that fails or is cancelled is not worked to its end."""

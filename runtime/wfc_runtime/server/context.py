@@ -13,7 +13,7 @@ from wfc_runtime.errors import WfcError
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
 if TYPE_CHECKING:
-    from wfc_runtime.machine.limits import Limits
+    from wfc_runtime.machine.values import Limits
     from wfc_runtime.registry import Registry
     from wfc_runtime.service import Service
     from wfc_runtime.service.temporal.worker import WorkerThread
@@ -59,7 +59,7 @@ class Options:
     elicit: bool = False
     """Ask the person directly where a prompt step waits and the client can show a form."""
     limits: Mapping[str, int] = field(default_factory=dict)
-    """`wfc_runtime.machine.limits.Limits` that differ from the defaults."""
+    """`wfc_runtime.machine.values.Limits` that differ from the defaults."""
     trust: Trust | None = None
     """Which modules may be executed; None: all whose digest holds."""
     make_registry: Callable[[Path], Registry] | None = None
@@ -102,7 +102,7 @@ class ServerContext:
             if self._service is None and self.options.engine != "sqlite":
                 self._service = self._open_elsewhere()
             if self._service is None:
-                from wfc_runtime.machine.limits import Limits
+                from wfc_runtime.machine.values import Limits
                 from wfc_runtime.service.sqlite import SqliteService
                 from wfc_runtime.store import Store
 

@@ -208,7 +208,7 @@ class Elicitation:
 
 
 def _problems(given: dict[str, Json], question: Question) -> list[str]:
-    from wfc_runtime.machine.validation import UnusableSchemaError, problems
+    from wfc_runtime.machine.results import UnusableSchemaError, problems
 
     try:
         return problems(given, question.result_schema)

@@ -159,7 +159,7 @@ def _length(value: Json) -> int:
 
 def as_text(value: Json) -> str:
     """As JSON. What writes it is imported with the first reply, and not before."""
-    from wfc_runtime.machine.plain import to_text
+    from wfc_runtime.machine.values import to_text
 
     return to_text(value)
 

@@ -15,8 +15,7 @@ from wfc_runtime.expr import nodes
 from wfc_runtime.expr.syntax import parse
 from wfc_runtime.machine import Ask, Assign, Delay, Effect, Spawn
 from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.guards import Condition
-from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.machine.interpreter import Condition, structure_of
 from wfc_runtime.plan.kinds import steps_of
 from wfc_runtime.plan.needs import distinct
 from wfc_runtime.registry import Module, Registry

@@ -13,7 +13,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.machine import Ask, Assign, Machine, Return, Spawn, State, WorkflowInputs, WorkflowState, ok
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Begin, Delay, Effect
-from wfc_runtime.machine.guards import Condition
+from wfc_runtime.machine.interpreter import Condition
 from wfc_runtime.service.replies import as_data
 
 _SHORTEST = 300
@@ -101,7 +101,7 @@ def _steps(task: AnyMachine) -> Iterator[str]:
 def _doing(effect: Effect | None) -> Iterator[str]:
     match effect:
         case Ask():
-            yield f"({effect.kind}) {effect.told(effect.parameters)}"
+            yield f"({effect.kind}) {effect.instruction_for(effect.parameters)}"
         case Assign() if effect.updates:
             yield "Compute these values."
         case Spawn() if effect.is_call:

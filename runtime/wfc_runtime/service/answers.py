@@ -9,11 +9,10 @@ from typing import Protocol
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.effects import Delay
+from wfc_runtime.machine.effects import Ask, Delay
+from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
-from wfc_runtime.machine.structure import structure_of
 from wfc_runtime.registry import Module
 from wfc_runtime.service.history import action_digest, pack_reply, same_result, unpack_reply
 from wfc_runtime.service.interface import Reply

@@ -10,10 +10,10 @@ from wfc_runtime.errors import RefusedError, StepError, WfcError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Child
 from wfc_runtime.machine.inputs import bind_item, check_inputs, only_declared
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.masking import Mask, secrets_in
-from wfc_runtime.machine.moving import steps_in_the_way
+from wfc_runtime.machine.redaction import Mask, secrets_in
 from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.step import blocking_steps
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module
 from wfc_runtime.service.agent_brief import brief_machine, brief_text
 from wfc_runtime.store import RunRow
@@ -80,7 +80,7 @@ def missing_steps(current: Module, row: RunRow, snapshot: Snapshot, was: Module 
     if row.task is not None and row.task not in current.workflow.tasks:
         return [visit.partition("@")[0] for visit in snapshot.pending]
     old = machine_of(was, row.task, row.agent) if was is not None else None
-    return steps_in_the_way(machine_of(current, row.task, row.agent), snapshot, old)
+    return blocking_steps(machine_of(current, row.task, row.agent), snapshot, old)
 
 
 def definition_changed(row: RunRow, gone: Iterable[str]) -> RefusedError:

@@ -13,9 +13,9 @@ from wfc_runtime.contract import Json
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Action
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Interrupted, Outcome, Start, Submit
-from wfc_runtime.machine.masking import HIDDEN, NO_MASK, Mask, hide_inputs, mask_of
-from wfc_runtime.machine.plain import size_of, to_text
+from wfc_runtime.machine.redaction import HIDDEN, NO_MASK, Mask, hide_inputs, mask_of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
+from wfc_runtime.machine.values import size_of, to_text
 from wfc_runtime.store.records import HistoryRow
 
 # Redaction.

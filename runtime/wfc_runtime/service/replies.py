@@ -12,9 +12,9 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, RequestError, guess
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Action
-from wfc_runtime.machine.plain import size_of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.step import NO_REASON
+from wfc_runtime.machine.values import size_of
 from wfc_runtime.service.history import shown_event, timestamp
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.store import HistoryRow, RunRow

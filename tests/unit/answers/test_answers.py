@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from wfc.author.answers import Answers, NoAnswerError, fill, read_answers, write_answers
 from wfc_runtime.contract import ChoiceAnswer, ConfirmAnswer, DelegateResult, TextAnswer
-from wfc_runtime.machine import schema
+from wfc_runtime.machine import results
 
 ANY: dict[str, Any] = {}
 
@@ -82,7 +82,7 @@ def test_what_was_never_asked_for_is_known() -> None:
     ],
 )
 def test_short_spellings_stand_for_whole_results(kind: str, result: Any, value: Any, meant: Any) -> None:
-    assert fill(kind, schema.of(result), value) == meant
+    assert fill(kind, results.of(result), value) == meant
 
 
 @pytest.mark.parametrize(

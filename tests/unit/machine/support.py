@@ -16,9 +16,9 @@ from wfc_runtime.machine import Workflow
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
 from wfc_runtime.machine.inputs import check_inputs
-from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.step import step
+from wfc_runtime.machine.values import Limits
 
 NOON = 1_700_000_000.0
 OK = {"stdout": "fine", "stderr": "", "exit_code": 0}

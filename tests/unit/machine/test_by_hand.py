@@ -9,7 +9,7 @@ from statemachine.contrib.diagram.extract import extract
 
 from tests.support import ROOT
 from wfc_runtime.errors import RefusedError, RequestError
-from wfc_runtime.machine.walk import Walk
+from wfc_runtime.machine.chart import Walk
 from wfc_runtime.registry import Module, Registry
 
 INPUTS = {"service_name": "api", "version": "1.2.3", "registry": "r.example/x", "health_url": "https://h"}

@@ -8,10 +8,10 @@ import pytest
 
 from tests.unit.machine.support import NOON, OK, Drive, compiled, steps
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.events import Submit
-from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.values import Limits
 
 NUMBER = "inputs: {n: {type: number, required: true}}"
 UNTYPED = "inputs: {n: {type: array, default: [text]}}"
@@ -362,7 +362,7 @@ def test_what_the_server_did_by_itself_may_be_larger_and_the_run_keeps_the_room_
 
 
 def test_the_size_of_the_state_is_counted_to_the_byte() -> None:
-    from wfc_runtime.machine.plain import size_of
+    from wfc_runtime.machine.values import size_of
 
     run = Drive(
         steps(

@@ -6,7 +6,7 @@ import pytest
 
 from tests.unit.machine.support import Drive, compiled
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.values import Limits
 
 HEAD = "name: w\nversion: 1.0.0\ninputs: {items: {type: array, required: true}}\nsteps:\n"
 TAIL = """

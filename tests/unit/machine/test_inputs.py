@@ -9,7 +9,7 @@ import pytest
 from tests.unit.machine.support import AnyMachine, compiled
 from wfc_runtime.errors import RequestError, StepError
 from wfc_runtime.machine.inputs import bind_item, check_inputs
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.values import Limits
 
 RULES = """
 name: w

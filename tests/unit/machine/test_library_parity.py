@@ -16,11 +16,11 @@ from tests.unit.machine.test_flow import LOOP, WHILE
 from tests.unit.machine.test_parallel import CHECKS, RETURN
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.machine.run import Run
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.step import _happen, _outcome, step
-from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Registry
 
 LIMITS = Limits()
@@ -79,7 +79,7 @@ def library_step(machine: AnyMachine, snapshot: Snapshot | None, event: Event) -
     run = Run(structure, snapshot.copy(), event, LIMITS)
     # A machine that finds itself somewhere does not run off when it is built.
     run.configuration_value = structure.root.id
-    chart = run.mover = machine(run, state_field="configuration_value")
+    chart = run.interpreter = machine(run, state_field="configuration_value")
     if start:
         chart.current_state_value = None
         chart.activate_initial_state()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.unit.machine.support import OK, Drive, steps
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.values import Limits
 
 CHECKS = """
 name: w

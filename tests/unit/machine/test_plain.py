@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wfc_runtime.machine import plain
+from wfc_runtime.machine import values
 
 SCALARS = (
     st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text()
@@ -22,7 +22,7 @@ VALUES = st.recursive(
 
 @given(VALUES)
 def test_a_value_is_written_as_the_library_writes_it(value: Any) -> None:
-    text = plain.to_text(value)
+    text = values.to_text(value)
     assert text == json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     assert json.loads(text) == value
 
@@ -30,7 +30,7 @@ def test_a_value_is_written_as_the_library_writes_it(value: Any) -> None:
 @pytest.mark.parametrize("value", [float("nan"), [float("inf")], {1, 2}, object()])
 def test_what_is_no_json_is_refused(value: Any) -> None:
     with pytest.raises((ValueError, TypeError)):
-        plain.to_text(value)
+        values.to_text(value)
 
 
 @pytest.mark.parametrize("other", [None, lambda options: None], ids=["none", "another signature"])
@@ -38,4 +38,4 @@ def test_a_python_with_another_encoder_does_it_in_the_plain_way(
     other: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(encoder, "c_make_encoder", other)
-    assert plain._lasting_encoder() == plain._ENCODER.encode
+    assert values._lasting_encoder() == values._ENCODER.encode

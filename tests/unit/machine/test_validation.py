@@ -11,10 +11,9 @@ from hypothesis import strategies as st
 
 from tests.counting import calls_of
 from wfc_runtime.contract import ConfirmAnswer, DelegateResult, NotRequired, ShellResult, TypedDict
-from wfc_runtime.machine import schema, validation
-from wfc_runtime.machine.fitting import surely_fits
-from wfc_runtime.machine.plain import NotPlainError, check_plain, size_of, to_text
-from wfc_runtime.machine.validation import UnusableSchemaError, problems
+from wfc_runtime.machine import results
+from wfc_runtime.machine.results import UnusableSchemaError, problems, surely_fits
+from wfc_runtime.machine.values import NotPlainError, check_plain, size_of, to_text
 
 
 def test_a_problem_names_its_place() -> None:
@@ -134,7 +133,7 @@ def test_what_is_the_same_in_json_is_not_unique(value: Any) -> None:
 def test_a_schema_that_asks_for_too_much_is_given_up(
     monkeypatch: pytest.MonkeyPatch, value: Any, wanted: Any
 ) -> None:
-    monkeypatch.setattr(validation, "_LIMITS", replace(validation._LIMITS, fuel=200_000))
+    monkeypatch.setattr(results, "_LIMITS", replace(results._LIMITS, fuel=200_000))
 
     def give_up() -> None:
         with pytest.raises(UnusableSchemaError, match="takes too much work: the limit is 200,000"):
@@ -145,9 +144,7 @@ def test_a_schema_that_asks_for_too_much_is_given_up(
 
 def test_a_long_result_may_take_an_elaborate_schema(monkeypatch: pytest.MonkeyPatch) -> None:
     # A tenth of the longest result, with a tenth of what there is for it.
-    monkeypatch.setattr(
-        validation, "_LIMITS", replace(validation._LIMITS, fuel=validation._LIMITS.fuel // 10)
-    )
+    monkeypatch.setattr(results, "_LIMITS", replace(results._LIMITS, fuel=results._LIMITS.fuel // 10))
     either = {"anyOf": [{"type": "string"}, {"type": "integer"}]}
     assert problems([1] * 12_000, {"type": "array", "items": either}) == []
 
@@ -162,8 +159,8 @@ def test_a_pattern_that_is_cut_off_is_another_one() -> None:
     [
         ({"pattern": "(?=x)"}, "RE2 does not know the pattern"),
         (
-            {"$ref": "https://example.invalid/schema.json"},
-            "Unresolvable: https://example.invalid/schema.json",
+            {"$ref": "https://example.invalid/results.json"},
+            "Unresolvable: https://example.invalid/results.json",
         ),
         ({"$ref": "#/nowhere"}, "nowhere"),
         ({"$ref": "#"}, "recursion"),
@@ -179,11 +176,11 @@ Nested = TypedDict("Nested", {"inner": list[ConfirmAnswer], "either": NotRequire
 
 
 def test_result_types_become_schemas() -> None:
-    assert schema.of(None) is None
-    assert schema.of({"type": "string"}) == {"type": "string"}
-    assert schema.of(DelegateResult)["required"] == ["response"]
-    assert schema.of(ShellResult)["properties"]["duration"] == {"type": "number"}
-    assert schema.of(Nested) == {
+    assert results.of(None) is None
+    assert results.of({"type": "string"}) == {"type": "string"}
+    assert results.of(DelegateResult)["required"] == ["response"]
+    assert results.of(ShellResult)["properties"]["duration"] == {"type": "number"}
+    assert results.of(Nested) == {
         "type": "object",
         "properties": {
             "inner": {
@@ -201,10 +198,10 @@ def test_result_types_become_schemas() -> None:
 
 
 def test_a_schema_is_narrowed_without_being_changed() -> None:
-    before = to_text(schema.of(ConfirmAnswer))
-    narrow = schema.narrowed(schema.of(ConfirmAnswer), {"confirmed": {"enum": [True]}})
+    before = to_text(results.of(ConfirmAnswer))
+    narrow = results.narrowed(results.of(ConfirmAnswer), {"confirmed": {"enum": [True]}})
     assert narrow["properties"]["confirmed"] == {"type": "boolean", "enum": [True]}
-    assert to_text(schema.of(ConfirmAnswer)) == before
+    assert to_text(results.of(ConfirmAnswer)) == before
 
 
 @pytest.mark.parametrize("value", [None, True, 1.5, "ü", [], {"a": [1, {"b": None}]}])
@@ -286,5 +283,5 @@ def test_a_schema_that_is_none_gets_no_quick_answer(wanted: Any) -> None:
 
 
 def test_everyday_results_get_the_quick_answer() -> None:
-    assert surely_fits({"stdout": "", "stderr": "", "exit_code": 0, "duration": 1.5}, schema.of(ShellResult))
-    assert not surely_fits({"stdout": "", "stderr": "", "exit_code": True}, schema.of(ShellResult))
+    assert surely_fits({"stdout": "", "stderr": "", "exit_code": 0, "duration": 1.5}, results.of(ShellResult))
+    assert not surely_fits({"stdout": "", "stderr": "", "exit_code": True}, results.of(ShellResult))

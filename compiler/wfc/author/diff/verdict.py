@@ -19,12 +19,11 @@ from wfc.ir import State
 from wfc.language.types import Type, union
 from wfc.project import SourceFile
 from wfc_runtime.machine import Ask, Delay, Spawn
-from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.moving import steps_in_the_way
-from wfc_runtime.machine.schema import narrowed, of
+from wfc_runtime.machine.chart import AnyMachine, Workflow
+from wfc_runtime.machine.interpreter import Node, structure_of
+from wfc_runtime.machine.results import narrowed, of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
-from wfc_runtime.machine.structure import Node, structure_of
-from wfc_runtime.machine.workflow import Workflow
+from wfc_runtime.machine.step import blocking_steps
 
 # Liveness: the fields and inputs that steps after a waiting step read.
 
@@ -165,7 +164,7 @@ def _scope(
         effect = was.steps.get(node.id)
         if not isinstance(effect, _WAITING):
             continue
-        if steps_in_the_way(now, _waiting_in(node, effect), was):
+        if blocking_steps(now, _waiting_in(node, effect), was):
             yield _in_the_way(now, node, renamed, task)
             continue
         if isinstance(effect, Ask) and _result_changed(effect, now.steps[node.id]):

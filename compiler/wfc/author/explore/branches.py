@@ -25,12 +25,10 @@ from wfc.author.explore.solve import (
     undo,
 )
 from wfc_runtime.expr import ExpressionError, evaluate_condition, nodes
-from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.effects import Assign, Return
-from wfc_runtime.machine.guards import Condition
+from wfc_runtime.machine.effects import Ask, Assign, Return
+from wfc_runtime.machine.interpreter import Condition, Edge, Node, structure_of
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.structure import Edge, Node, structure_of
 from wfc_runtime.plan.ways import condition_of, counted, edges_of
 from wfc_runtime.registry import Module
 from wfc_runtime.service.children import is_briefed

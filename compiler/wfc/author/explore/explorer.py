@@ -14,8 +14,8 @@ from wfc.author.explore.branches import Branch, Pool, World
 from wfc.author.explore.search import Attempt, Inputs, Key, Makers, Search
 from wfc.author.explore.trial import Signature, Trace, signatures
 from wfc.language.shape import InputDecl
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.machine.interpreter import structure_of
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.plan.counting import Counter
 from wfc_runtime.registry import Module
 

@@ -17,11 +17,11 @@ from wfc.author.explore.solve import Path
 from wfc.author.explore.trial import Findings, Question, Trace, Trial
 from wfc.author.explore.values import Maker, Unfit
 from wfc_runtime.errors import RequestError
-from wfc_runtime.machine.ask import Ask
+from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.inputs import check_inputs
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.interpreter import Edge
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.structure import Edge
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.plan.ways import condition_of
 from wfc_runtime.service.children import is_briefed
 

@@ -13,16 +13,15 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wfc_runtime.errors import StepError, WfcError
-from wfc_runtime.machine.ask import Ask
 from wfc_runtime.machine.chart import AnyMachine
+from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.events import Child, ChildEnded, Clock, Event, Start, Submit
 from wfc_runtime.machine.inputs import check_inputs
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.plain import to_text
+from wfc_runtime.machine.interpreter import Edge, structure_of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.step import step
-from wfc_runtime.machine.structure import Edge, structure_of
+from wfc_runtime.machine.values import Limits, to_text
 from wfc_runtime.registry import Module
 from wfc_runtime.service.children import begin_child
 

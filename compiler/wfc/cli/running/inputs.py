@@ -15,7 +15,7 @@ from wfc.language.values import plain
 from wfc.yaml import Source, YamlLimits, parse_document
 
 if TYPE_CHECKING:
-    from wfc_runtime.machine.workflow import Workflow
+    from wfc_runtime.machine.chart import Workflow
 
 
 def given_inputs(workflow: Workflow, pairs: tuple[str, ...], file: str | None, base: dict[str, Any]) -> Any:

@@ -14,7 +14,7 @@ from wfc.cli.running.sources import SourceRegistry
 from wfc.cli.shared.options import check_patterns, source_folders
 from wfc.config import Config
 from wfc_runtime.execute import Grant, protected_paths
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.service.sqlite.workers import RunnableAction
 from wfc_runtime.store import Store

@@ -22,7 +22,7 @@ from wfc.cli.shared.output import data, say, to_json
 from wfc.cli.shared.service import NO_DEADLINE
 from wfc.workspace.files import store_path
 from wfc_runtime.interrupt import INTERRUPTED
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from wfc.author.answers import AnswersFile
     from wfc.cli.running.sources import SourceRegistry
     from wfc.config import Config
-    from wfc_runtime.machine.workflow import Workflow
+    from wfc_runtime.machine.chart import Workflow
     from wfc_runtime.service import Reply
 
 

@@ -18,8 +18,8 @@ from wfc.workspace.files import TEMPLATE_PATHS, recorded_path, select
 from wfc.workspace.loading import load_project
 from wfc_runtime.errors import DefinitionError, NotFoundError, WfcError
 from wfc_runtime.header import digest, read_header
+from wfc_runtime.machine.chart import Workflow
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.machine.workflow import Workflow
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.trust import Trust
 

@@ -70,7 +70,7 @@ def service_of(state: Path | None, *, create: bool = False) -> AbstractContextMa
     trust = modules_at_start(config, [config.generated_dir], "command") if create else None
 
     def make() -> SqliteService:
-        from wfc_runtime.machine.limits import Limits
+        from wfc_runtime.machine.values import Limits
         from wfc_runtime.service.sqlite import SqliteService
 
         return SqliteService.open(path, config.generated_dir, Limits.of(config.run_limits), trust)

@@ -25,7 +25,7 @@ from wfc.suggest import did_you_mean
 from wfc.workspace.files import select
 from wfc.workspace.loading import load_project
 from wfc_runtime.errors import RefusedError, WfcError
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 

@@ -77,7 +77,7 @@ def explain_plan(call: Call, workflow: str) -> Reply:
     """What a run of a workflow can ask for, before one is started: its steps and branches, the least and the
     most actions, the tools, agents and commands that it needs, and which steps wait for a person or for time."""
     from wfc_runtime.errors import WfcError
-    from wfc_runtime.machine.workflow import Workflow
+    from wfc_runtime.machine.chart import Workflow
     from wfc_runtime.plan import explain_plan as explain
 
     registry = call.context.registry

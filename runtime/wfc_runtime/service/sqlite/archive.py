@@ -9,10 +9,10 @@ from typing import Any
 
 from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import RefusedError, RequestError, WfcError
-from wfc_runtime.machine.legality import Legality
-from wfc_runtime.machine.plain import size_of, to_text
+from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.machine.snapshot import Snapshot
-from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.machine.step import SnapshotCheck
+from wfc_runtime.machine.values import size_of, to_text
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import check_run_id
 from wfc_runtime.service.sqlite.unit_of_work import pinned_machine
@@ -191,7 +191,7 @@ def _check_snapshot(row: RunRow, one: Mapping[str, Any], machine: Any) -> None:
     if snapshot.status != row.status or row.status not in ("running", *ENDED):
         raise _damaged(f"run {row.id} is said to be {row.status} and {snapshot.status}")
     if row.status == "running":
-        Legality(structure_of(machine)).check(snapshot)
+        SnapshotCheck(structure_of(machine)).check(snapshot)
 
 
 def _event(event: Mapping[str, Any]) -> HistoryRow:

@@ -11,9 +11,8 @@ from wfc_runtime.errors import RefusedError, RequestError, StoreError, WfcError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Outcome
 from wfc_runtime.machine.inputs import check_inputs
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.plain import to_text
 from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.values import Limits, to_text
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.clock import SteadyClock, later

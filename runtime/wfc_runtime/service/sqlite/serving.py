@@ -13,9 +13,9 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.execute import EXECUTORS, Grant, can_execute, refusal_of
 from wfc_runtime.execute.scratch import clear
-from wfc_runtime.machine.ask import Ask
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.structure import structure_of
+from wfc_runtime.machine.effects import Ask
+from wfc_runtime.machine.interpreter import structure_of
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import new_id
 from wfc_runtime.service.interface import Reply, actions_of

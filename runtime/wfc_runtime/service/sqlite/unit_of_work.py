@@ -11,9 +11,9 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, StoreError, WfcError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Clock, Event, Interrupted, Outcome
-from wfc_runtime.machine.masking import hide_known
-from wfc_runtime.machine.plain import size_of, to_text
+from wfc_runtime.machine.redaction import hide_known
 from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.values import size_of, to_text
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import machine_of, missing_steps
 from wfc_runtime.service.clock import later

@@ -10,8 +10,8 @@ from types import MappingProxyType
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, StepError, WfcError
 from wfc_runtime.machine.events import Cancel, Child, ChildEnded, Clock, Event, Interrupted, Start, Submit
-from wfc_runtime.machine.limits import Limits
 from wfc_runtime.machine.step import NO_REASON, step
+from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module
 from wfc_runtime.service import answers
 from wfc_runtime.service.answers import (

@@ -12,9 +12,8 @@ from typing import Protocol
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, StoreError, WfcError, without_words
 from wfc_runtime.execute import Grant, execute
-from wfc_runtime.machine.ask import Ask
-from wfc_runtime.machine.effects import Delay
-from wfc_runtime.machine.masking import NO_MASK, Mask
+from wfc_runtime.machine.effects import Ask, Delay
+from wfc_runtime.machine.redaction import NO_MASK, Mask
 from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun

@@ -17,9 +17,8 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.inputs import check_inputs
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.plain import NotPlainError, check_plain
 from wfc_runtime.machine.snapshot import Snapshot
+from wfc_runtime.machine.values import Limits, NotPlainError, check_plain
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import definition_changed, machine_of, missing_steps
 from wfc_runtime.service.ids import check_actor, check_name, check_reason, check_run_id, check_step_id, new_id

@@ -11,13 +11,12 @@ from typing import Any
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.machine.ask import unfit
 from wfc_runtime.machine.chart import AnyMachine
+from wfc_runtime.machine.effects import unfit
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
-from wfc_runtime.machine.limits import Limits
-from wfc_runtime.machine.plain import size_of, to_text
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.step import step
+from wfc_runtime.machine.values import Limits, size_of, to_text
 from wfc_runtime.registry import Module
 from wfc_runtime.service.answers import (
     ends_by_asking,

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from wfc_runtime.contract import Json
-from wfc_runtime.machine.limits import Limits
+from wfc_runtime.machine.values import Limits
 
 RENEW_AFTER = 4_000
 """Events in Temporal's history after which a run continues as new."""

@@ -16,7 +16,7 @@ from temporalio.exceptions import ApplicationError
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, WfcError
-from wfc_runtime.machine.plain import size_of
+from wfc_runtime.machine.values import size_of
 from wfc_runtime.service.answers import reply_to
 from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.interface import Reply

@@ -1,19 +1,77 @@
-"""Results checked against JSON Schema: nothing is fetched, and no pattern can backtrack for ever."""
+"""Results checked against JSON Schema. Nothing is fetched, and no pattern can backtrack without bound."""
 
 from __future__ import annotations
 
 import json
+import types
+import typing
 from collections.abc import Callable, Iterator, Mapping
 from contextvars import ContextVar
 from functools import cache, lru_cache
 from itertools import islice
-from typing import Any
+from typing import Any, NotRequired, Union
+
+from typing_extensions import get_type_hints, is_typeddict
 
 from wfc_runtime.contract import Json
 from wfc_runtime.expr import ExprLimits
 from wfc_runtime.expr.limits import Meter
-from wfc_runtime.machine.fitting import surely_fits
-from wfc_runtime.machine.plain import to_text
+from wfc_runtime.machine.values import to_text
+
+# The fast path for a result that fits a common schema, which most results do.
+
+_TYPES: dict[Any, Callable[[Json], bool]] = {
+    "string": lambda value: isinstance(value, str),
+    "integer": lambda value: isinstance(value, int) and not isinstance(value, bool),
+    "number": lambda value: isinstance(value, (int, float)) and not isinstance(value, bool),
+    "boolean": lambda value: isinstance(value, bool),
+    "null": lambda value: value is None,
+    "array": lambda value: isinstance(value, list),
+    "object": lambda value: isinstance(value, dict),
+}
+_KNOWN = {"type", "enum", "minLength", "maxLength", "minimum", "maximum", "minItems", "maxItems", "items"}
+_KNOWN |= {"properties", "required", "title", "description"}
+
+
+def surely_fits(value: Json, schema: Json) -> bool:
+    try:
+        return _fits_simple(value, schema)
+    except (TypeError, AttributeError, LookupError, RecursionError):
+        return False
+
+
+def _fits_simple(value: Json, schema: Json) -> bool:
+    if not isinstance(schema, dict) or not schema.keys() <= _KNOWN:
+        return False
+    if "type" in schema and not _TYPES[schema["type"]](value):
+        return False
+    # Among other values 1, 1.0 and true look the same to Python.
+    if "enum" in schema and not (isinstance(value, str) and value in schema["enum"]):
+        return False
+    if isinstance(value, str):
+        return _within(len(value), schema, "minLength", "maxLength")
+    if isinstance(value, dict):
+        return _object_fits(value, schema)
+    if isinstance(value, list):
+        items = schema.get("items")
+        return _within(len(value), schema, "minItems", "maxItems") and (
+            items is None or all(_fits_simple(item, items) for item in value)
+        )
+    return value is None or _within(value, schema, "minimum", "maximum")
+
+
+def _object_fits(value: dict[str, Json], schema: dict[str, Json]) -> bool:
+    properties = schema.get("properties", {})
+    return all(name in value for name in schema.get("required", ())) and all(
+        _fits_simple(value[name], inner) for name, inner in properties.items() if name in value
+    )
+
+
+def _within(number: float, schema: dict[str, Json], least: str, most: str) -> bool:
+    return not (least in schema and number < schema[least]) and not (most in schema and number > schema[most])
+
+
+# Validation.
 
 _SHOWN = 10
 _LOOKED_AT = 50
@@ -238,3 +296,89 @@ def _compiled(pattern: str) -> Any:
 
 class UnusableSchemaError(Exception):
     """A schema that no result can be checked against."""
+
+
+# Result types of generated modules as JSON Schema.
+
+_SIMPLE: dict[Any, str] = {
+    str: "string",
+    int: "integer",
+    float: "number",
+    bool: "boolean",
+    type(None): "null",
+    dict: "object",
+    list: "array",
+}
+
+
+def of(result: Any) -> Json:
+    """The JSON Schema of a result type of a generated module."""
+    if result is None:
+        return None
+    if isinstance(result, Mapping):
+        return result
+    return _of_type(result)
+
+
+@lru_cache(maxsize=512)
+def _of_type(kind: Any) -> Json:
+    if kind is Any:
+        return {}
+    if kind in _SIMPLE:
+        return {"type": _SIMPLE[kind]}
+    if is_typeddict(kind):
+        return _of_record(kind)
+    origin, arguments = typing.get_origin(kind), typing.get_args(kind)
+    if origin in (Union, types.UnionType):
+        return _of_union(arguments)
+    if origin is list:
+        return {"type": "array", "items": _of_type(arguments[0])}
+    if origin is dict:
+        return {"type": "object"}
+    if origin is NotRequired:
+        return _of_type(arguments[0])
+    raise TypeError(f"no JSON Schema for {kind!r}")
+
+
+def _of_record(kind: Any) -> Json:
+    hints = get_type_hints(kind)
+    return {
+        "type": "object",
+        "properties": {name: _of_type(hint) for name, hint in hints.items()},
+        "required": [name for name in hints if name in kind.__required_keys__],
+    }
+
+
+def _of_union(arguments: tuple[Any, ...]) -> Json:
+    if set(arguments) == {int, float}:
+        return {"type": "number"}
+    return {"anyOf": [_of_type(argument) for argument in arguments]}
+
+
+def narrowed(schema: Json, where: Mapping[str, Json]) -> Json:
+    """The schema with further demands on some of its properties. What must have parts must be there itself."""
+    if not where:
+        return schema
+    properties = {
+        name: {**value, **where.get(name, {})} for name, value in schema.get("properties", {}).items()
+    }
+    needed = [name for name, demands in where.items() if "required" in demands]
+    required = list(dict.fromkeys([*schema.get("required", ()), *needed]))
+    return {**schema, "properties": properties, "required": required}
+
+
+def describe(value: Json) -> str:
+    """A value's kind in words, for messages."""
+    match value:
+        case None:
+            return "null"
+        case bool():
+            return f"the boolean {str(value).lower()}"
+        case int() | float():
+            return f"the number {value}"
+        case str():
+            return f"the text {value[:40]!r}"
+        case list():
+            return "a list"
+        case _:
+            return "an object"

@@ -1,8 +1,4 @@
-"""Secrets, hidden in whatever is kept or shown of a run.
-
-A value that is marked is hidden where it stands by its name. Where it has become part of another text, it is found by
-what it is, as it stands or in one of the forms in which templates and commands pass values on.
-"""
+"""Secrets, redacted in everything that is kept or shown of a run."""
 
 from __future__ import annotations
 

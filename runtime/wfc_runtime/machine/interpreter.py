@@ -1,0 +1,358 @@
+"""A machine's guards, its states and edges as tables, and the interpreter that moves through them."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from statemachine import State
+
+from wfc_runtime.errors import SnapshotError
+
+if TYPE_CHECKING:
+    from statemachine.transition import Transition
+
+    from wfc_runtime.machine.chart import AnyMachine, Machine
+    from wfc_runtime.machine.effects import Effect
+    from wfc_runtime.machine.run import Run
+
+
+# Guards. A guard is asked while edges are selected, possibly twice, so guards change nothing. A guard that
+# fails reports the failure once and blocks every edge of its state until that failure is handled.
+
+Guard = Callable[..., bool]
+
+
+class Guarding:
+    """The base: `allows` is what the runtime asks."""
+
+    def allows(self, run: Run, state: str) -> bool:
+        raise NotImplementedError(type(self).__name__)
+
+
+def as_guard(guarding: Guarding, name: str) -> Guard:
+    """The same in the form that the library calls. Its diagrams show a guard by the function's name."""
+
+    def guard(machine: Machine[Any, Any], source: State) -> bool:
+        return guarding.allows(machine.model, source.id)
+
+    guard.__name__ = name
+    # The library takes a function without this for a method of the machine, and binds it by its name.
+    guard.__self__ = guarding  # type: ignore[attr-defined]
+    return guard
+
+
+@dataclass(frozen=True)
+class Condition(Guarding):
+    """An expression of the workflow, with the fields it may read and the turns it may grant."""
+
+    text: Any
+    reads: tuple[str, ...]
+    most: int | None
+
+    def allows(self, run: Run, state: str) -> bool:
+        return run.holds(state, self)
+
+
+def when(text: Any, *reads: str, at_most: int | None = None) -> Guard:
+    """The expression is true. With `at_most`, being true once more than that fails the step."""
+    shown = text.strip().removeprefix("{{").removesuffix("}}").strip() if isinstance(text, str) else str(text)
+    name = shown if at_most is None else f"{shown} (at most {at_most} times)"
+    return as_guard(Condition(text, reads, at_most), name)
+
+
+def at_most(turns: int) -> Guard:
+    """The state has been entered no more often than that; once more fails the step."""
+    return as_guard(Condition(True, (), turns), f"at most {turns} times")
+
+
+class Unfailed(Guarding):
+    def allows(self, run: Run, state: str) -> bool:
+        return run.may_leave(state)
+
+
+OK = Unfailed()
+ok: Guard = as_guard(OK, "ok")
+"""The state's effect has succeeded. An edge without an event and a condition has this one."""
+
+
+class Faultless(Guarding):
+    def allows(self, run: Run, state: str) -> bool:
+        return run.is_faultless()
+
+
+faultless: Guard = as_guard(Faultless(), "no failure")
+"""No failure is kept for the end of the run."""
+
+otherwise: Guard = as_guard(OK, "otherwise")
+"""No edge above was taken, and none of their conditions failed."""
+
+
+# The machine's states and edges as plain tables, read from its class once.
+
+
+@dataclass(slots=True, eq=False, repr=False)
+class Node:
+    """A state."""
+
+    id: str
+    name: str
+    """The step's id as the YAML has it."""
+    order: int
+    """Its place in the document: parents before their children, branches one after the other."""
+    parent: Node | None
+    is_final: bool
+    is_parallel: bool
+    ancestors: tuple[Node, ...] = ()
+    """From the innermost out."""
+    path: tuple[Node, ...] = ()
+    """Itself and its ancestors."""
+    children: list[Node] = field(default_factory=list)
+    initial: list[Node] = field(default_factory=list)
+    """What is entered with it: one child, or every branch."""
+    eventless: list[Edge] = field(default_factory=list)
+    on: dict[str, list[Edge]] = field(default_factory=dict)
+
+    def __repr__(self) -> str:
+        # All that it leads to would be the whole chart, many times over.
+        return f"Node({self.id!r})"
+
+    @property
+    def is_atomic(self) -> bool:
+        return not self.children
+
+    @property
+    def is_step(self) -> bool:
+        """Whether being here is part of the work: not a frame around other states, and not an end."""
+        return not self.children and not self.is_final
+
+
+@dataclass(slots=True, eq=False)
+class Edge:
+    source: Node
+    target: Node
+    guards: tuple[Guarding, ...]
+    is_addressed: bool
+    """Taken only by an event that names the source."""
+    domain: Node | None
+    """What stays active while the edge is taken: the innermost state around both ends. None: nothing does."""
+    entering: tuple[Node, ...]
+    """The target, what is entered by default inside it, and what lies between it and the domain; in order."""
+
+
+class Structure:
+    """What drives a machine: its states in document order, their edges, and what they do."""
+
+    def __init__(self, machine: AnyMachine) -> None:
+        self.steps: Mapping[str, Effect] = machine.steps
+        self.initial_values = machine.initial
+        self.inputs = machine.inputs
+        self.secrets = machine.secrets
+        self.facts = machine.facts
+        self.deferred = frozenset(machine.deferred)
+        self.nodes: dict[str, Node] = {}
+        for order, state in enumerate(machine.states_map.values()):
+            parent = self.nodes[state.parent.id] if state.parent else None
+            node = Node(state.id, str(state.name), order, parent, bool(state.final), bool(state.parallel))
+            if parent is not None:
+                parent.children.append(node)
+                node.ancestors = parent.path
+            node.path = (node, *node.ancestors)
+            self.nodes[state.id] = node
+        transitions = [one for state in machine.states_map.values() for one in state.transitions]
+        for transition in transitions:
+            if transition.initial:
+                source, target = self._ends(transition)
+                source.initial.append(target)
+        for transition in transitions:
+            if not transition.initial:
+                self._add(transition)
+        assert machine.initial_state is not None
+        self.root = self.nodes[machine.initial_state.id]
+        self.first = in_order(_with_defaults(self.root))
+        """What is active at the beginning."""
+
+    def _ends(self, transition: Transition) -> tuple[Node, Node]:
+        assert transition.target is not None
+        return self.nodes[transition.source.id], self.nodes[transition.target.id]
+
+    def _add(self, transition: Transition) -> None:
+        source, target = self._ends(transition)
+        guards = [getattr(spec.func, "__self__", spec.func) for spec in transition.cond]
+        known = tuple(guard for guard in guards if isinstance(guard, Guarding))
+        is_addressed = "addressed" in guards
+        assert len(known) + is_addressed == len(guards), f"{source.id} has a guard that is not ours: {guards}"
+        events = [str(event) for event in transition.events]
+        if not guards and not events:
+            known = (OK,)
+        domain = _domain(source, target)
+        edge = Edge(source, target, known, is_addressed, domain, in_order(_entered(target, domain)))
+        if not events:
+            source.eventless.append(edge)
+        for event in events:
+            source.on.setdefault(event, []).append(edge)
+
+    def can_recover(self, state: str) -> bool:
+        return "recover" in self.nodes[state].on
+
+
+def _domain(source: Node, target: Node) -> Node | None:
+    around = [node for node in source.ancestors if not node.is_parallel and node in target.ancestors]
+    return around[0] if around else None
+
+
+def _entered(target: Node, domain: Node | None) -> dict[str, Node]:
+    entered = _with_defaults(target)
+    for node in target.ancestors:
+        if node is domain:
+            break
+        entered[node.id] = node
+        if node.is_parallel:
+            for branch in node.children:
+                if branch.id not in entered:
+                    entered.update(_with_defaults(branch))
+    return entered
+
+
+def _with_defaults(node: Node) -> dict[str, Node]:
+    found = {node.id: node}
+    for child in node.initial:
+        found.update(_with_defaults(child))
+    return found
+
+
+def in_order(nodes: Mapping[str, Node]) -> tuple[Node, ...]:
+    return tuple(sorted(nodes.values(), key=lambda node: node.order))
+
+
+@lru_cache(maxsize=256)
+def structure_of(machine: AnyMachine) -> Structure:
+    return Structure(machine)
+
+
+# The interpreter: SCXML's algorithm for the part of it that generated machines use. The state machine
+# library could drive a machine too, and tests compare the two. This one keeps nothing between two events,
+# so that threads can share it, and takes a tenth of the time.
+
+
+class Interpreter:
+    """The active states, and how events change them."""
+
+    def __init__(self, structure: Structure, run: Run, active: list[str]) -> None:
+        self._run = run
+        self._first = structure.first
+        self._active: dict[str, Node] = {name: structure.nodes[name] for name in active}
+        self._raised: deque[tuple[str, str]] = deque()
+        self._busy = False
+        self._has_ended = False
+
+    @property
+    def configuration(self) -> list[str]:
+        return [node.id for node in in_order(self._active)]
+
+    def start(self) -> None:
+        self._busy = True
+        self._enter(self._first)
+        self._settle()
+        self._busy = False
+
+    def raise_(self, event: str, at: str = "") -> None:
+        """An event for the state `at`, or for whoever listens. Raised on the way, it waits for its turn."""
+        if self._busy:
+            self._raised.append((event, at))
+            return
+        edges = self._enabled(event, at)
+        if not edges:
+            where = ", ".join(self.configuration)
+            raise SnapshotError("snapshot_illegal", f"nothing leads on from {where} when `{event}` happens")
+        self._busy = True
+        self._take(edges)
+        self._settle()
+        self._busy = False
+
+    def _settle(self) -> None:
+        """Move until nothing moves any more without an event from outside."""
+        while not self._has_ended:
+            edges = self._enabled(None, "")
+            if not edges:
+                if not self._raised:
+                    return
+                edges = self._enabled(*self._raised.popleft())
+            if edges:
+                self._take(edges)
+
+    # -- which edges -----------------------------------------------------------
+
+    def _enabled(self, event: str | None, at: str) -> list[Edge]:
+        atomic = [node for node in self._active.values() if not node.children]
+        if len(atomic) > 1:
+            atomic.sort(key=lambda node: node.order)
+        found: list[Edge] = []
+        for node in atomic:
+            edge = self._first_edge(node, event, at)
+            if edge is not None and edge not in found:
+                found.append(edge)
+        return found if len(found) < 2 else self._without_conflicts(found)
+
+    def _first_edge(self, node: Node, event: str | None, at: str) -> Edge | None:
+        for state in node.path:
+            for edge in state.eventless if event is None else state.on.get(event, ()):
+                if (not edge.is_addressed or state.id == at) and self._is_open(edge, state.id):
+                    return edge
+        return None
+
+    def _is_open(self, edge: Edge, state: str) -> bool:
+        return not edge.guards or all(guard.allows(self._run, state) for guard in edge.guards)
+
+    def _without_conflicts(self, edges: list[Edge]) -> list[Edge]:
+        """Of two edges that leave the same state, the one from further inside; else the earlier one."""
+        kept: list[Edge] = []
+        for edge in edges:
+            leaves = self._left_by(edge)
+            rivals = [other for other in kept if not leaves.keys().isdisjoint(self._left_by(other))]
+            if all(other.source in edge.source.ancestors for other in rivals):
+                kept = [*(other for other in kept if other not in rivals), edge]
+        return kept
+
+    def _left_by(self, edge: Edge) -> dict[str, Node]:
+        domain = edge.domain
+        return {
+            name: node for name, node in self._active.items() if domain is None or domain in node.ancestors
+        }
+
+    # -- moving ----------------------------------------------------------------
+
+    def _take(self, edges: list[Edge]) -> None:
+        self._run.outcome.taken += edges
+        leaving = {name: node for edge in edges for name, node in self._left_by(edge).items()}
+        for node in reversed(in_order(leaving)):
+            if node.is_step:
+                self._run.left(node.id)
+            del self._active[node.id]
+        if len(edges) == 1:
+            self._enter(edges[0].entering)
+        else:
+            self._enter(in_order({node.id: node for edge in edges for node in edge.entering}))
+
+    def _enter(self, nodes: tuple[Node, ...]) -> None:
+        for node in nodes:
+            self._active[node.id] = node
+            if node.is_final:
+                self._reach_end(node)
+            elif not node.children:
+                self._run.entered(node.id)
+
+    def _reach_end(self, node: Node) -> None:
+        if node.parent is None:
+            self._has_ended = True
+            return
+        self._raised.append((f"done.state.{node.parent.id}", ""))
+        around = node.parent.parent
+        if around is not None and around.is_parallel and all(map(self._is_done, around.children)):
+            self._raised.append((f"done.state.{around.id}", ""))
+
+    def _is_done(self, branch: Node) -> bool:
+        return any(child.is_final and child.id in self._active for child in branch.children)
