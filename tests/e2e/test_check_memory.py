@@ -19,7 +19,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.e2e.command import SMALL, wfc, write
-from wfc.cli.check import checking, command
+from wfc.cli import check as checking
+from wfc.cli.check import command
 from wfc.workspace import cache as memory
 
 MISSPELT = SMALL.replace("command:", "comand:")

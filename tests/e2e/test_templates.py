@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from tests.runtime.support import compile_to, steps
-from wfc.cli.serve.templates import TemplateRegistry
 from wfc.config import Config
 from wfc.workspace.files import TEMPLATE_PATHS, named_templates
+from wfc.workspace.templates import TemplateRegistry
 from wfc_runtime.errors import DefinitionError
 
 

@@ -69,7 +69,7 @@ def command(
     if out is not None and out.is_dir() and any(out.iterdir()):
         raise click.UsageError(f"`{out}` is not empty; name a new folder")
     from wfc.author.explore import Budget, NoInputsError, explore
-    from wfc.cli.running.inputs import given_inputs
+    from wfc.cli.run.inputs import given_inputs
     from wfc_runtime.machine.values import Limits
 
     limits = Limits.of(unit.config.run_limits)

@@ -12,11 +12,10 @@ from pathlib import Path
 import click
 
 from wfc.author.testing import Coverage, Trace, measure, total
+from wfc.cli import test_report as report
 from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import no_progress_option, progress, say, to_json, write_out
-from wfc.cli.testing import report
-from wfc.cli.testing.files import find_test_files
-from wfc.cli.testing.running import FileReport, run_file
+from wfc.cli.test_runner import FileReport, find_test_files, run_file
 from wfc.render.style import style_for
 from wfc.workspace.files import select, writing
 from wfc.workspace.loading import load_project

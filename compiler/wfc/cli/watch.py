@@ -11,7 +11,7 @@ import click
 
 from wfc.caching import clear_file_caches
 from wfc.cli.shared.names import FILES
-from wfc.cli.testing.files import TEST_ENDINGS, tests_of
+from wfc.cli.test_runner import TEST_ENDINGS, tests_of
 from wfc.config import ConfigError
 from wfc.render.style import counted, style_for
 from wfc.workspace.files import Selection, as_typed, modules_folder, select
@@ -93,8 +93,8 @@ def _tests_of(selection: Selection, changed: list[Path], *, everything: bool) ->
 def _test(files: list[Path]) -> str:
     if not files:
         return ""
-    from wfc.cli.testing import report
-    from wfc.cli.testing.running import run_file
+    from wfc.cli import test_report as report
+    from wfc.cli.test_runner import run_file
 
     began = time.perf_counter()
     try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support import unit_of
-from wfc.cli.check.types_view import render_types
+from wfc.render.types import render_types
 
 TEXT = """
 name: tally

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import click
 
-from wfc.cli.runs.changing import cancel, migrate, resume
-from wfc.cli.runs.keeping import export, import_, prune
+from wfc.cli.runs.changing import cancel, export, import_, migrate, prune, resume
 from wfc.cli.runs.reading import history, list_, show, state
 from wfc.cli.shared.options import ENGINE, engine_option, state_option
 

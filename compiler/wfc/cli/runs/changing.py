@@ -1,18 +1,39 @@
-"""`wfc runs resume`, `cancel` and `migrate`."""
+"""`wfc runs resume`, `cancel`, `migrate`, `prune`, `export` and `import`."""
 
 from __future__ import annotations
 
+import json
+import os
+import re
+import sys
+import time
+from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.cli.running.options import Manner, manner_options
-from wfc.cli.runs.ids import RUNS
-from wfc.cli.runs.store import ACTOR, any_service_of, json_option, print_reply, store_file, whole_id
+from wfc.cli.runs.store import (
+    ACTOR,
+    RUNS,
+    any_service_of,
+    json_option,
+    print_reply,
+    service_of,
+    store_file,
+    whole_id,
+)
+from wfc.cli.shared.names import FILES
+from wfc.cli.shared.options import Manner, manner_options
+from wfc.cli.shared.output import to_json
 from wfc.cli.shared.service import opened
 from wfc.config import load_config
-from wfc.workspace.runtime import modules_at_start
+from wfc.render.style import counted
+from wfc.suggest import did_you_mean
+from wfc.workspace.files import writing
+from wfc.workspace.runtime import engine_of, modules_at_start
+from wfc_runtime.contract import ENDED
+from wfc_runtime.errors import WfcError
 
 if TYPE_CHECKING:
     from wfc.author.answers import Answers
@@ -28,9 +49,9 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
 
     Results that an answers file lists for a step go on where the run was left. Exits like `wfc run`.
     """
-    from wfc.cli.running.console import Console
-    from wfc.cli.running.session import terminal_service, work
-    from wfc.cli.running.sources import SourceRegistry
+    from wfc.cli.run.console import Console
+    from wfc.cli.run.session import terminal_service, work
+    from wfc.cli.run.sources import SourceRegistry
 
     console = Console()
     config = load_config(Path("."))
@@ -44,8 +65,8 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
 def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:
     """The answers file, with what the run has taken of it already."""
     from wfc.author.answers import Answers
-    from wfc.cli.running.session import read_answers_file
-    from wfc.cli.running.sources import called_by
+    from wfc.cli.run.session import read_answers_file
+    from wfc.cli.run.sources import called_by
     from wfc.cli.shared.service import family_of
 
     file = read_answers_file(manner, called_by(service.definition(run)[0], service.registry))
@@ -90,7 +111,7 @@ def migrate(state: Path | None, run: str | None, target: str | None, as_json: bo
     ids and their versions; in the file they are then cancelled. Exits with 1 if one could not be moved.
     """
     if target is not None:
-        from wfc.cli.runs.moving import move_all
+        from wfc.cli.runs.changing import move_all
 
         return move_all(state, run, as_json)
     if run is None:
@@ -99,3 +120,159 @@ def migrate(state: Path | None, run: str | None, target: str | None, as_json: bo
         reply = service.migrate(whole_id(service, run), actor=ACTOR)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} goes on with the current version")
     return 0
+
+
+def move_all(state: Path | None, run: str | None, as_json: bool) -> int:
+    """One run, or all that are under way."""
+    config = load_config(Path("."))
+    source, target = engine_of(config, "sqlite", state), engine_of(config, "temporal", state)
+    if not source.state.exists():
+        raise click.ClickException(f"there are no runs: `{source.state}` does not exist")
+    moved: list[str] = []
+    left: dict[str, str] = {}
+    with opened(source.open) as old, opened(target.open) as new:
+        from wfc_runtime.engines.temporal_import import move_run
+
+        for one in [whole_id(old, run)] if run is not None else list(_under_way(old)):
+            try:
+                move_run(old, new, one, ACTOR)  # type: ignore[arg-type]  # a file and a server, as opened above
+                moved.append(one)
+            except WfcError as error:
+                left[one] = str(error)
+    print_reply({"moved": moved, "left": left}, as_json, lambda reply: _said(reply, str(target.temporal)))
+    return 1 if left else 0
+
+
+def _under_way(service: Any) -> Iterator[str]:
+    before = None
+    while True:
+        reply = service.runs(limit=500, before=before)
+        yield from (one["workflow_id"] for one in reply["runs"])
+        if "next" not in reply:
+            return
+        before = reply["runs"][-1]["workflow_id"]
+
+
+def _said(reply: dict[str, Any], where: str) -> str:
+    lines = [f"{run} stays: {why}" for run, why in reply["left"].items()]
+    return "\n".join([*lines, f"moved {counted(len(reply['moved']), 'run')} to Temporal at {where}"])
+
+
+_UNITS = {"s": 1, "m": 60, "h": 3600, "d": 24 * 3600, "w": 7 * 24 * 3600}
+_LISTED = 20
+
+
+def _age(ctx: click.Context, parameter: click.Parameter, value: str) -> float:
+    found = re.fullmatch(r"(\d{1,6})\s*([smhdw])", value.strip())
+    if found is None:
+        raise click.BadParameter(f"`{value}` is no age; say for example 30d, 12h or 90m")
+    return int(found[1]) * float(_UNITS[found[2]])
+
+
+def _statuses(ctx: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    for value in values:
+        if value not in ENDED:
+            hint = did_you_mean(value, ENDED)
+            raise click.BadParameter(
+                f"only runs that have ended can be pruned, and `{value}` is no such status; {hint}"
+            )
+    return values or ENDED
+
+
+@click.command()
+@click.option("--older-than", callback=_age, required=True, metavar="AGE", help="Such as 30d, 12h or 90m.")
+@click.option(
+    "--status",
+    "statuses",
+    multiple=True,
+    callback=_statuses,
+    help="Only runs with this status. May be repeated.",
+)
+@click.option("--yes", "-y", is_flag=True, help="Erase them. Without it, they are only listed.")
+@json_option
+@click.pass_obj
+def prune(state: Path | None, older_than: float, statuses: tuple[str, ...], yes: bool, as_json: bool) -> None:
+    """Erase runs that ended long ago: all of them, their children, states and histories.
+
+    Without --yes nothing is erased: what would be is listed. Runs under way are never erased.
+    """
+    with service_of(state) as service:
+        runs = service.ended_before(time.time() - older_than, statuses)["runs"]
+        count = sum(service.erase(run["workflow_id"]) for run in runs) if yes else 0
+        if count:
+            service.store.flush()
+    print_reply({"erased": yes, "runs": runs}, as_json, lambda reply: _pruned(reply, count))
+
+
+def _pruned(reply: dict[str, Any], count: int) -> str:
+    runs = reply["runs"]
+    if not runs:
+        return "no run is that old"
+    lines = [
+        f"{run['workflow_id']}  {run['status']:<10} {run['workflow']}  ended {run['updated']}" for run in runs
+    ]
+    more = [f"... and {len(runs) - _LISTED} more"] if len(runs) > _LISTED else []
+    children = count - len(runs)
+    with_children = f" and {counted(children, 'child run')} of theirs" if children else ""
+    last = (
+        f"erased {counted(len(runs), 'run')}{with_children}"
+        if reply["erased"]
+        else f"{counted(len(runs), 'run')} would be erased; --yes does it"
+    )
+    return "\n".join([*lines[:_LISTED], *more, last])
+
+
+@click.command()
+@click.argument("run", shell_complete=RUNS)
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option(
+    "--with-secrets", is_flag=True, help="Also where the run holds values marked as secrets, in clear."
+)
+@click.option("--json", "as_json", is_flag=True, help="As it is anyway: an export is JSON.")
+@click.pass_obj
+def export(state: Path | None, run: str, output: Path | None, with_secrets: bool, as_json: bool) -> None:
+    """Write a run as one JSON file, to keep it or to go on with it elsewhere.
+
+    It holds the children, all states and histories, and the compiled workflow. Without -o it goes to standard output. A
+    run under way that holds secrets needs them to go on: it is exported only with --with-secrets.
+    """
+    with service_of(state) as service:
+        run = whole_id(service, run)
+        text = to_json(service.export(run, secrets=with_secrets))
+    if output is None:
+        click.echo(text)
+        return
+    with writing(output):
+        # It may hold what only the owner of the store may read.
+        handle = os.open(output, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(handle, "w", encoding="utf-8") as file:
+            file.write(text + "\n")
+    click.echo(f"run {run} is in {output}", err=True)
+
+
+@click.command("import")
+@click.argument("file", shell_complete=FILES)
+@click.option(
+    "--trust-modules",
+    is_flag=True,
+    help="Also execute compiled workflows in the file that this project does not have.",
+)
+@json_option
+@click.pass_obj
+def import_(state: Path | None, file: str, trust_modules: bool, as_json: bool) -> None:
+    """Take in a run that `wfc runs export` wrote; FILE may be `-`.
+
+    The run keeps its id and goes on where it was. The file holds the compiled workflow, which is code. It is refused
+    unless this project has the same version: in its generated folder, its sources or its store. With --trust-modules
+    the code in the file is executed with your rights: use it only for files from people whose code you would run.
+    """
+    try:
+        text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")
+        data = json.loads(text)
+    except OSError as error:
+        raise click.UsageError(f"can't read `{file}`: {error.strerror}") from error
+    except (ValueError, RecursionError) as error:
+        raise click.UsageError(f"`{file}` is not JSON: {error}") from error
+    with service_of(state, create=True) as service:
+        reply = service.import_(data, trust_modules=trust_modules)
+    print_reply(reply, as_json, lambda found: f"{found['workflow_id']} is here, {found['status']}")

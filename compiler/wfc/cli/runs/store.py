@@ -1,13 +1,14 @@
-"""The store that the commands of `wfc runs` work on."""
+"""The runs that a command of `wfc runs` is about: which store, which run, and how replies are printed."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from wfc.cli.shared.names import completing
 from wfc.cli.shared.options import ENGINE
 from wfc.cli.shared.output import to_json
 from wfc.cli.shared.service import opened
@@ -28,7 +29,6 @@ ACTOR = "wfc runs"
 _SHORTEST = 4
 """So many characters of an id are enough, where they are the beginning of one run only."""
 _NAMED = 5
-
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -93,3 +93,20 @@ def whole_id(service: Service, given: str) -> str:
 
 def print_reply(reply: Any, as_json: bool, text: Callable[[Any], str]) -> None:
     click.echo(to_json(reply) if as_json else printable(text(reply)))
+
+
+def _runs() -> Iterator[str]:
+    """Those of the project's file, the newest first."""
+    config = load_config(Path("."))
+    path = store_path(None, config)
+    if path.is_file():
+        from wfc_runtime.service.sqlite import SqliteService
+
+        service = SqliteService.open(path, config.generated_dir)
+        try:
+            yield from (run["workflow_id"] for run in service.runs("all", limit=500)["runs"])
+        finally:
+            service.close()
+
+
+RUNS = completing(_runs, with_files=False)

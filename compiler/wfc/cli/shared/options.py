@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass, fields
+from functools import wraps
 from pathlib import Path
 from typing import Any
 
 import click
 
-from wfc.config import Config
+from wfc.cli.shared.names import FILES
+from wfc.config import Config, no_variable
 from wfc.workspace.files import named_templates
 
 state_option = click.option(
@@ -62,3 +65,84 @@ def check_patterns(option: str, patterns: Iterable[str], root: Path, more_roots:
 def source_folders(config: Config) -> tuple[Path, ...]:
     """Where workflow sources are read from: no file step writes there."""
     return (config.workflows_dir, *named_templates())
+
+
+@dataclass(frozen=True)
+class Manner:
+    """How a run is to be worked, as the command line has it."""
+
+    answers: str | None = None
+    allow_exec: bool = False
+    skip_waits: bool = False
+    as_json: bool = False
+    exec_env: tuple[str, ...] = ()
+    exec_root: tuple[Path, ...] = ()
+    allow_read: tuple[str, ...] = ()
+    allow_write: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if self.exec_env and not self.allow_exec:
+            raise click.UsageError("--exec-env goes with --allow-exec")
+        if self.exec_root and not self.executes:
+            raise click.UsageError("--exec-root goes with --allow-exec, --allow-read or --allow-write")
+
+    @property
+    def executes(self) -> bool:
+        """Whether some steps are executed without a question."""
+        return self.allow_exec or bool(self.allow_read or self.allow_write)
+
+
+def names_of_variables(
+    context: click.Context, option: click.Parameter, names: tuple[str, ...]
+) -> tuple[str, ...]:
+    """Nobody thinks that a value was set which never was."""
+    wrong = no_variable(names)
+    if wrong:
+        raise click.BadParameter(wrong, context, option)
+    return names
+
+
+def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
+    """Adds the options to a command, which gets them as one `manner`."""
+
+    @wraps(work)
+    def with_manner(*arguments: Any, **given: Any) -> Any:
+        manner = Manner(**{one.name: given.pop(one.name) for one in fields(Manner)})
+        return work(*arguments, manner=manner, **given)
+
+    command: Callable[..., Any] = with_manner
+    for option in (
+        click.option(
+            "--json", "as_json", is_flag=True, help="Print the final reply as JSON, and nothing else."
+        ),
+        click.option(
+            "--skip-waits", is_flag=True, help="Don't wait: the run's clock jumps to the end of each wait."
+        ),
+        click.option(
+            "--exec-root",
+            multiple=True,
+            type=click.Path(exists=True, file_okay=False, path_type=Path),
+            help="A folder to work in, beside this one, the project's and the temporary one. May be repeated.",
+        ),
+        click.option(
+            "--exec-env",
+            multiple=True,
+            metavar="NAME",
+            callback=names_of_variables,
+            help="With --allow-exec: a variable that commands see, beside PATH, HOME and the like. May be repeated.",
+        ),
+        file_options,
+        click.option(
+            "--allow-exec",
+            is_flag=True,
+            help="Execute commands without asking, and read and write files in the project.",
+        ),
+        click.option(
+            "--answers",
+            metavar="FILE",
+            shell_complete=FILES,
+            help="Take results from this file instead of asking; `-` is standard input.",
+        ),
+    ):
+        command = option(command)
+    return command

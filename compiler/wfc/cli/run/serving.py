@@ -8,10 +8,9 @@ from pathlib import Path
 from threading import Lock
 from typing import TYPE_CHECKING, Any
 
-from wfc.cli.running.console import Console
-from wfc.cli.running.options import Manner
-from wfc.cli.running.sources import SourceRegistry
-from wfc.cli.shared.options import check_patterns, source_folders
+from wfc.cli.run.console import Console
+from wfc.cli.run.sources import SourceRegistry
+from wfc.cli.shared.options import Manner, check_patterns, source_folders
 from wfc.config import Config
 from wfc_runtime.execute import Grant, protected_paths
 from wfc_runtime.machine.values import Limits

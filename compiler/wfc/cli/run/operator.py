@@ -1,25 +1,160 @@
-"""Who answers what: the answers file, this machine, or the person; and what is shown of it."""
+"""The worker of a run in the terminal: answers from a file, commands executed here, the rest asked of the person."""
 
 from __future__ import annotations
 
 import json
+import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from dataclasses import replace
+from pathlib import Path
+from threading import Event, Thread
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from wfc.author.answers import Answers, NoAnswerError, misfit
 from wfc.author.driver import Asked, Worker
-from wfc.cli.running.console import Console
-from wfc.cli.running.executing import Executor
-from wfc.cli.running.person import Person
-from wfc.cli.running.trail import Trail
-from wfc_runtime.errors import RefusedError
+from wfc.cli.run.console import Console, Person
+from wfc.cli.shared.service import events_of
+from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.service import actions_of
 
 if TYPE_CHECKING:
+    from wfc.config import Config
+    from wfc_runtime.execute import Grant
     from wfc_runtime.service import Service
+
+_WHEN = "_when"
+_AFTER = {"recovered": "recovered", "deferred": "which fails the run at its end"}
+
+
+class StepNames:
+    """The steps' ids, as the YAML has them, of the states that a history names."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._names: dict[str, dict[str, str]] = {}
+
+    def of(self, run: str, states: Iterable[str]) -> list[str]:
+        """A step's work and its retries are states of their own; here they are one step. Its `when` is none: a step
+        that is skipped has not been come through."""
+        if run not in self._names:
+            self._names[run] = self._read(run)
+        known = self._names[run]
+        names = [known.get(state, state) for state in states if not _is_guard(state, known)]
+        return [name for index, name in enumerate(names) if index == 0 or names[index - 1] != name]
+
+    def _read(self, run: str) -> dict[str, str]:
+        try:
+            machine = self._service.definition(run)[1]
+        except WfcError:
+            return {}
+        return {state.id: str(state.name) for state in machine.states_map.values()}
+
+
+def _is_guard(state: str, names: dict[str, str]) -> bool:
+    """Whether a state only asks for a step's `when`: it has the name of the one that does the step's work."""
+    work = state.removesuffix(_WHEN)
+    return work != state and names.get(work) == names.get(state, "")
+
+
+class Trail:
+    """Follows the history of a family of runs."""
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self._seen: dict[str, int] = {}
+        self._names = StepNames(service)
+
+    def news(self, run: str) -> list[str]:
+        """The steps that a run has entered since it was last asked about, and failures that it has got over."""
+        found: list[str] = []
+        for event in events_of(self._service, run, self._seen.get(run, 0)):
+            self._seen[run] = event["seq"]
+            found += self._words(run, event)
+        return found
+
+    def _words(self, run: str, event: dict[str, Any]) -> list[str]:
+        notes = [
+            f"{note['step_id']} failed ({note['message']}), "
+            + next((word for key, word in _AFTER.items() if key in note), "tried again")
+            for note in event.get("notes", ())
+        ]
+        return notes + self._names.of(run, event.get("entered", ()))
+
+
+class Executor:
+    """Does what the person has said yes to. Whether to ask is for others to decide."""
+
+    def __init__(self, config: Config, store: Path) -> None:
+        self._config = config
+        self._store = store
+        self._made: Grant | None = None
+        self._tasks: dict[tuple[str, str], Task] = {}
+
+    @property
+    def _grant(self) -> Grant:
+        if self._made is None:
+            from wfc.cli.run.serving import terminal_grant
+
+            # Commands get the person's whole environment, as if the person had typed them.
+            self._made = replace(terminal_grant(self._config, self._store), env=tuple(os.environ))
+        return self._made
+
+    def can(self, asked: Asked) -> bool:
+        from wfc_runtime.execute import can_execute
+
+        return can_execute(asked.action, self._grant)
+
+    def begin(self, asked: Asked) -> Task:
+        """Begin with it, unless that has been done: what is pending at the same time runs at the same time."""
+        key = (asked.run, asked.step_id)
+        if key not in self._tasks:
+            self._tasks[key] = Task(asked, self._grant)
+        return self._tasks[key]
+
+    def execute(self, asked: Asked) -> Any:
+        """The result. Ctrl-C ends the command and all that it started before it is passed on."""
+        task = self.begin(asked)
+        try:
+            result = task.wait()
+        except KeyboardInterrupt:
+            self.close()
+            raise
+        del self._tasks[(asked.run, asked.step_id)]
+        return result
+
+    def close(self) -> None:
+        """End what is under way."""
+        for task in self._tasks.values():
+            task.stop()
+        self._tasks.clear()
+
+
+class Task:
+    """One action under way."""
+
+    def __init__(self, asked: Asked, grant: Grant) -> None:
+        from wfc_runtime.execute import execute
+
+        self._stop = Event()
+        self._found: dict[str, Any] = {}
+        self._thread = Thread(
+            target=lambda: self._found.update(execute(asked.action, grant, asked.run, self._stop))
+        )
+        self._thread.start()
+
+    def wait(self) -> dict[str, Any]:
+        while self._thread.is_alive():
+            # A join without a limit would not let Ctrl-C through on every platform.
+            self._thread.join(0.5)
+        return self._found
+
+    def stop(self) -> None:
+        self._stop.set()
+        self._thread.join()
+
 
 _TEXTS = ("command", "message", "instructions", "tool")
 

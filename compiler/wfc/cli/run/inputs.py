@@ -1,21 +1,34 @@
-"""Inputs from the command line: `--input name=value` and `--inputs FILE`, read by their declared types."""
+"""The inputs of a run and other files that a person writes for it: read, and refused with their findings."""
 
 from __future__ import annotations
 
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from wfc.author.files import Reader
-from wfc.cli.running.findings import refuse_findings
 from wfc.config import CompileLimits
 from wfc.language.values import plain
+from wfc.render.style import style_for
+from wfc.render.text import render_text
 from wfc.yaml import Source, YamlLimits, parse_document
 
 if TYPE_CHECKING:
+    from wfc.findings import Diagnostic
     from wfc_runtime.machine.chart import Workflow
+
+_USAGE = 2
+
+
+def refuse_findings(found: Sequence[Diagnostic]) -> None:
+    """Print them and end as for wrong usage. Without any, nothing happens."""
+    if found:
+        ordered = sorted(found, key=lambda one: one.sort_key)
+        click.echo(render_text(ordered, style_for(sys.stderr)), err=True, nl=False)
+        raise click.exceptions.Exit(_USAGE)
 
 
 def given_inputs(workflow: Workflow, pairs: tuple[str, ...], file: str | None, base: dict[str, Any]) -> Any:

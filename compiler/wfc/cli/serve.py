@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.cli.running.options import names_of_variables
 from wfc.cli.shared.options import (
     check_patterns,
     engine_option,
     file_options,
+    names_of_variables,
     refuse_on_temporal,
     source_folders,
     state_option,
@@ -184,7 +184,7 @@ def _templates(config: Config, trust: Trust) -> Callable[[Path], Registry] | Non
         return None
 
     def make(generated: Path) -> Registry:
-        from wfc.cli.serve.templates import TemplateRegistry
+        from wfc.workspace.templates import TemplateRegistry
 
         return TemplateRegistry(config, generated, folders, trust)
 

@@ -8,13 +8,12 @@ from pathlib import Path
 import click
 
 from wfc.author.answers import Answers
-from wfc.cli.running.console import Console
-from wfc.cli.running.inputs import given_inputs
-from wfc.cli.running.options import Manner, manner_options
-from wfc.cli.running.session import read_answers_file, terminal_service, work
-from wfc.cli.running.sources import SourceRegistry, called_by, module_to_run
+from wfc.cli.run.console import Console
+from wfc.cli.run.inputs import given_inputs
+from wfc.cli.run.session import read_answers_file, terminal_service, work
+from wfc.cli.run.sources import SourceRegistry, called_by, module_to_run
 from wfc.cli.shared.names import FILES, WORKFLOWS
-from wfc.cli.shared.options import state_option
+from wfc.cli.shared.options import Manner, manner_options, state_option
 from wfc.cli.shared.service import opened
 from wfc.config import load_config
 from wfc.workspace.files import store_path

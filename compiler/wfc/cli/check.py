@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from wfc.cli.shared.git import is_staged, staged_option
 from wfc.cli.shared.names import FILES
-from wfc.cli.shared.output import FORMATS, no_progress_option, write_out
-from wfc.workspace.cache import Memory
+from wfc.cli.shared.output import FORMATS, no_progress_option, progress, rendered, write_out
+from wfc.render.style import counted
+from wfc.workspace.cache import Answer, Memory
 from wfc.workspace.files import ENDINGS, Selection, select, stored_runs
+
+if TYPE_CHECKING:
+    from wfc.findings import Diagnostic
 
 
 def _writes(given: dict[str, Any]) -> str:
@@ -79,7 +83,7 @@ def command(
         folders = paths or [str(folder) for folder in selection.folders]
         raise click.UsageError(f"there are no workflows ({', '.join(ENDINGS)}) in {_named(folders)}")
     if fix or show_diff:
-        from wfc.cli.check.fixing import show_fixes, write_fixes
+        from wfc.cli.fixing import show_fixes, write_fixes
 
         if show_diff:
             return show_fixes(selection, unsafe_fixes, quiet)
@@ -89,8 +93,6 @@ def command(
         memory = Memory.of(("check", paths, form, show_types, quiet), selection, lambda: _runs(selection))
     answer = memory.recall() if memory else None
     if answer is None:
-        from wfc.cli.check.checking import check_selection
-
         answer = check_selection(selection, form, show_types, quiet, with_progress=not (no_progress or quiet))
         if memory:
             memory.keep(answer)
@@ -99,7 +101,6 @@ def command(
 
 
 def _check_stdin(path: Path, form: str, show_types: bool, quiet: bool) -> int:
-    from wfc.cli.check.checking import check_selection
     from wfc.config import load_config
 
     config = load_config(path.parent)
@@ -115,3 +116,41 @@ def _named(paths: Sequence[str]) -> str:
 
 def _runs(selection: Selection) -> Iterator[bytes]:
     return (repr(run).encode("utf-8", "surrogateescape") for run in stored_runs(selection.config))
+
+
+def check_selection(
+    selection: Selection,
+    form: str,
+    show_types: bool,
+    quiet: bool,
+    *,
+    texts: Mapping[Path, bytes] | None = None,
+    with_progress: bool = False,
+) -> Answer:
+    """Every finding of the selected files, or of the texts given for them, as text for standard output."""
+    from wfc.check import check_project
+    from wfc.findings import Severity
+    from wfc.workspace.loading import load_project
+
+    project, units = load_project(selection, texts, with_runs=True)
+    with progress("checking", with_progress) as project.progress:
+        found = check_project(project)
+    text = rendered(found, form)
+    if show_types:
+        from wfc.render.types import render_types
+
+        text += "".join(f"{render_types(unit)}\n" for unit in units.values())
+    if form == "text" and not quiet:
+        text += f"{_summary(found, len(units))}\n"
+    return Answer(text, 1 if any(one.severity is not Severity.INFO for one in found) else 0)
+
+
+def _summary(found: list[Diagnostic], files: int) -> str:
+    from wfc.findings import Severity
+
+    counts = [
+        counted(number, str(severity) if severity is not Severity.INFO else "note")
+        for severity in Severity
+        if (number := sum(diagnostic.severity is severity for diagnostic in found))
+    ]
+    return f"checked {counted(files, 'workflow')}: {', '.join(counts) or 'all clean'}"

@@ -7,7 +7,7 @@ from typing import Any
 from xml.etree import ElementTree
 
 from wfc.author.testing import Coverage, Mismatch, total
-from wfc.cli.testing.running import CaseReport, FileReport
+from wfc.cli.test_runner import CaseReport, FileReport
 from wfc.findings import one_line
 from wfc.render.json import to_json
 from wfc.render.style import Style, counted

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 
 from wfc.author.answers import Answers, Questions, check_scripts, read_answers
 from wfc.author.driver import drive
-from wfc.cli.running.console import Console, LeftError
-from wfc.cli.running.executing import Executor
-from wfc.cli.running.findings import refuse_findings
-from wfc.cli.running.inputs import read_input_file
-from wfc.cli.running.operator import Operator, StuckError
-from wfc.cli.running.options import Manner
+from wfc.cli.run.console import Console, LeftError
+from wfc.cli.run.inputs import read_input_file, refuse_findings
+from wfc.cli.run.operator import Executor, Operator, StuckError
+from wfc.cli.shared.options import Manner
 from wfc.cli.shared.output import data, say, to_json
 from wfc.cli.shared.service import NO_DEADLINE
 from wfc.workspace.files import store_path
@@ -28,7 +26,7 @@ from wfc_runtime.store import Store
 
 if TYPE_CHECKING:
     from wfc.author.answers import AnswersFile
-    from wfc.cli.running.sources import SourceRegistry
+    from wfc.cli.run.sources import SourceRegistry
     from wfc.config import Config
     from wfc_runtime.machine.chart import Workflow
     from wfc_runtime.service import Reply
@@ -40,7 +38,7 @@ def terminal_service(path: Path, registry: SourceRegistry, manner: Manner, conso
     limits = replace(Limits.of(registry.config.run_limits), grace_seconds=NO_DEADLINE)
     if not manner.executes:
         return SqliteService(Store(path), registry, limits)
-    from wfc.cli.running.serving import serving_service
+    from wfc.cli.run.serving import serving_service
 
     return serving_service(path, registry, limits, console, manner)
 
@@ -66,7 +64,7 @@ def work(
     """Work a run in this terminal. The exit code says how it went. `state`: its file, where one was named."""
     store = store_path(state, config)
     if manner.executes:
-        from wfc.cli.running.serving import leave_to
+        from wfc.cli.run.serving import leave_to
 
         leave_to(service, answers)
 

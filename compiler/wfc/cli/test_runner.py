@@ -1,7 +1,8 @@
-"""One test file: its cases worked on a store that is thrown away, with a clock that jumps."""
+"""Test files: found, and their cases run without an agent."""
 
 from __future__ import annotations
 
+import os
 import tempfile
 import time
 from collections.abc import Callable
@@ -10,19 +11,20 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import click
+
 from wfc.author.answers import Answers, NoAnswerError, Questions, check_scripts, misfit
 from wfc.author.driver import Asked, Worker, drive
 from wfc.author.files import Reader
 from wfc.author.testing import Case, Mismatch, TestFile, Trace, compare, read_tests
 from wfc.check import check_unit, has_errors
-from wfc.cli.running.sources import SourceRegistry, called_by
+from wfc.cli.run.sources import SourceRegistry, called_by
 from wfc.cli.shared.service import NO_DEADLINE
 from wfc.cli.shared.workflow import with_called
-from wfc.cli.testing.files import tested_file
-from wfc.config import load_config
+from wfc.config import load_config, real
 from wfc.findings import Diagnostic
 from wfc.suggest import did_you_mean
-from wfc.workspace.files import select
+from wfc.workspace.files import ENDINGS, as_typed, refuse_unread, select
 from wfc.workspace.loading import load_project
 from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.machine.values import Limits
@@ -34,6 +36,61 @@ if TYPE_CHECKING:
 
     from wfc.project import SourceFile
     from wfc_runtime.registry import Module
+
+TEST_ENDINGS = tuple(f".test{ending}" for ending in ENDINGS)
+
+
+def find_test_files(paths: tuple[str, ...]) -> list[Path]:
+    """The test files of some files and folders; without any, those of the project."""
+    if not paths:
+        folder = as_typed(load_config(Path(".")).workflows_dir)
+        if not folder.is_dir():
+            raise click.UsageError(f"there is no folder `{folder}`; name test files or folders")
+        return _in_folder(folder)
+    found: dict[Path, Path] = {}
+    for path in map(Path, paths):
+        for file in _named(path):
+            found.setdefault(real(file), file)
+    return list(found.values())
+
+
+def _named(path: Path) -> list[Path]:
+    if path.is_dir():
+        return _in_folder(path)
+    if not path.exists():
+        raise click.UsageError(f"there is no file or folder `{path}`")
+    if path.name.endswith(TEST_ENDINGS):
+        return [path]
+    there = tests_of(path)
+    if not there:
+        raise click.UsageError(
+            f"`{path}` has no tests: there is no `{path.with_name(path.stem + TEST_ENDINGS[0])}`"
+        )
+    return there
+
+
+def tests_of(workflow: Path) -> list[Path]:
+    """The test files beside a workflow."""
+    beside = [workflow.with_name(workflow.stem + ending) for ending in TEST_ENDINGS]
+    return [one for one in beside if one.is_file()]
+
+
+def _in_folder(folder: Path) -> list[Path]:
+    found: list[Path] = []
+    for place, folders, names in os.walk(folder, onerror=refuse_unread):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        found += [Path(place, name) for name in names if name.endswith(TEST_ENDINGS) and name[0] != "."]
+    return sorted(found)
+
+
+def tested_file(path: Path, named: str | None) -> Path:
+    """The workflow file that a test file is about."""
+    if named is not None:
+        return path.parent / named
+    stem = next(path.name.removesuffix(ending) for ending in TEST_ENDINGS if path.name.endswith(ending))
+    beside = [path.with_name(stem + ending) for ending in ENDINGS]
+    return next((one for one in beside if one.is_file()), beside[0])
+
 
 _MOST_ACTIONS = 10_000
 

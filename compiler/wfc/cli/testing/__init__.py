@@ -1,1 +1,0 @@
-"""Running workflow tests, and telling what came of them."""
