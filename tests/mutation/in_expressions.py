@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 
+from jinja2 import nodes
+
 from tests.mutation.seeding import Change, Seed, Where, misspell, mistake, put, replace
 from wfc.language.steps.base import Step
 from wfc.language.steps.foreach import Foreach
@@ -12,7 +14,7 @@ from wfc.language.steps.while_ import While
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.yaml import Scalar, Span
-from wfc_runtime.expr import TESTS, nodes
+from wfc_runtime.expr import TESTS
 
 _HOLE = re.compile(r"\{\{.*?\}\}", re.S)
 

@@ -8,11 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from jinja2 import nodes
+
 from wfc.caching import cached, lazy
 from wfc.struct import struct
 from wfc.template import Read, Template, parse_template
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
-from wfc_runtime.expr import nodes
 
 _LONGEST_QUOTE = 60
 

@@ -28,6 +28,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from jinja2 import nodes
+
 from wfc.analysis.types.environment import mentions
 from wfc.findings import Edit, Fix
 from wfc.project import SourceFile
@@ -35,7 +37,6 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.common.flow import ConditionField, condition_fields
 from wfc.rules.common.hints import builtin_names
 from wfc.template import Template, parse_template
-from wfc_runtime.expr import nodes
 
 _KNOWN_ROOTS = frozenset({"state", "inputs", "item", "index", "previous"})
 _FIELDS = frozenset({"state", "inputs"})

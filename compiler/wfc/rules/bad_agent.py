@@ -32,7 +32,7 @@ from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import rename
-from wfc_runtime.expr.syntax import is_template
+from wfc_runtime.expr import is_template
 
 _AGENT = re.compile(r"@[a-z0-9-]+")
 _SEPARATORS = re.compile(r"[^a-z0-9-]+")

@@ -33,7 +33,7 @@ from collections.abc import Iterator
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.yaml import Scalar
-from wfc_runtime.expr.syntax import is_template
+from wfc_runtime.expr import is_template
 
 _NAMES = ("tool", "agent", "task", "workflow")
 

@@ -34,6 +34,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jinja2 import nodes
+
 from wfc.analysis.taint.analysis import FileTaint, taint_of
 from wfc.analysis.taint.expressions import Hole, holes_in
 from wfc.analysis.taint.values import Level
@@ -46,7 +48,6 @@ from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.typed import edit_in
-from wfc_runtime.expr import nodes
 
 _INNER = frozenset({"response", "input", "stdout", "stderr", "selected", "result", "text", "content"})
 """Parts that say less than what they are parts of."""

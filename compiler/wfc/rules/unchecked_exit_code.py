@@ -33,6 +33,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jinja2 import nodes
+
 from wfc.findings import Note, Severity
 from wfc.language.ast import Scope
 from wfc.language.dialect import Language
@@ -41,7 +43,6 @@ from wfc.language.steps.shell import Shell
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.state import ScopeUse, StateRead, scope_uses
-from wfc_runtime.expr import nodes
 
 _SEEN = 2000
 """How much of the end of a command is looked at."""

@@ -43,7 +43,7 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import rename
 from wfc.rules.common.state import keys_of
 from wfc.suggest import Nearest
-from wfc_runtime.expr.syntax import is_template
+from wfc_runtime.expr import is_template
 
 
 @rule("WF102", "unknown-task", fix="unsafe")

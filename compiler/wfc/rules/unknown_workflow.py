@@ -31,7 +31,7 @@ from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import rename
 from wfc.suggest import Nearest
-from wfc_runtime.expr.syntax import is_template
+from wfc_runtime.expr import is_template
 
 
 @rule("WF111", "unknown-workflow", fix="unsafe")

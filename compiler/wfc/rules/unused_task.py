@@ -42,7 +42,7 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import remove_entry, with_comment
 from wfc.suggest import Nearest
 from wfc.yaml import Entry, Mapping
-from wfc_runtime.expr.syntax import is_template
+from wfc_runtime.expr import is_template
 
 
 @rule("WF103", "unused-task", Severity.WARNING, fix="unsafe")

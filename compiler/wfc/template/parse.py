@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from jinja2 import nodes
+
 from wfc.caching import cached, lazy
 from wfc.template.reads import Read, Use, Walk
-from wfc_runtime.expr import nodes
 from wfc_runtime.expr.errors import TemplateError
 from wfc_runtime.expr.syntax import parse
 

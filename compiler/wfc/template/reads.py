@@ -9,8 +9,9 @@ from collections.abc import Iterable
 from dataclasses import field
 from typing import NamedTuple
 
+from jinja2 import nodes
+
 from wfc.struct import struct
-from wfc_runtime.expr import nodes
 from wfc_runtime.expr.syntax import Syntax
 
 
@@ -277,7 +278,7 @@ class Walk:
         targets = _names(node.target)
         perhaps, self._perhaps = self._perhaps, True
         if node.test is not None:
-            self._inner([nodes.Output(node.lineno, [node.test])], targets)
+            self._inner([nodes.Output([node.test], lineno=node.lineno)], targets)
         self._inner(node.body, targets | {"loop"})
         self._inner(node.else_, set())
         self._perhaps = perhaps
@@ -292,7 +293,7 @@ class Walk:
     def _bind(self, target: nodes.Node) -> None:
         if isinstance(target, nodes.NSRef):
             # `{% set ns.field = ... %}` binds nothing: it uses a namespace that is there.
-            self._access(nodes.Name(target.lineno, target.name), False)
+            self._access(nodes.Name(target.name, "load", lineno=target.lineno), False)
         elif isinstance(target, nodes.Tuple):
             for item in target.items:
                 self._bind(item)
@@ -319,7 +320,7 @@ class Walk:
             if node.expr2 is not None:
                 self._under(facts_of(self._syntax, node.test, False), node.expr2, guarded)
         else:
-            for child in node.children():
+            for child in node.iter_child_nodes():
                 self._expression(child)
 
     def _under(self, facts: Facts, node: nodes.Node, guarded: bool = False) -> None:
@@ -390,4 +391,4 @@ def _names(target: nodes.Node) -> set[str]:
     """The names that an assignment binds."""
     if isinstance(target, nodes.Name):
         return {target.name}
-    return {name for item in target.children() for name in _names(item)}
+    return {name for item in target.iter_child_nodes() for name in _names(item)}

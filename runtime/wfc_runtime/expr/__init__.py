@@ -9,6 +9,7 @@ from .evaluate import evaluate, evaluate_condition, evaluate_tree, is_lone, mist
 from .limits import DEFAULT_LIMITS, TEXT_LIMITS, ExprLimits
 from .methods import METHODS
 from .registry import FILTERS, FUNCTIONS, TESTS, Builtin
+from .values import is_template
 
 __all__ = [
     "DEFAULT_LIMITS",
@@ -25,6 +26,7 @@ __all__ = [
     "evaluate_condition",
     "evaluate_tree",
     "is_lone",
+    "is_template",
     "mistake_in",
     "render",
 ]

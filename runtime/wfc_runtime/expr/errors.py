@@ -12,7 +12,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
-    from . import nodes
+    from jinja2 import nodes
 
 Reason = Literal["syntax", "undefined", "hidden", "type", "value", "limit"]
 """`hidden`: a state field that is there, and that the step did not say it would read."""

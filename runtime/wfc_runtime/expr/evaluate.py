@@ -7,21 +7,22 @@ as a template again.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from . import filters, functions, passages, predicates  # noqa: F401  these fill the tables of names
+from . import filters, functions, predicates  # noqa: F401  these fill the tables of names
 from .errors import ExpressionError
-from .expressions import Eval, build
 from .limits import DEFAULT_LIMITS, ExprLimits
 from .run import Frame, Run
-from .statements import build_all
-from .syntax import Syntax, is_template, parse
-from .values import Value, plain, text_of, truth
+from .values import Value, is_template, plain, text_of, truth
+
+if TYPE_CHECKING:
+    from .syntax import Syntax
 
 NO_NAMES: frozenset[str] = frozenset()
-# Longer templates are rare and take little longer to run than to read.
+# Longer templates are rare and take little longer to run than to parse.
 _CACHED_LENGTH = 4 * 1024
 
 
@@ -30,22 +31,9 @@ class _Program:
 
     __slots__ = ("_compute", "syntax")
 
-    def __init__(self, syntax: Syntax) -> None:
-        assert syntax.ast is not None
+    def __init__(self, syntax: Syntax, compute: Callable[[Frame], Value]) -> None:
         self.syntax = syntax
-        self._compute: Eval = build(syntax.expression) if syntax.lone else self._render(syntax)
-
-    @staticmethod
-    def _render(syntax: Syntax) -> Eval:
-        assert syntax.ast is not None
-        write = build_all(syntax.ast.body)
-
-        def render(frame: Frame) -> str:
-            out: list[str] = []
-            write(frame, out)
-            return "".join(out)
-
-        return render
+        self._compute = compute
 
     def run(self, run: Run) -> Value:
         """The value, with the place in any error."""
@@ -67,12 +55,16 @@ def _placed(error: ExpressionError, syntax: Syntax) -> ExpressionError:
 
 
 def _compile(text: str, limits: ExprLimits) -> _Program:
+    # Importing Jinja takes 40 ms. A process that loads a workflow does not wait for it until a template runs.
+    from .statements import build_template
+    from .syntax import parse
+
     syntax = parse(text, limits)
     if syntax.error is not None:
         error = ExpressionError(syntax.error.message, "syntax")
         raise error.place(text, syntax.error.start, syntax.error.end)
     try:
-        return _Program(syntax)
+        return _Program(syntax, build_template(syntax))
     except ExpressionError as error:
         raise _placed(error, syntax) from None
 
@@ -96,6 +88,8 @@ def _program(text: str, limits: ExprLimits) -> _Program:
 @lru_cache(maxsize=1024)
 def is_lone(text: str) -> bool:
     """Is it a single `{{ expression }}`, so that evaluating it gives the value itself?"""
+    from .syntax import parse
+
     return parse(text).lone
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from . import nodes
+from jinja2 import nodes
+
 from .calls import apply, call_function, call_method, find_filter, find_function, find_test
 from .errors import ExpressionError
 from .lookup import cut, find_attribute, find_item, find_name

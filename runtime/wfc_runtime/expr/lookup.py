@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date, datetime
+from typing import TYPE_CHECKING
 
-from . import nodes
 from .errors import ExpressionError, shorten
 from .loop import LOOP_FIELDS, Loop
 from .methods import METHODS
 from .registry import FUNCTIONS
 from .run import Run
 from .values import Group, Namespace, Undefined, Value, defined, kind_of
+
+if TYPE_CHECKING:
+    from jinja2 import nodes
 
 DATE_FIELDS = ("year", "month", "day")
 TIME_FIELDS = ("hour", "minute", "second", "microsecond")
@@ -120,7 +123,7 @@ def _explain_name(run: Run, name: str) -> str:
 
 def _explain_attribute(run: Run, value: Value, name: str, node: nodes.Node | None) -> str:
     base = _base(run, node, value)
-    is_path = isinstance(node, (nodes.Getattr, nodes.Getitem))
+    is_path = _owner(node) is not None
     name = shorten(name)
     thing = f"{base}.{name}"
     missing = f"{thing} is not defined" if is_path else f"{base} has no '{name}'"
@@ -140,9 +143,17 @@ def _explain_attribute(run: Run, value: Value, name: str, node: nodes.Node | Non
 
 def _base(run: Run, node: nodes.Node | None, value: Value) -> str:
     """The text of what the attribute or item was looked up on."""
-    if isinstance(node, (nodes.Getattr, nodes.Getitem)):
-        return shorten(run.source(node.node) or "the value")
+    owner = _owner(node)
+    if owner is not None:
+        return shorten(run.source(owner) or "the value")
     return "an item" if isinstance(value, dict) else "the value"
+
+
+def _owner(node: nodes.Node | None) -> nodes.Expr | None:
+    """The expression before the dot or bracket, where the lookup was written as one."""
+    from jinja2 import nodes  # loaded by then: only a parsed template gets here
+
+    return node.node if isinstance(node, (nodes.Getattr, nodes.Getitem)) else None
 
 
 def _alternatives(verb: str, name: str, names: list[Value]) -> str:

@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from datetime import datetime
+from typing import TYPE_CHECKING
 
-from . import nodes
 from .errors import ExpressionError
 from .limits import ExprLimits, Meter
-from .syntax import Syntax
 from .values import Value, size_of
+
+if TYPE_CHECKING:
+    from jinja2 import nodes
+
+    from .syntax import Syntax
 
 
 class Run(Meter):

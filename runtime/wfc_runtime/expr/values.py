@@ -9,17 +9,24 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from datetime import date, datetime
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn
 
-from . import nodes
 from .errors import ExpressionError, Reason
 from .limits import Meter
+
+if TYPE_CHECKING:
+    from jinja2 import nodes
 
 CONTAINER_COST = 6
 """Fuel to look into a list or object, besides its items. Bombs are made of many small ones."""
 
 Value = Any
 """None, bool, int, float, str, list or dict; on the way also date, datetime and the classes below."""
+
+
+def is_template(text: str) -> bool:
+    """Whether the text has tags. A text without any is its own value."""
+    return "{" in text and ("{{" in text or "{%" in text or "{#" in text)
 
 
 class Undefined:

@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import StepError
-from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree
-from wfc_runtime.expr.syntax import is_template
+from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree, is_template
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.machine.interpreter import Structure
 from wfc_runtime.machine.redaction import texts_in

@@ -7,11 +7,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from jinja2 import nodes
 from statemachine import State
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, guess
-from wfc_runtime.expr import nodes
 from wfc_runtime.expr.syntax import parse
 from wfc_runtime.machine import Ask, Assign, Delay, Effect, Spawn
 from wfc_runtime.machine.chart import AnyMachine

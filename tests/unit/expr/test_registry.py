@@ -5,7 +5,6 @@ import jinja2.tests
 import pytest
 
 from wfc_runtime.expr import FILTERS, FUNCTIONS, METHODS, TESTS
-from wfc_runtime.expr.environment import environment
 
 SPECIFIED = (
     "split strip upper lower replace select selectattr list length first last join map default int float"
@@ -37,9 +36,3 @@ def test_methods_are_listed_by_kind() -> None:
     assert {"get", "items", "keys", "values"} == METHODS[dict].keys()
     assert "append" not in METHODS[list]
     assert not any(name.startswith("_") for methods in METHODS.values() for name in methods)
-
-
-def test_the_environment_only_reads() -> None:
-    assert environment() is environment()
-    with pytest.raises(RuntimeError, match="never compiled"):
-        environment().from_string("{{ 1 }}")

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
+from jinja2 import nodes
 
 from wfc.analysis.taint.expressions import Walk
 from wfc.analysis.taint.policy import SHELL
 from wfc.analysis.taint.shell import HOLE, Spot, spots_of
 from wfc.analysis.taint.values import CLEAN, Taint
 from wfc.template import parse_template
-from wfc_runtime.expr import nodes
 
 
 class Nothing:

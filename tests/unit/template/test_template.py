@@ -1,13 +1,11 @@
 import sys
 
-import jinja2
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from jinja2 import Environment, TemplateSyntaxError
+from jinja2 import Environment, TemplateSyntaxError, nodes
 
 from wfc.template import Template, parse_template
-from wfc_runtime.expr import nodes
 
 
 def names(text: str, kind: str) -> list[str]:
@@ -127,7 +125,7 @@ def test_any_text_can_be_read_and_every_name_is_where_it_says(text: str) -> None
 
 
 def dump(node: object) -> object:
-    if isinstance(node, nodes.Node | jinja2.nodes.Node):
+    if isinstance(node, nodes.Node):
         return type(node).__name__, [(name, dump(getattr(node, name))) for name in node.fields]
     return [dump(item) for item in node] if isinstance(node, list) else node
 

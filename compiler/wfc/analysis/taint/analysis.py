@@ -11,6 +11,8 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Protocol
 
+from jinja2 import nodes
+
 from wfc.analysis.taint.effects import of_declaration, outcome_of, within
 from wfc.analysis.taint.expressions import Piece, Walk
 from wfc.analysis.taint.policy import SHELL, Policy
@@ -27,7 +29,6 @@ from wfc.language.steps.base import Step
 from wfc.language.values import Text, Tree
 from wfc.project import SourceFile
 from wfc.yaml import Node, Scalar, Sequence
-from wfc_runtime.expr import nodes
 
 # Guards: expressions that a condition on the path has compared with constants can have no other value.
 

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import field
 from typing import Protocol
+
+from jinja2 import nodes
 
 from wfc.analysis.taint.policy import NUMBERS, Policy
 from wfc.analysis.taint.values import CLEAN, ITEMS, Flow, Taint, join, joined, listed, only, record, worse
 from wfc.analysis.types.builtins import METHODS
 from wfc.struct import struct
 from wfc.template import Template
-from wfc_runtime.expr import nodes
 
 # Filters and methods: the taint that each of them leaves.
 
 Evaluate = Callable[[nodes.Node], Taint]
+Named = Sequence[nodes.Keyword | nodes.Pair]
+"""Named arguments. Jinja's annotations say Pair for a filter's; its parser only makes Keyword."""
 
 _COUNTING = frozenset(
     name
@@ -39,7 +42,7 @@ class Uses:
         base = self._evaluate(node.node) if node.node is not None else CLEAN
         return self._filter(node.name, base, node.args, node.kwargs)
 
-    def _filter(self, name: str, base: Taint, args: list[nodes.Expr], named: list[nodes.Keyword]) -> Taint:
+    def _filter(self, name: str, base: Taint, args: list[nodes.Expr], named: Named) -> Taint:
         if name in self._policy.cleaning:
             return CLEAN
         if name in ("default", "d"):
@@ -58,7 +61,7 @@ class Uses:
             return self._regex(name, base, args)
         return self._mixed(base, args, named)
 
-    def _mapped(self, item: Taint, args: list[nodes.Expr], named: list[nodes.Keyword]) -> Taint:
+    def _mapped(self, item: Taint, args: list[nodes.Expr], named: Named) -> Taint:
         attribute = next((word.value for word in named if word.key == "attribute"), None)
         if attribute is not None:
             found = item
@@ -81,14 +84,14 @@ class Uses:
             return listed(CLEAN, base.whole) if name == "regex_findall" else CLEAN
         return listed(only(base.whole), base.whole, bounded=name == "regex_search")
 
-    def _mixed(self, base: Taint, args: list[nodes.Expr], named: list[nodes.Keyword]) -> Taint:
+    def _mixed(self, base: Taint, args: list[nodes.Expr], named: Named) -> Taint:
         """Text made of all that goes in."""
         flow = base.whole
         for node in (*args, *(word.value for word in named)):
             flow = worse(flow, self._evaluate(node).whole)
         return only(flow)
 
-    def _argument(self, args: list[nodes.Expr], named: list[nodes.Keyword], place: int, name: str) -> Taint:
+    def _argument(self, args: list[nodes.Expr], named: Named, place: int, name: str) -> Taint:
         found = args[place] if place < len(args) else None
         for word in named:
             if word.key == name:
@@ -285,7 +288,7 @@ class Walk:
                 return self._sum(self.value(node.left), self.value(node.right))
         if isinstance(node, _TRUTHS + _NUMERIC):
             return CLEAN
-        return only(joined(map(self.value, node.children())).whole)
+        return only(joined(map(self.value, node.iter_child_nodes())).whole)
 
     def _sum(self, left: Taint, right: Taint) -> Taint:
         """Lists, or texts, one after the other."""

@@ -6,6 +6,8 @@ from collections.abc import Iterator
 from dataclasses import field
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import nodes
+
 from wfc.analysis.types.builtins import METHODS, item_of
 from wfc.analysis.types.environment import Change, Kind, Path
 from wfc.analysis.types.lattice import (
@@ -24,7 +26,6 @@ from wfc.analysis.types.lattice import (
 from wfc.language.types import ANY, INT, NULL, OBJECT, TEXT, Fixed, ListType, MapType, Property, Record, Type
 from wfc.struct import struct
 from wfc.suggest import did_you_mean, nearest
-from wfc_runtime.expr import nodes
 from wfc_runtime.expr.lookup import DATE_FIELDS, TIME_FIELDS
 
 if TYPE_CHECKING:

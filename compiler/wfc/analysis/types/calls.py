@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import nodes
+
 from wfc.analysis.types import operators
 from wfc.analysis.types.access import (
     FAILED_CHILD,
@@ -46,7 +48,6 @@ from wfc.analysis.types.operators import (
 from wfc.language.types import ANY, INT, NULL, Record, Type
 from wfc.suggest import did_you_mean, nearest
 from wfc.template.reads import DEFAULTS
-from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.analysis.types.expressions import Inference

@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import field
 
+from jinja2 import nodes
+
 from wfc.analysis.control_flow import Flow, FlowEdge
 from wfc.analysis.types.environment import Held
 from wfc.caching import cached
@@ -22,7 +24,6 @@ from wfc.language.values import Text, Tree
 from wfc.struct import struct
 from wfc.template import Template, parse_template
 from wfc.yaml import Scalar
-from wfc_runtime.expr import nodes
 
 _OPPOSITES = {"ne": "eq", "gt": "lteq", "gteq": "lt", "notin": "in"}
 _LENGTHS = frozenset({"length", "count"})
@@ -133,7 +134,7 @@ def names_in(node: nodes.Node) -> frozenset[str] | None:
             if root in ("state", "inputs"):
                 found.add(one.attr if root == "state" else f"inputs.{one.attr}")
                 continue
-        todo += one.children()
+        todo += one.iter_child_nodes()
     return frozenset(found)
 
 

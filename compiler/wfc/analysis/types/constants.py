@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from jinja2 import nodes
+
 from wfc.analysis.types.environment import Change, Kind, Path
 from wfc.analysis.types.lattice import UNDEFINED, always_true, describe, kind_of, options, without
 from wfc.language.types import BOOL, NULL, Choice, Exact, Record, Type
 from wfc.struct import struct
-from wfc_runtime.expr import nodes
 from wfc_runtime.expr.filters.data import FALSE_WORDS, TRUE_WORDS
 
 if TYPE_CHECKING:

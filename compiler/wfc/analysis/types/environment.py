@@ -7,10 +7,11 @@ from dataclasses import field
 from enum import StrEnum
 from typing import Protocol
 
+from jinja2 import nodes
+
 from wfc.language.types import ANY, Type
 from wfc.struct import struct
 from wfc.template import Template
-from wfc_runtime.expr import nodes
 
 Path = tuple[str | int, ...]
 """A name and the way on from it: ("state", "build", "exit_code")."""
@@ -142,7 +143,7 @@ def mentions(node: nodes.Node, wanted: nodes.Node) -> bool:
         one = todo.pop()
         if one == wanted:
             return True
-        todo += one.children()
+        todo += one.iter_child_nodes()
     return False
 
 

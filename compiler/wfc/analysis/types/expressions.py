@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
+from jinja2 import nodes
+
 from wfc.analysis.types import access, calls, narrowing, operators
 from wfc.analysis.types.access import LOOP
 from wfc.analysis.types.builtins import item_of
@@ -30,7 +32,6 @@ from wfc.analysis.types.operators import report_null
 from wfc.language.types import ANY, BOOL, NULL, OBJECT, TEXT, Exact, Fixed, ListType, Property, Record, Type
 from wfc.language.values import Text, quoted
 from wfc.template import Template
-from wfc_runtime.expr import nodes
 
 # Template text: loops, branches and `set`, in order.
 

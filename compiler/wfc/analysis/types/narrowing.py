@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import TYPE_CHECKING
 
+from jinja2 import nodes
+
 from wfc.analysis.types import calls, operators
 from wfc.analysis.types.access import Reached, follow, may_have, with_part
 from wfc.analysis.types.constants import check_constant, check_null_test
@@ -24,7 +26,6 @@ from wfc.analysis.types.lattice import (
 from wfc.language.types import BOOL, NULL, Exact, Type
 from wfc.struct import struct
 from wfc.template.reads import DEFAULTS, PRESENCE_TESTS
-from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.analysis.types.expressions import Inference

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import nodes
+
 from wfc.analysis.types.access import Reached, follow
 from wfc.analysis.types.builtins import is_int, item_of
 from wfc.analysis.types.constants import field_of, is_switch, report_stringified, values_of
@@ -11,7 +13,6 @@ from wfc.analysis.types.environment import Change, Held, Kind
 from wfc.analysis.types.lattice import NOTHING, describe, is_known, join, kind_of, kinds_of, options, without
 from wfc.language.types import ANY, BOOL, INT, LIST, NULL, NUMBER, TEXT, Exact, ListType, Type
 from wfc.suggest import nearest
-from wfc_runtime.expr import nodes
 
 if TYPE_CHECKING:
     from wfc.analysis.types.expressions import Inference

@@ -10,6 +10,8 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from jinja2 import nodes
+
 from wfc.author.explore.solve import (
     Goal,
     Known,
@@ -24,7 +26,7 @@ from wfc.author.explore.solve import (
     terms_in,
     undo,
 )
-from wfc_runtime.expr import ExpressionError, evaluate_condition, nodes
+from wfc_runtime.expr import ExpressionError, evaluate_condition
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Assign, Return
 from wfc_runtime.machine.interpreter import Condition, Edge, Node, structure_of

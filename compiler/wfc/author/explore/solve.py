@@ -10,13 +10,14 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import reduce
 from itertools import islice, product
 from random import Random
 from re import _parser as parser  # type: ignore[attr-defined]  # not public, and the only reader of patterns there is
 from typing import Any
 
-from wfc_runtime.expr import nodes
+from jinja2 import nodes
+
 from wfc_runtime.expr.syntax import parse
 
 # Texts that match a regular expression.
@@ -364,7 +365,7 @@ def _terms(node: nodes.Node, names: dict[str, Term]) -> Iterator[Term]:
         for inner in (*node.body, *node.else_):
             yield from _terms(inner, names)
         return
-    for child in node.children():
+    for child in node.iter_child_nodes():
         yield from _terms(child, names)
 
 
@@ -415,9 +416,9 @@ def _pairwise(node: nodes.Compare) -> nodes.Expr:
     """`0 <= x < 10` as two comparisons, of which both have to hold."""
     sides = [node.expr, *(one.expr for one in node.ops)]
     parts: list[nodes.Expr] = [
-        nodes.Compare(nodes.NOWHERE, sides[number], [operand]) for number, operand in enumerate(node.ops)
+        nodes.Compare(sides[number], [operand]) for number, operand in enumerate(node.ops)
     ]
-    return reduce(partial(nodes.And, nodes.NOWHERE), parts)
+    return reduce(nodes.And, parts)
 
 
 def _truthy(term: Term) -> list[Any]:

@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
 
+from jinja2 import nodes
+
 from wfc.analysis.control_flow import FlowEdge
 from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, walk
@@ -26,7 +28,6 @@ from wfc.rules.common.state import ScopeUse, StateRead
 from wfc.struct import struct
 from wfc.yaml import Entry, Span
 from wfc_runtime.digraph import components, has_circle
-from wfc_runtime.expr import nodes
 
 
 @struct(frozen=True)

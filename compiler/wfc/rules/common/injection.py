@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from jinja2 import nodes
+
 from wfc.analysis.taint.analysis import taint_of
 from wfc.analysis.taint.shell import HOLE, Spot, spots_of
 from wfc.analysis.taint.values import Flow, Level
@@ -19,7 +21,6 @@ from wfc.rules.common.typed import edit_in
 from wfc.struct import struct
 from wfc.template import Template
 from wfc.yaml import Span
-from wfc_runtime.expr import nodes
 
 _FLAGS = {
     "cat": "AbeEnstTuv", "cd": "LP", "chmod": "Rcfv", "chown": "RHLPcfhv", "cp": "HLPRafilnprsuvx",
