@@ -164,7 +164,7 @@ def test_the_doctor_counts_runs_as_they_are_listed_without_their_children(projec
     assert wfc("run", "workflows/each.yaml", "--allow-exec", cwd=project).status == 2
     assert len(wfc("runs", "list", cwd=project).out.splitlines()) == 1
     (found,) = (one for one in examine(project) if one.part == "runs")
-    assert found.message.endswith("; 1 run under way")
+    assert found.message.endswith("; 1 run in progress")
 
 
 def test_the_doctor_says_that_the_program_of_the_server_is_not_there(project: Path) -> None:

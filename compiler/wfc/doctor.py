@@ -1,0 +1,321 @@
+"""`wfc doctor`: does everything that a project needs work together? One function per part of the set-up."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import click
+
+from wfc.check import check_project, has_errors
+from wfc.config import Config, ConfigError, load_config
+from wfc.findings import Severity
+from wfc.render.style import counted
+from wfc.workspace.files import Selection, in_folder, store_path
+from wfc.workspace.loading import load_project
+from wfc.workspace.modules import build
+from wfc.workspace.runtime import Sources, engine_of
+from wfc_runtime.errors import WfcError
+from wfc_runtime.header import read_header
+from wfc_runtime.module_files import module_paths, read_module
+from wfc_runtime.version import __version__
+
+_EXTRAS = {"pygls": ("lsp", "the language server"), "temporalio": ("temporal", "runs on Temporal")}
+_SECONDS = 20
+
+
+@dataclass(frozen=True)
+class Result:
+    part: str
+    status: str
+    """ok, note (fine, but could be better) or problem."""
+    message: str
+    help: str = ""
+
+
+def good(part: str, message: str) -> Result:
+    return Result(part, "ok", message)
+
+
+def note(part: str, message: str, help: str) -> Result:
+    return Result(part, "note", message, help)
+
+
+def bad(part: str, message: str, help: str) -> Result:
+    return Result(part, "problem", message, help)
+
+
+def examine(folder: Path) -> Iterator[Result]:
+    """Every result as soon as it is known. None of the parts raises."""
+    yield from check_installation()
+    try:
+        config = load_config(folder)
+    except ConfigError as error:
+        yield bad("settings", str(error), "fix pyproject.toml; the rest is not checked before")
+        return
+    where = (
+        "from [tool.wfc] in pyproject.toml" if config.configured else "the defaults: there is no [tool.wfc]"
+    )
+    yield good("settings", where)
+    yield from check_project_files(config)
+    yield from check_store(config)
+    yield from check_engine(config)
+    yield from check_clients(config)
+    yield from check_hooks(config)
+
+
+def check_installation() -> Iterator[Result]:
+    yield good("wfc", f"version {__version__} on Python {platform.python_version()}")
+    import yaml
+
+    if not yaml.__with_libyaml__:
+        help = "install PyYAML from a wheel, or libyaml's headers and then PyYAML"
+        yield bad("yaml", "PyYAML has no C parser here, which wfc reads with", help)
+    yield from _on_path()
+    for module, (extra, purpose) in _EXTRAS.items():
+        if find_spec(module):
+            yield good(extra, f"the extra for {purpose} is installed")
+
+
+def _on_path() -> Iterator[Result]:
+    found = shutil.which("wfc")
+    if found is None:
+        help = "activate the environment that wfc is installed in, or name its full path in .mcp.json"
+        yield note("path", "there is no `wfc` on the PATH", help)
+        return
+    try:
+        done = subprocess.run([found, "--version"], capture_output=True, text=True, timeout=30, check=False)
+        said = done.stdout.strip()
+    except (OSError, subprocess.TimeoutExpired) as error:
+        yield bad("path", f"`{found}` does not run: {error}", "install the distribution `wfc-compiler` again")
+        return
+    if said.endswith(f" {__version__}"):
+        yield good("path", f"`wfc` on the PATH is this version ({found})")
+    else:
+        help = "agents and hooks start that one: upgrade it, or change the PATH"
+        yield note("path", f"`wfc` on the PATH says `{said[:80]}` ({found}); this one is {__version__}", help)
+
+
+def check_project_files(config: Config) -> Iterator[Result]:
+    folder = config.workflows_dir
+    if not folder.is_dir():
+        help = "`wfc init` writes a first workflow; or set `workflows` in [tool.wfc]"
+        yield bad("workflows", f"there is no folder `{config.workflows}`", help)
+        return
+    try:
+        selection = Selection(config, list(in_folder(folder, config, whole=True)), [folder])
+        if selection.files:
+            yield from _workflows(selection)
+        else:
+            yield note(
+                "workflows", f"there is no workflow in `{config.workflows}`", "`wfc init` writes a first one"
+            )
+    except click.ClickException as error:
+        yield bad("workflows", error.message, "see that every file there can be read")
+
+
+def _workflows(selection: Selection) -> Iterator[Result]:
+    project, units = load_project(selection, with_runs=True)
+    found = [one for one in check_project(project) if one.severity is not Severity.INFO]
+    many = counted(len(units), "workflow")
+    if found:
+        yield bad("workflows", f"{many} with {counted(len(found), 'finding')}", "`wfc check` shows them")
+    else:
+        yield good("workflows", f"{many}, all clean")
+    folder = selection.config.generated_dir
+    if not has_errors(build(selection, folder, check_only=True).findings):
+        yield good("modules", f"`{selection.config.generated}` is what the workflows compile to")
+    else:
+        yield bad(
+            "modules", f"`{selection.config.generated}` is not what the workflows compile to", "`wfc compile`"
+        )
+    yield from _strangers(selection.config)
+
+
+def _strangers(config: Config) -> Iterator[Result]:
+    """Modules whose header names no source of the project."""
+    sources = Sources(config)
+    for path in module_paths(config.generated_dir):
+        try:
+            header = read_header(read_module(path).decode("utf-8"))
+        except (OSError, UnicodeDecodeError):
+            continue
+        why = sources.not_a_source(header.path) if header else None
+        if why:
+            help = "remove it, or review it: a running server does not load such a file, a server that starts does"
+            yield note("modules", f"`{config.generated}/{path.name}` is untrusted: {why}", help)
+
+
+def check_store(config: Config) -> Iterator[Result]:
+    path = store_path(None, config)
+    if not path.exists():
+        yield good("runs", "no run has been started yet")
+        return
+    from wfc_runtime.store.soundness import check_soundness
+    from wfc_runtime.store.waiting import waiting_runs
+
+    try:
+        check_soundness(path)
+    except WfcError as error:
+        yield bad("runs", error.message, error.hint or "keep a copy of the file before anything else")
+        return
+    runs = [run for run in waiting_runs(path) if not run.is_child]
+    yield good("runs", f"`{_shown(path, config)}` can be read; {counted(len(runs), 'run')} in progress")
+    if path.stat().st_mode & 0o077:
+        yield note(
+            "runs",
+            f"`{_shown(path, config)}` can be read by other users",
+            f"chmod 600 {_shown(path, config)}",
+        )
+
+
+def _shown(path: Path, config: Config) -> str:
+    try:
+        return str(path.resolve().relative_to(config.root))
+    except ValueError:
+        return str(path)
+
+
+def check_engine(config: Config) -> Iterator[Result]:
+    """Check the Temporal server with its namespace, the encryption of payloads, and the workers."""
+    try:
+        engine = engine_of(config, os.environ.get("WFC_ENGINE"))
+    except click.ClickException as error:
+        yield bad("engine", error.message, "correct [tool.wfc.temporal] or the WFC_TEMPORAL_ variables")
+        return
+    if engine.name != "temporal":
+        return
+    from wfc_runtime.engines.temporal_health import check_connection
+
+    for found in check_connection(engine.temporal):
+        message = f"{found.what}: {found.detail}"
+        if not found.is_well:
+            yield bad("temporal", message, found.hint)
+        elif found.hint:
+            yield note("temporal", message, found.hint)
+        else:
+            yield good("temporal", message)
+
+
+def check_clients(config: Config) -> Iterator[Result]:
+    path = config.root / ".mcp.json"
+    if not path.is_file():
+        yield note("agent", "there is no .mcp.json: no agent knows the server", "`wfc init` writes one")
+        return
+    try:
+        data = json.loads(path.read_text(encoding="utf-8"))
+        servers = data["mcpServers"]
+        entries = {name: one for name, one in servers.items() if _is_ours(one)}
+    except (OSError, ValueError) as error:
+        yield bad("agent", f".mcp.json can't be read: {error}", "fix it: an agent ignores the whole file")
+        return
+    except (KeyError, TypeError, AttributeError):
+        yield bad(
+            "agent", ".mcp.json has no object `mcpServers`", "`wfc init --show` prints what belongs there"
+        )
+        return
+    if not entries:
+        yield note("agent", ".mcp.json names no `wfc serve`", "`wfc init --show` prints what belongs there")
+    for name, entry in entries.items():
+        yield _answer(name, entry, config)
+
+
+def _is_ours(entry: Any) -> bool:
+    words = [str(entry.get("command", "")), *map(str, entry.get("args", []))]
+    return "serve" in words and any(word.rpartition("/")[2] in ("wfc", "wfc.exe") for word in words)
+
+
+def _answer(name: str, entry: Any, config: Config) -> Result:
+    """Start it as the agent would, and ask for its tools."""
+    import asyncio
+
+    from mcp import Client
+    from mcp.client.stdio import StdioServerParameters, stdio_client
+
+    words = [str(entry["command"]), *map(str, entry.get("args", []))]
+    env = {**os.environ, **{key: str(value) for key, value in entry.get("env", {}).items()}}
+    server = StdioServerParameters(command=words[0], args=words[1:], cwd=config.root, env=env)
+
+    async def tools() -> int:
+        async with asyncio.timeout(_SECONDS):
+            with open(os.devnull, "w", encoding="utf-8") as silent:
+                async with Client(stdio_client(server, errlog=silent)) as client:
+                    return len((await client.list_tools()).tools)
+
+    shown = " ".join(words)
+    try:
+        number = asyncio.run(tools())
+    except Exception as error:
+        if shutil.which(words[0], path=env.get("PATH")) is None:
+            return bad(
+                "agent",
+                f"there is no program `{words[0]}` to start (`{name}` in .mcp.json)",
+                f"start the agent where it is on the PATH, or name its whole path in .mcp.json{_own()}",
+            )
+        reason = _first(error)
+        return bad(
+            "agent", f"`{shown}` (`{name}` in .mcp.json) does not answer: {reason}", f"try it: {shown}"
+        )
+    return good("agent", f"`{shown}` (`{name}` in .mcp.json) answers, with {number} tools")
+
+
+def _own() -> str:
+    """The path of this wfc, for an agent's configuration."""
+    program = shutil.which("wfc", path=os.path.dirname(sys.executable))
+    return f": {program}" if program else ""
+
+
+def _first(error: BaseException) -> str:
+    """The first error inside the exception groups of the SDK."""
+    while isinstance(error, BaseExceptionGroup):
+        error = error.exceptions[0]
+    if isinstance(error, TimeoutError):
+        return f"nothing came within {_SECONDS} seconds"
+    return str(error) or type(error).__name__
+
+
+def check_hooks(config: Config) -> Iterator[Result]:
+    if (config.root / ".git").exists():
+        yield _hooks(config)
+        ignored = _git(config, "check-ignore", ".wfc/state.db")
+        if ignored:
+            yield good("git", "runs (.wfc/) are ignored")
+        elif ignored is not None:
+            yield note("git", "runs (.wfc/) are not ignored by git", "add `.wfc/` to .gitignore")
+
+
+def _hooks(config: Config) -> Result:
+    path = config.root / ".pre-commit-config.yaml"
+    text = path.read_text(encoding="utf-8", errors="replace") if path.is_file() else ""
+    if "wfc-compile" not in text or "wfc-check" not in text:
+        return note(
+            "hooks", "pre-commit does not look at workflows", "`wfc init --show` prints what belongs there"
+        )
+    place = _git(config, "rev-parse", "--git-path", "hooks/pre-commit")
+    if place and not (config.root / place).exists():
+        return note(
+            "hooks",
+            "the hooks are written down, but git does not run them yet",
+            "`pip install pre-commit`, then `pre-commit install`",
+        )
+    return good("hooks", "pre-commit checks workflows and modules")
+
+
+def _git(config: Config, *arguments: str) -> str | None:
+    """What git says; None where there is no git."""
+    try:
+        done = subprocess.run(
+            ["git", *arguments], cwd=config.root, capture_output=True, text=True, check=False
+        )
+    except OSError:
+        return None
+    return done.stdout.strip()
