@@ -22,7 +22,7 @@ from wfc.yaml import Document, Mapping, Problem, Source, YamlLimits, parse_docum
 from wfc_runtime.header import FORMAT, digest, has_conflict, read_header
 
 if TYPE_CHECKING:
-    from wfc_runtime.store.waiting import Waiting
+    from wfc_runtime.store.queries import Waiting
 
 
 # Drift: a module on disk that is missing, stale, edited, in an old format, or without a source.

@@ -27,7 +27,7 @@ from wfc.render.style import Style
 from wfc.render.text import render_text
 from wfc.rules import BY_CODE, RULES
 from wfc.suppress import apply_fixes
-from wfc_runtime.store.waiting import Waiting
+from wfc_runtime.store.queries import Waiting
 
 HERE = Path(__file__).parent
 FOLDERS = sorted(path for path in HERE.iterdir() if path.name.startswith("WF"))

@@ -16,7 +16,7 @@ from tests.support import PATIENCE
 from wfc_runtime.errors import NotFoundError, StoreError
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
-from wfc_runtime.store.migrations import MIGRATIONS
+from wfc_runtime.store.database import MIGRATIONS
 from wfc_runtime.store.records import checksum
 
 

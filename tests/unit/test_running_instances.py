@@ -6,7 +6,7 @@ import pytest
 
 from tests.support import load
 from wfc.check import check_project
-from wfc_runtime.store.waiting import Waiting
+from wfc_runtime.store.queries import Waiting
 
 TEXT = """\
 name: w

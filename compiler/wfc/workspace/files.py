@@ -15,7 +15,7 @@ from wfc.config import Config, find_root, load_config, real
 from wfc.struct import struct
 
 if TYPE_CHECKING:
-    from wfc_runtime.store.waiting import Waiting
+    from wfc_runtime.store.queries import Waiting
 
 ENDINGS = (".yaml", ".yml")
 
@@ -225,6 +225,6 @@ def stored_runs(config: Config) -> list[Waiting]:
     path = store_path(None, config)
     if not path.is_file():
         return []
-    from wfc_runtime.store.waiting import waiting_runs
+    from wfc_runtime.store.queries import waiting_runs
 
     return waiting_runs(path)
