@@ -13,7 +13,7 @@ import pytest
 
 from tests.execute.conftest import Execute
 from wfc_runtime.execute import Grant, execute, protected_paths, refusal_of
-from wfc_runtime.execute.file_patterns import matches_any, pattern_problem
+from wfc_runtime.execute.permissions import matches_any, pattern_problem
 from wfc_runtime.execute.protected import drop_import_folders
 
 # -- patterns ------------------------------------------------------------------------

@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from wfc_runtime.execute import Grant, execute
-from wfc_runtime.execute.commands import words_of
+from wfc_runtime.execute.permissions import words_of
 
 MADE = "MADE"
 """The file that must not be there."""

@@ -234,7 +234,7 @@ def _allowed(
 
 def _check_patterns(where: str, patterns: tuple[str, ...]) -> None:
     # Not at the top: only a server that may run commands needs it.
-    from wfc_runtime.execute.commands import NotWordsError, check_pattern
+    from wfc_runtime.execute.permissions import NotWordsError, check_pattern
 
     for pattern in patterns:
         try:

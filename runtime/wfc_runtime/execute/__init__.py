@@ -1,8 +1,8 @@
-"""Actions that a server does itself, where its operator allowed it. One file per kind, and this table.
+"""Actions that a server executes itself, where its operator allowed it: the table of kinds.
 
 SECURITY. Nothing here decides whether to run: `Grant` does, and `execute` asks it each time. What a workflow can cause
 (a file that is not there, a command that is not allowed) comes back as `{"error": ...}`, which the step's retry rule
-deals with; only mistakes of ours are raised.
+handles; only bugs of wfc are raised.
 """
 
 from __future__ import annotations
@@ -13,36 +13,35 @@ from datetime import UTC, datetime
 from threading import Event
 
 from wfc_runtime.contract import Json
-from wfc_runtime.execute import (
-    create_file,
-    create_worktree,
-    echo,
-    merge_json_state,
-    read_file,
-    read_json_state,
-    render_template,
-    shell,
-    write_json_state,
+from wfc_runtime.execute.base import ECHO, NESTING, ExecutionError, Executor, Job, Parameters, Result
+from wfc_runtime.execute.files import (
+    CREATE_FILE,
+    MERGE_JSON_STATE,
+    READ_FILE,
+    READ_JSON_STATE,
+    RENDER_TEMPLATE,
+    WRITE_JSON_STATE,
 )
-from wfc_runtime.execute.base import NESTING, ExecutionError, Executor, Job, Parameters, Result
-from wfc_runtime.execute.grant import Grant
+from wfc_runtime.execute.permissions import Grant
 from wfc_runtime.execute.protected import protected_paths
+from wfc_runtime.execute.shell import SHELL
+from wfc_runtime.execute.worktree import CREATE_WORKTREE
 from wfc_runtime.machine.values import NotPlainError, check_plain
 
 __all__ = ["EXECUTORS", "Executor", "Grant", "can_execute", "execute", "protected_paths", "refusal_of"]
 
 EXECUTORS: dict[str, Executor] = {
-    one.EXECUTOR.kind: one.EXECUTOR
+    one.kind: one
     for one in (
-        shell,
-        create_file,
-        read_file,
-        render_template,
-        read_json_state,
-        write_json_state,
-        merge_json_state,
-        create_worktree,
-        echo,
+        SHELL,
+        CREATE_FILE,
+        READ_FILE,
+        RENDER_TEMPLATE,
+        READ_JSON_STATE,
+        WRITE_JSON_STATE,
+        MERGE_JSON_STATE,
+        CREATE_WORKTREE,
+        ECHO,
     )
 }
 

@@ -1,4 +1,4 @@
-"""What every kind of work has in common: its parameters, the means it gets, and how it says that it failed."""
+"""What every kind of action has in common: its parameters, the means it gets, and how it reports errors."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING, Any
 from wfc_runtime.contract import Json
 
 if TYPE_CHECKING:
-    from wfc_runtime.execute.grant import Grant
+    from wfc_runtime.execute.permissions import Grant
+
+
+# Parameters, means and errors.
 
 Result = dict[str, Json]
 NESTING = 100
@@ -123,3 +126,18 @@ def always(parameters: Parameters, grant: Grant) -> str:
 def shortened(value: Any, most: int = 120) -> str:
     text = " ".join(str(value).split())
     return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
+# `echo`: a message, given back, for trying a workflow out.
+
+_LONGEST_ECHO = 60.0
+
+
+def _echo(job: Job) -> Result:
+    message = str(job.parameters.value("message"))
+    if job.stop.wait(min(job.parameters.number("delay_ms", 0) / 1000, _LONGEST_ECHO)):
+        raise ExecutionError("the run ended while the message waited", "interrupted")
+    return {"echoed": f"Echo: {message}", "message": message, "success": True}
+
+
+ECHO = Executor("echo", _echo, always)

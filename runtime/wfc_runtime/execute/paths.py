@@ -1,25 +1,93 @@
-"""Files in the granted folders and nowhere else.
-
-SECURITY. A path is looked at in two ways, and both must agree. First it is resolved (`..`, links in its folders) and
-compared with the granted folders, the patterns and the protected places. Then the file is opened from the granted
-folder down, one name at a time, without following links, and each folder that was opened is compared with the
-protected ones by device and inode. The file is read or replaced through the last of these descriptors: a link or a
-folder put there in between leads nowhere. The last name may never be a link.
-"""
+"""Files in the granted folders and nowhere else, and the scratch folder of a run."""
 
 from __future__ import annotations
 
 import os
+import re
+import shutil
 import stat
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from secrets import token_hex
+from threading import Lock
 
-from wfc_runtime.execute.base import ExecutionError, shortened
-from wfc_runtime.execute.grant import Access, Grant
+from wfc_runtime.execute.base import ExecutionError, Job, Parameters, shortened
+from wfc_runtime.execute.permissions import Access, Grant
 from wfc_runtime.execute.protected import Protected
+
+# `$SCRATCH`: a folder for what the commands of one run hand to each other and to their declared outputs.
+#
+# It is `.scratch/<run>` in the working directory, readable by its owner only and ignored by git. What is
+# empty after a command is taken away again, and all of it when the run has completed.
+
+FOLDER = ".scratch"
+_lock = Lock()
+_in_use: Counter[Path] = Counter()
+_made: dict[str, set[Path]] = {}
+"""By run, the folders that this process has made for it."""
+
+
+@contextmanager
+def scratch(working_dir: Path, run: str) -> Iterator[Path]:
+    """The scratch folder of a run, there for as long as a command needs it and something is in it."""
+    above = working_dir / FOLDER
+    place = above / run
+    with _lock:
+        _in_use[place] += 1
+        _make(above, place)
+        _made.setdefault(run, set()).add(place)
+    try:
+        yield place
+    finally:
+        with _lock:
+            _in_use[place] -= 1
+            if not _in_use[place]:
+                del _in_use[place]
+                _remove_empty(above, place)
+
+
+def clear_scratch(run: str) -> None:
+    """Remove what is left of a run that has completed. Of one that failed it stays, for whoever looks into it."""
+    with _lock:
+        for place in _made.pop(run, ()):
+            if not _in_use[place]:
+                shutil.rmtree(place, ignore_errors=True)
+                _remove_empty(place.parent, place)
+
+
+def _make(above: Path, place: Path) -> None:
+    try:
+        if above.is_symlink():
+            raise ExecutionError(f"{above} is a link: links are not followed", "refused")
+        above.mkdir(mode=0o700, exist_ok=True)
+        place.mkdir(mode=0o700, exist_ok=True)
+        ignore = above / ".gitignore"
+        if not ignore.exists():
+            ignore.write_text("*\n", encoding="utf-8")
+    except OSError as error:
+        raise ExecutionError(f"{place} can't be made: {error.strerror}") from None
+
+
+def _remove_empty(above: Path, place: Path) -> None:
+    with suppress(OSError):
+        if place.exists():
+            place.rmdir()
+        if os.listdir(above) == [".gitignore"]:
+            (above / ".gitignore").unlink()
+            above.rmdir()
+
+
+# Files in the granted folders and nowhere else.
+#
+# SECURITY. A path is looked at in two ways, and both must agree. First it is resolved (`..`, links in its
+# folders) and compared with the granted folders, the patterns and the protected places. Then the file is
+# opened from the granted folder down, one name at a time, without following links, and each folder that was
+# opened is compared with the protected ones by device and inode. The file is read or replaced through the
+# last of these descriptors: a link or a folder put there in between leads nowhere. The last name may never
+# be a link.
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -207,3 +275,51 @@ def _about(name: str, parent: int) -> os.stat_result | None:
         return os.stat(name, dir_fd=parent, follow_symlinks=False)
     except FileNotFoundError:
         return None
+
+
+# Files that parameters name, in the granted folders or in the run's own.
+
+_SCRATCH = re.compile(r"\$(?:SCRATCH|\{SCRATCH\})/+")
+
+
+@contextmanager
+def located(job: Job, name: str, *access: Access) -> Iterator[Place]:
+    """The file that a parameter names, for as long as it is worked on. `$SCRATCH` means the same as in commands."""
+    given = job.parameters.path(name)
+    before = _SCRATCH.match(given)
+    if before is None:
+        yield locate_for(job.grant, given, *access)
+        return
+    with scratch(job.grant.root, job.run) as folder:
+        yield locate_for(job.grant, str(folder / given[before.end() :]), *access)
+
+
+def read_refusal(parameters: Parameters, grant: Grant) -> str:
+    """The refusal of kinds that read the file `path`."""
+    return file_refusal(parameters, grant, "path", "read")
+
+
+def write_refusal(parameters: Parameters, grant: Grant) -> str:
+    """The refusal of kinds that write the file `path`."""
+    return file_refusal(parameters, grant, "path", "write")
+
+
+def file_refusal(parameters: Parameters, grant: Grant, name: str, *access: Access) -> str:
+    """Why the patterns of a grant do not cover a file; empty where they do.
+
+    A path that no pattern could cover (outside every folder, protected) is not refused here: the step fails with it,
+    instead of the agent being asked to do what the server must not.
+    """
+    for one in access:
+        if not grant.grants_files(one):
+            return f"the server was not granted to {one} files (--allow-{one})"
+    given = parameters.path(name)
+    before = _SCRATCH.match(given)
+    if before is not None:
+        # The run is not known here. Patterns match the folders of all runs alike.
+        given = f"{FOLDER}/run/{given[before.end() :]}"
+    try:
+        path = locate(grant, given).path
+    except ExecutionError:
+        return ""
+    return next((why for one in access if (why := grant.file_refusal(one, path))), "")

@@ -28,7 +28,7 @@ TOOLSETS = ("core", "author", "debug")
 
 @dataclass(frozen=True)
 class Allowed:
-    """What the server may do by itself: see `wfc_runtime.execute.grant`."""
+    """What the server may do by itself: see `wfc_runtime.execute.permissions`."""
 
     root: Path
     commands: tuple[str, ...] | None

@@ -54,7 +54,7 @@ def refuse_on_temporal() -> click.UsageError:
 
 def check_patterns(option: str, patterns: Iterable[str], root: Path, more_roots: Iterable[Path]) -> None:
     """Raises a usage error for a pattern that could never match what its author means."""
-    from wfc_runtime.execute.file_patterns import pattern_problem
+    from wfc_runtime.execute.permissions import pattern_problem
 
     roots = tuple(more_roots)
     for pattern in patterns:

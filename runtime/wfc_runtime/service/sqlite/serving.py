@@ -12,7 +12,7 @@ from dataclasses import replace
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.execute import EXECUTORS, Grant, can_execute, refusal_of
-from wfc_runtime.execute.scratch import clear
+from wfc_runtime.execute.paths import clear_scratch
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.machine.values import Limits
@@ -144,7 +144,7 @@ class ServingService(SqliteService):
     def led(self, root: int) -> None:
         row = self.store.queries.run_of_key(root)
         if row is not None and row.status == "completed":
-            clear(row.id)
+            clear_scratch(row.id)
 
     def now(self) -> float:
         return self._clock() + self.ahead

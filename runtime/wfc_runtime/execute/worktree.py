@@ -7,13 +7,13 @@ from pathlib import Path
 
 from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, shortened
-from wfc_runtime.execute.grant import Grant
+from wfc_runtime.execute.permissions import Grant
 from wfc_runtime.execute.process import run_process
 
 _SECONDS = 120.0
 
 
-def work(job: Job) -> Result:
+def _create_worktree(job: Job) -> Result:
     parameters, grant = job.parameters, job.grant
     refused = refusal(parameters, grant)
     if refused:
@@ -90,4 +90,4 @@ def refusal(parameters: Parameters, grant: Grant) -> str:
     return next((why for command in added if (why := grant.refusal(command))), "")
 
 
-EXECUTOR = Executor("create_worktree", work, refusal)
+CREATE_WORKTREE = Executor("create_worktree", _create_worktree, refusal)

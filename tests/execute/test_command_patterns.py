@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from wfc_runtime.execute.commands import NotWordsError, check_pattern, find_program, refusal_of, words_of
+from wfc_runtime.execute.permissions import NotWordsError, check_pattern, find_program, refusal_of, words_of
 
 
 @pytest.mark.parametrize(
