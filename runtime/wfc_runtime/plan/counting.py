@@ -1,22 +1,268 @@
-"""How many actions a run asks of agents: at least, at most, and per item where nobody knows how many there are.
-
-An action is what an agent, or the person behind it, has to do and answer. Waiting is none, and neither is a
-foreach or a call itself: the actions of its children are.
-"""
+"""How many actions a run asks of agents: at least, at most, and per item where the number is unknown."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from heapq import heappop, heappush
 from math import inf
 
+from wfc_runtime.digraph import components, has_circle
 from wfc_runtime.machine.chart import AnyMachine, Workflow
-from wfc_runtime.machine.effects import Ask
-from wfc_runtime.machine.interpreter import Node, structure_of
+from wfc_runtime.machine.effects import Ask, Begin, Delay
+from wfc_runtime.machine.interpreter import Condition, Edge, Node, Structure, structure_of
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.plan.longest import Longest
-from wfc_runtime.plan.shortest import Shortest
-from wfc_runtime.plan.ways import Way, Ways
+
+# A machine's states and edges as the graph of each region: which state leads to which, and how often.
+
+_NOT_FOLLOWED = frozenset({"retry", "fail", "cancel"})
+"""A retry counts as part of its step; a run that fails or is cancelled is not worked to its end."""
+
+
+@dataclass(frozen=True, eq=False)
+class GraphEdge:
+    """An edge between two states of one region, or between the groups of branches that they stand in."""
+
+    source: str
+    target: str
+    edge: Edge
+    most: int | None = None
+    """How often it can be taken: in the whole run or, for a loop, each time the loop is begun."""
+    begin: str | None = None
+    """The state that begins the loop."""
+
+    def reversed(self) -> GraphEdge:
+        return GraphEdge(self.target, self.source, self.edge, self.most, self.begin)
+
+
+class RegionGraph:
+    """The edges of a machine by the region they are in."""
+
+    def __init__(self, structure: Structure) -> None:
+        self.structure = structure
+        self._begins = {
+            effect.loop: state for state, effect in structure.steps.items() if isinstance(effect, Begin)
+        }
+        self._of: dict[str, list[GraphEdge]] = {}
+        for _, edge in edges_of(structure):
+            if edge.domain is not None:
+                self._of.setdefault(edge.domain.id, []).append(self._way(edge, edge.domain))
+
+    def within(self, region: Node) -> list[GraphEdge]:
+        return self._of.get(region.id, [])
+
+    def nodes(self, region: Node) -> list[str]:
+        steps = self.structure.steps
+        return [node.id for node in region.children if not isinstance(steps.get(node.id), Delay)]
+
+    def _way(self, edge: Edge, region: Node) -> GraphEdge:
+        condition = counted(edge)
+        return GraphEdge(
+            child_in(region, edge.source).id,
+            child_in(region, edge.target).id,
+            edge,
+            condition.most if condition else None,
+            self._begins.get(edge.source.id),
+        )
+
+
+def edges_of(structure: Structure) -> Iterator[tuple[str | None, Edge]]:
+    """Every edge that work can take, with its event. What a retry goes through is left out."""
+    for node in structure.nodes.values():
+        if isinstance(structure.steps.get(node.id), Delay):
+            continue
+        yield from ((None, edge) for edge in node.eventless)
+        for event, edges in node.on.items():
+            if event not in _NOT_FOLLOWED:
+                yield from ((event, edge) for edge in edges)
+
+
+def condition_of(edge: Edge) -> Condition | None:
+    return next((guard for guard in edge.guards if isinstance(guard, Condition)), None)
+
+
+def counted(edge: Edge) -> Condition | None:
+    """The guard that says how often an edge can be taken."""
+    condition = condition_of(edge)
+    return condition if condition is not None and condition.most is not None else None
+
+
+def child_in(region: Node, node: Node) -> Node:
+    """The child of a region that a node is, or stands in."""
+    return next(one for one in (node, *node.ancestors) if one.parent is region)
+
+
+# The heaviest path through a graph whose cycles are counted, without enumerating paths.
+
+Weight = Callable[[str], float]
+
+
+class Longest:
+    """Walks over nodes that weigh something. RegionGraph that could be taken for ever are kept in `endless`."""
+
+    def __init__(self, weight: Weight) -> None:
+        self._weight = weight
+        self.endless: list[list[GraphEdge]] = []
+
+    def ending_with(
+        self, nodes: Iterable[str], links: Sequence[GraphEdge], before: Mapping[str, float]
+    ) -> dict[str, float]:
+        """For each node that can be come to, the most that a walk ending with it weighs, itself included.
+
+        `before`: where walks begin, and what they weigh already.
+        """
+        graph: dict[str, list[str]] = {}
+        leaving: dict[str, list[GraphEdge]] = {}
+        for link in links:
+            graph.setdefault(link.source, []).append(link.target)
+            leaving.setdefault(link.source, []).append(link)
+        arriving = dict(before)
+        found: dict[str, float] = {}
+        for members in reversed(components(nodes, graph)):
+            entering = {node: arriving[node] for node in members if node in arriving}
+            if not entering:
+                continue
+            if has_circle(members, graph):
+                inside = set(members)
+                inner = [link for node in members for link in leaving.get(node, ()) if link.target in inside]
+                here = self._around(members, inner, entering)
+            else:
+                here = {members[0]: entering[members[0]] + self._weight(members[0])}
+            found |= here
+            for node, value in here.items():
+                for link in leaving.get(node, ()):
+                    arriving[link.target] = max(arriving.get(link.target, 0), value)
+        return found
+
+    def _around(
+        self, members: Sequence[str], links: list[GraphEdge], entering: dict[str, float]
+    ) -> dict[str, float]:
+        inside = set(members)
+        jumps = [link for link in links if link.most is not None and link.begin not in inside]
+        rest = [link for link in links if link.most is None or link.begin in inside]
+        if not jumps:
+            return self._for_ever(members, links, max(entering.values()))
+        sources = {link.source: 0.0 for link in jumps}
+        first = self.ending_with(members, rest, entering)
+        back = self.ending_with(members, [link.reversed() for link in rest], sources)
+        reached = max((first[source] for source in sources if source in first), default=None)
+        if reached is None:
+            return first
+        total = reached + sum((link.most or 0) * back.get(link.target, 0.0) for link in jumps)
+        if total == inf:
+            return dict.fromkeys(members, inf)
+        starts: dict[str, float] = {}
+        for link in jumps:
+            starts[link.target] = max(starts.get(link.target, 0), total - back.get(link.target, 0.0))
+        last = self.ending_with(members, rest, starts)
+        return {
+            node: max(first.get(node, 0), last.get(node, 0))
+            for node in members
+            if node in first or node in last
+        }
+
+    def _for_ever(self, members: Sequence[str], links: list[GraphEdge], so_far: float) -> dict[str, float]:
+        if any(self._weight(node) for node in members):
+            self.endless.append(links)
+            so_far = inf
+        return dict.fromkeys(members, so_far)
+
+
+# The fewest actions with which a region can be completed or left.
+
+
+class Shortest:
+    """Dijkstra's shortest path through each region; branches side by side are all gone through, unless one leaves."""
+
+    def __init__(self, regions: RegionGraph, weight: Callable[[str], float]) -> None:
+        self._regions = regions
+        self._weight = weight
+        self._out: dict[str, dict[str, list[tuple[str, Edge]]]] = {}
+        self._before: dict[str, dict[str, float]] = {}
+
+    def through(self, region: Node) -> float:
+        """From the beginning of a region to its end."""
+        end = next(node.id for node in region.children if node.is_final)
+        return self._distances(region).get(end, inf)
+
+    def _distances(self, region: Node) -> dict[str, float]:
+        """What it takes to come to each child."""
+        if region.id not in self._before:
+            self._before[region.id] = self._search(region, [child.id for child in region.initial])
+        return self._before[region.id]
+
+    def _search(self, region: Node, starts: list[str], goal: str | None = None) -> dict[str, float]:
+        nodes = self._regions.structure.nodes
+        leaving = self._leaving(region)
+        found: dict[str, float] = {}
+        todo = [(0.0, nodes[start].order, start) for start in starts]
+        while todo and goal not in found:
+            cost, _, name = heappop(todo)
+            if name in found:
+                continue
+            found[name] = cost
+            for target, edge in leaving.get(name, ()):
+                onward = cost + self._leave(nodes[name], edge, counting=goal is None)
+                if target not in found and onward < inf:
+                    heappush(todo, (onward, nodes[target].order, target))
+        return found
+
+    def _leaving(self, region: Node) -> dict[str, list[tuple[str, Edge]]]:
+        if region.id not in self._out:
+            found = self._out[region.id] = {}
+            for link in self._regions.within(region):
+                found.setdefault(link.source, []).append((link.target, link.edge))
+        return self._out[region.id]
+
+    def _leave(self, node: Node, edge: Edge, counting: bool = True) -> float:
+        if not node.is_parallel:
+            return self._weight(node.id) + (self._used_up(node, edge) if counting else 0)
+        if edge.source is node:
+            return sum(self.through(branch) for branch in node.children)
+        branch = next(one for one in node.children if one in edge.source.ancestors)
+        cost = self._out_of(branch, edge)
+        # Whoever gets an action of this branch has got the first ones of the others too.
+        beside = sum(self._asked_first(other) for other in node.children if other is not branch)
+        return cost + beside if cost else 0
+
+    def _used_up(self, node: Node, edge: Edge) -> float:
+        """A goto takes its `else` only after all of its jumps, each of which leads back to it somehow."""
+        jump = next((one for one in node.eventless if counted(one)), None)
+        condition = counted(jump) if jump else None
+        if jump is None or condition is None or condition.text is not True or edge in node.eventless:
+            return 0
+        region = node.parent
+        if region is None or jump.domain is not region:
+            return 0
+        trip = self._search(region, [child_in(region, jump.target).id], node.id).get(node.id, inf)
+        return (condition.most or 0) * trip
+
+    def _out_of(self, region: Node, edge: Edge) -> float:
+        child = next(one for one in (edge.source, *edge.source.ancestors) if one.parent is region)
+        return self._distances(region).get(child.id, inf) + self._leave(child, edge)
+
+    def _asked_first(self, region: Node) -> int:
+        """1 where a branch can't but begin with an action."""
+        steps = self._regions.structure.steps
+        graph: dict[str, list[str]] = {}
+        for link in self._regions.within(region):
+            graph.setdefault(link.source, []).append(link.target)
+        seen = {child.id for child in region.initial}
+        todo = list(seen)
+        while todo:
+            name = todo.pop()
+            node, effect = self._regions.structure.nodes[name], steps.get(name)
+            if isinstance(effect, Ask) and effect.wait_seconds is None:
+                continue
+            if node.is_final or node.is_parallel or isinstance(effect, (Ask, Spawn)):
+                return 0
+            onward = [target for target in graph.get(name, ()) if target not in seen]
+            seen.update(onward)
+            todo += onward
+        return 1
+
+
+# Counting.
 
 Lookup = Callable[[str], Workflow | None]
 """A workflow by its name; None where there is none that could be called."""
@@ -92,18 +338,18 @@ class Counter:
 
 
 class _Scope:
-    """One machine on the way to its count."""
+    """One machine while it is counted."""
 
     def __init__(self, counter: Counter, machine: AnyMachine, scope: str) -> None:
         self._counter = counter
         self._scope = scope
-        self._ways = Ways(structure_of(machine))
+        self._regions = RegionGraph(structure_of(machine))
         self._weights: dict[str, Count] = {}
         self._longest = Longest(lambda node: self._weight(node).most)
 
     def count(self) -> Count:
-        root = self._ways.structure.root
-        least = Shortest(self._ways, lambda node: self._weight(node).least).through(root)
+        root = self._regions.structure.root
+        least = Shortest(self._regions, lambda node: self._weight(node).least).through(root)
         most = self._most(root)
         weights = self._weights.values()
         return Count(
@@ -116,13 +362,13 @@ class _Scope:
 
     def _most(self, region: Node) -> float:
         start = {child.id: 0.0 for child in region.initial}
-        found = self._longest.ending_with(self._ways.nodes(region), self._ways.within(region), start)
+        found = self._longest.ending_with(self._regions.nodes(region), self._regions.within(region), start)
         return max(found.values(), default=0)
 
     def _weight(self, state: str) -> Count:
         if state not in self._weights:
-            node = self._ways.structure.nodes[state]
-            effect = self._ways.structure.steps.get(state)
+            node = self._regions.structure.nodes[state]
+            effect = self._regions.structure.steps.get(state)
             if node.is_parallel:
                 found = Count(0, sum(self._most(branch) for branch in node.children))
             elif isinstance(effect, Ask) and effect.wait_seconds is None:
@@ -151,19 +397,19 @@ class _Scope:
         )
 
     def _endless(self) -> list[Endless]:
-        nodes = self._ways.structure.nodes
+        nodes = self._regions.structure.nodes
         return [
             Endless(
                 self._scope,
-                _names(nodes, [way.source for way in ways]),
-                _names(nodes, [way.edge.source.id for way in ways if _is_recovery(way)]),
+                _names(nodes, [link.source for link in links]),
+                _names(nodes, [link.edge.source.id for link in links if _is_recovery(link)]),
             )
-            for ways in self._longest.endless
+            for links in self._longest.endless
         ]
 
 
-def _is_recovery(way: Way) -> bool:
-    return any(way.edge in edges for event, edges in way.edge.source.on.items() if event == "recover")
+def _is_recovery(link: GraphEdge) -> bool:
+    return any(link.edge in edges for event, edges in link.edge.source.on.items() if event == "recover")
 
 
 def _names(nodes: dict[str, Node], states: list[str]) -> tuple[str, ...]:

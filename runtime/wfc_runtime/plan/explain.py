@@ -2,19 +2,151 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from math import inf
 from typing import Any
 
 from wfc_runtime.contract import Json
 from wfc_runtime.machine.chart import Workflow
-from wfc_runtime.machine.effects import Ask, Effect
-from wfc_runtime.machine.interpreter import Edge, Node, structure_of
+from wfc_runtime.machine.effects import Ask, Assign, Begin, Effect, Return
+from wfc_runtime.machine.interpreter import Edge, Node, Structure, structure_of
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.plan.counting import Count, Counter, Lookup
-from wfc_runtime.plan.kinds import StepInfo, steps_of
-from wfc_runtime.plan.needs import Placed, needs_of, timeouts_of, waits_of
-from wfc_runtime.plan.ways import condition_of, counted
+from wfc_runtime.plan.counting import Count, Counter, Lookup, condition_of, counted
+
+# The step of the YAML that a state comes from: its id, type and line.
+
+
+@dataclass(frozen=True)
+class StepInfo:
+    id: str
+    type: str
+    line: int
+    node: Node
+    effect: Effect | None
+    condition: Node | None
+    """The state that decides whether the step is taken at all: its `when`."""
+
+
+def steps_of(structure: Structure, lines: Mapping[str, int]) -> Iterator[StepInfo]:
+    """The steps in the order of the YAML. What the compiler added to them for its own use is left out."""
+    states: dict[str, list[Node]] = {}
+    for name in lines:
+        if name in structure.nodes:
+            states.setdefault(structure.nodes[name].name, []).append(structure.nodes[name])
+    for title, nodes in states.items():
+        node = _main(nodes, structure)
+        when = nodes[0] if nodes[0] is not node else None
+        effect = structure.steps.get(node.id)
+        yield StepInfo(title, _type(node, effect, structure), lines[node.id], node, effect, when)
+
+
+def _main(nodes: list[Node], structure: Structure) -> Node:
+    """The state that does a step's work. Its `when` comes before it, the turns of a loop and retries after it."""
+    doing = [node for node in nodes if structure.steps.get(node.id) or node.children]
+    return doing[0] if doing else nodes[-1]
+
+
+def _type(node: Node, effect: Effect | None, structure: Structure) -> str:
+    choices = [condition_of(edge) for edge in node.eventless]
+    match effect:
+        case Ask():
+            return effect.kind
+        case Spawn():
+            return "call" if effect.is_call else "foreach"
+        case Return():
+            return "return"
+        case Begin():
+            return "while"
+        case Assign():
+            return "condition" if any(choices) else "set_state"
+        case None:
+            if node.is_parallel:
+                return "parallel"
+            if any(edge for edge in node.eventless if counted(edge)):
+                return "goto"
+            return "condition" if any(choices) else _jump(node, structure)
+    return type(effect).__name__.lower()
+
+
+def _jump(node: Node, structure: Structure) -> str:
+    """`continue` goes to the turn of the innermost loop around it, `break` anywhere else."""
+    loops = [structure.nodes[effect.loop] for effect in structure.steps.values() if isinstance(effect, Begin)]
+    around = [turn for turn in loops if turn.order < node.order and not _is_past(turn, node)]
+    innermost = max(around, key=lambda turn: turn.order, default=None)
+    return "continue" if innermost is not None and node.eventless[0].target is innermost else "break"
+
+
+def _is_past(turn: Node, node: Node) -> bool:
+    """Whether a node stands after a loop: what follows the loop comes before it, or is it."""
+    after = turn.eventless[-1].target
+    return turn.order < after.order <= node.order
+
+
+# What a workflow needs and what it waits for: tools, agents, commands, people, time.
+
+Placed = list[tuple[dict[str, Json], StepInfo]]
+"""Steps, and where each stands: its id and line, the task and the called workflow that have it."""
+
+
+def needs_of(placed: Placed) -> dict[str, list[Json]]:
+    asks = [(place, step.effect) for place, step in placed if isinstance(step.effect, Ask)]
+    spawns = [step.effect for _, step in placed if isinstance(step.effect, Spawn)]
+    commands = [
+        {**place, "command": ask.parameters["command"]} for place, ask in asks if "command" in ask.parameters
+    ]
+    agents = [ask.parameters.get("agent") for _, ask in asks] + [
+        spawn.agent for spawn in spawns if spawn.agent != "@task"
+    ]
+    return {
+        "tools": distinct([ask.parameters.get("tool") for _, ask in asks]),
+        "agents": distinct(agents),
+        "workflows": distinct([spawn.workflow for spawn in spawns]),
+        "commands": commands,
+    }
+
+
+def distinct(names: Iterable[Json]) -> list[Json]:
+    return list(dict.fromkeys(name for name in names if isinstance(name, str)))
+
+
+def waits_of(placed: Placed) -> dict[str, list[dict[str, Json]]]:
+    ways: dict[str, Callable[[StepInfo], dict[str, Json] | None]] = {
+        "person": _asks_person,
+        "time": _waits_for_time,
+    }
+    return {
+        name: [{**place, **more} for place, step in placed if (more := details(step)) is not None]
+        for name, details in ways.items()
+    }
+
+
+def _asks_person(step: StepInfo) -> dict[str, Json] | None:
+    if not isinstance(step.effect, Ask) or step.effect.kind != "prompt":
+        return None
+    return {"prompt_type": step.effect.parameters.get("prompt_type")}
+
+
+def _waits_for_time(step: StepInfo) -> dict[str, Json] | None:
+    if isinstance(step.effect, Ask) and step.effect.wait_seconds is not None:
+        return {"seconds": step.effect.wait_seconds}
+    retry = step.effect.retry if step.effect is not None else None
+    if retry is not None and retry.delay_seconds and retry.max_attempts > 1:
+        return {"seconds": sum(map(retry.delay, range(1, retry.max_attempts))), "before": "retry"}
+    return None
+
+
+def timeouts_of(placed: Placed) -> list[dict[str, Json]]:
+    """The longest first."""
+    found = [
+        {**place, "seconds": step.effect.timeout}
+        for place, step in placed
+        if isinstance(step.effect, Ask | Spawn) and isinstance(step.effect.timeout, (int, float))
+    ]
+    return sorted(found, key=lambda one: -one["seconds"])
+
+
+# The plan.
 
 Plan = dict[str, Any]
 

@@ -16,8 +16,7 @@ from wfc_runtime.expr.syntax import parse
 from wfc_runtime.machine import Ask, Assign, Delay, Effect, Spawn
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.interpreter import Condition, structure_of
-from wfc_runtime.plan.kinds import steps_of
-from wfc_runtime.plan.needs import distinct
+from wfc_runtime.plan.explain import distinct, steps_of
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.server.tools import Call, Hints
 from wfc_runtime.service import Reply

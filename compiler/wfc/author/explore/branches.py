@@ -31,7 +31,7 @@ from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Assign, Return
 from wfc_runtime.machine.interpreter import Condition, Edge, Node, structure_of
 from wfc_runtime.machine.spawn import Spawn
-from wfc_runtime.plan.ways import condition_of, counted, edges_of
+from wfc_runtime.plan.counting import condition_of, counted, edges_of
 from wfc_runtime.registry import Module
 from wfc_runtime.service.children import is_briefed
 

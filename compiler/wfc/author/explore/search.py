@@ -22,7 +22,7 @@ from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.interpreter import Edge
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.machine.values import Limits
-from wfc_runtime.plan.ways import condition_of
+from wfc_runtime.plan.counting import condition_of
 from wfc_runtime.service.children import is_briefed
 
 # Attempts: recorded answers first, then those that lead to the target, then the simplest value.
