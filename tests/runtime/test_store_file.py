@@ -16,7 +16,7 @@ from tests.support import PATIENCE
 from wfc_runtime.errors import NotFoundError, StoreError
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
-from wfc_runtime.store.database import MIGRATIONS
+from wfc_runtime.store.database import MIGRATIONS, version_of
 from wfc_runtime.store.records import checksum
 
 
@@ -385,4 +385,23 @@ def test_processes_that_create_the_store_together_all_find_it_whole(tmp_path: Pa
     with sqlite3.connect(path) as connection:
         assert connection.execute("PRAGMA integrity_check").fetchone() == ("ok",)
         assert connection.execute("PRAGMA user_version").fetchone() == (len(MIGRATIONS),)
+    connection.close()
+
+
+def test_a_store_that_another_process_creates_meanwhile_is_not_taken_for_a_foreign_one(
+    tmp_path: Path,
+) -> None:
+    path = tmp_path / "state.db"
+
+    class Overtaken(sqlite3.Connection):
+        def execute(self, sql: str, *parameters: object) -> sqlite3.Cursor:
+            if "sqlite_master" in sql:
+                Store(path).close()
+            return super().execute(sql, *parameters)
+
+    # As SQLite's own setting of a file that another process is creating.
+    sqlite3.connect(path).execute("PRAGMA journal_mode = WAL").connection.close()
+    connection = sqlite3.connect(path, isolation_level=None, factory=Overtaken)
+    assert version_of(connection, str(path)) == 0
+    assert version_of(connection, str(path)) == len(MIGRATIONS)
     connection.close()

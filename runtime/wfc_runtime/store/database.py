@@ -125,9 +125,19 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
     """The number of the tables in a file. Raises `StoreError` for a file that is not ours, or of a later wfc."""
-    (version,) = connection.execute("PRAGMA user_version").fetchone()
-    (owner,) = connection.execute("PRAGMA application_id").fetchone()
-    (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    # One read transaction: another process may commit the first migration between two of these statements, and the
+    # file would seem to have tables but no owner.
+    outermost = not connection.in_transaction
+    if outermost:
+        connection.execute("BEGIN")
+    try:
+        (version,) = connection.execute("PRAGMA user_version").fetchone()
+        (owner,) = connection.execute("PRAGMA application_id").fetchone()
+        (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+    finally:
+        # SQLite itself ends the transaction after some errors.
+        if outermost and connection.in_transaction:
+            connection.execute("ROLLBACK")
     if owner != APPLICATION_ID and (owner or version or tables):
         raise StoreError(
             "store_foreign",
