@@ -14,8 +14,7 @@ from threading import RLock
 from wfc_runtime.errors import DefinitionError, NotFoundError, guess
 from wfc_runtime.header import FORMAT, RUNNABLE, read_header
 from wfc_runtime.machine.chart import Workflow
-from wfc_runtime.module_files import Stamp, module_paths, read_module, stamp_of
-from wfc_runtime.trust import Trust, UntrustedError
+from wfc_runtime.trust import Stamp, Trust, UntrustedError, module_paths, read_module, stamp_of
 
 _PINNED = 64
 

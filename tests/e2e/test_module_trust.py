@@ -19,8 +19,8 @@ from wfc.emit.module import with_header
 from wfc.workspace.runtime import Sources, modules_at_start
 from wfc_runtime.errors import WfcError
 from wfc_runtime.header import FORMAT, digest
-from wfc_runtime.module_files import MOST_BYTES
 from wfc_runtime.registry import Registry
+from wfc_runtime.trust import MOST_BYTES
 
 OWN = steps("{id: r, type: return, value: 1}", name="own")
 OTHER = steps("{id: r, type: return, value: 2}", name="other")

@@ -12,8 +12,7 @@ import click
 from wfc.config import Config, real
 from wfc.workspace.files import Selection, in_folder, store_path, template_folders
 from wfc_runtime.errors import WfcError
-from wfc_runtime.module_files import stamp_of
-from wfc_runtime.trust import Trust
+from wfc_runtime.trust import Trust, stamp_of
 
 if TYPE_CHECKING:
     from wfc_runtime.engines import Engine
