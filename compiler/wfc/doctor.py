@@ -26,7 +26,7 @@ from wfc.workspace.modules import build
 from wfc.workspace.runtime import Sources, engine_of
 from wfc_runtime.errors import WfcError
 from wfc_runtime.header import read_header
-from wfc_runtime.module_files import module_paths, read_module
+from wfc_runtime.trust import module_paths, read_module
 from wfc_runtime.version import __version__
 
 _EXTRAS = {"pygls": ("lsp", "the language server"), "temporalio": ("temporal", "runs on Temporal")}
@@ -160,8 +160,8 @@ def check_store(config: Config) -> Iterator[Result]:
     if not path.exists():
         yield good("runs", "no run has been started yet")
         return
-    from wfc_runtime.store.soundness import check_soundness
-    from wfc_runtime.store.waiting import waiting_runs
+    from wfc_runtime.store.database import check_soundness
+    from wfc_runtime.store.queries import waiting_runs
 
     try:
         check_soundness(path)
