@@ -12,7 +12,6 @@ import click
 from checks import checks
 from page_parts import MADE, table
 
-from wfc.block_reference import STATE_DOCS, block_page
 from wfc.cli.main import cli
 from wfc.dialects.blocks.file import (
     Block,
@@ -23,11 +22,12 @@ from wfc.dialects.blocks.file import (
     WorkflowOutput,
 )
 from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.reference import STATE_DOCS, block_page
 from wfc.language.ast import Task, Workflow
+from wfc.language.reference import StepPage, fields_of, step_page
 from wfc.language.shape import InputDecl, Shape, Validation
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Recovery, Retry
-from wfc.reference import StepPage, fields_of, step_page
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS
 from wfc_runtime.server.toolsets import load_tools
 

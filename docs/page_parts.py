@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator
 
-from wfc.reference import FieldPage
+from wfc.language.reference import FieldPage
 
 MADE = "<!-- Made by `make docs` from the code. Change the docstrings there, not this page. -->"
 

@@ -9,7 +9,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from wfc.config import CompileLimits, Config
-from wfc.dialects import dialect_of
+from wfc.dialects import Dialect, dialect_of
 from wfc.ir import Module
 from wfc.language.ast import Scope, Workflow
 from wfc.language.dialect import CORE, Language, Parsed, Report
@@ -116,6 +116,10 @@ class SourceFile:
     def language(self) -> Language:
         """The words for findings in this file."""
         return self.parsed.language if self.parsed else CORE
+
+    @cached_property
+    def dialect(self) -> Dialect:
+        return dialect_of(self.document.root)
 
     @property
     def is_translated(self) -> bool:

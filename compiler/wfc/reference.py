@@ -1,66 +1,13 @@
-"""The checks and the step types as data: what `wfc explain` prints and documentation is made of."""
+"""Everything that `wfc explain` explains: the checks, and the step types of `wfc.language.reference`."""
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass
 from typing import Any
 
-from wfc.language import types
-from wfc.language.fields import OneOf
-from wfc.language.shape import Shape
 from wfc.language.steps import STEP_TYPES
-from wfc.language.steps.base import Keeping, Step
-from wfc.language.types import Record, Type
-from wfc.language.values import Word
 from wfc.rules import BY_CODE, RULES
 from wfc.rules.base import Rule
-from wfc.yaml import Mapping, Scalar, Source
-
-_NOWHERE = Source("", "").start
-_WORDS: dict[Type, str] = {types.ANY: "anything", types.LIST: "list"}
-
-
-@dataclass(frozen=True)
-class FieldPage:
-    name: str
-    takes: str
-    required: bool
-    default: Any
-    doc: str
-
-
-@dataclass(frozen=True)
-class PropertyPage:
-    name: str
-    type: str
-    optional: bool
-
-
-@dataclass(frozen=True)
-class ResultPage:
-    """What a step gives back, which `output_to` keeps."""
-
-    where: str
-    """The choice that it goes with, such as `prompt_type: confirm`; empty where there is just one result."""
-    type: str
-    properties: list[PropertyPage]
-
-
-@dataclass(frozen=True)
-class StepPage:
-    name: str
-    doc: str
-    fields: list[FieldPage]
-    results: list[ResultPage]
-
-    @property
-    def summary(self) -> str:
-        return self.doc.split("\n", 1)[0]
-
-    def to_data(self) -> dict[str, Any]:
-        return {"kind": "step", "name": self.name, "summary": self.summary, **asdict(self)}
 
 
 def rule_data(rule: Rule) -> dict[str, Any]:
@@ -82,52 +29,8 @@ def find_rule(topic: str) -> Rule | None:
     return BY_CODE.get(wanted.upper()) or next((rule for rule in RULES if rule.name == wanted), None)
 
 
-def find_step(topic: str) -> StepPage | None:
-    """A step type by its name."""
-    kind = STEP_TYPES.get(topic.strip().lower().replace("-", "_"))
-    return step_page(kind) if kind else None
-
-
 def topics() -> Iterator[str]:
     """Everything that can be explained."""
     for rule in RULES:
         yield from (rule.code, rule.name)
     yield from STEP_TYPES
-
-
-def step_page(kind: type[Step]) -> StepPage:
-    return StepPage(kind.kind, inspect.cleandoc(kind.__doc__ or ""), fields_of(kind), _results(kind))
-
-
-def fields_of(shape: type[Shape]) -> list[FieldPage]:
-    fields = [
-        FieldPage(name, field.type.words, field.required, field.default, field.doc)
-        for name, field in shape.FIELDS.items()
-    ]
-    # Stable: what must be there comes first, else it is the order in which the fields are declared.
-    return sorted(fields, key=lambda field: not field.required)
-
-
-def _results(kind: type[Step]) -> list[ResultPage]:
-    """One result, or one for each value of the field that decides between several."""
-    if not issubclass(kind, Keeping):
-        return []
-    plain = kind(Mapping(_NOWHERE), {}).result_type()
-    for name, field in kind.FIELDS.items():
-        if isinstance(field.type, OneOf):
-            made = {choice: _with(kind, name, choice) for choice in field.type.choices}
-            if any(result != plain for result in made.values()):
-                return [_result(f"{name}: {choice}", result) for choice, result in made.items()]
-    return [_result("", plain)]
-
-
-def _with(kind: type[Keeping], field: str, choice: str) -> Type:
-    word = Word(Scalar(_NOWHERE, choice, choice, ""))
-    return kind(Mapping(_NOWHERE), {field: word}).result_type()
-
-
-def _result(where: str, kind: Type) -> ResultPage:
-    if not isinstance(kind, Record):
-        return ResultPage(where, _WORDS.get(kind, str(kind)), [])
-    properties = [PropertyPage(prop.name, str(prop.type), not prop.required) for prop in kind.properties]
-    return ResultPage(where, "object", properties)

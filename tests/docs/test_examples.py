@@ -20,9 +20,9 @@ from tests.docs.fences import DOCS, FENCES, HELD, PAGES, Fence, holds
 from tests.docs.test_docs import RUN
 from tests.support import ROOT, SETTLED
 from tests.unit.test_completeness import example_of
-from wfc.block_reference import block_page
 from wfc.config import load_config
 from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.reference import block_page
 from wfc.findings import Severity
 from wfc.language.steps import STEP_TYPES
 from wfc.rules import BY_CODE, RULES

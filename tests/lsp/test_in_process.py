@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from wfc.lsp.analysis import Analysis
-from wfc.lsp.completion import suggestions_at
 from wfc.lsp.hover import hover_at
 
 FLOW = """\
@@ -71,7 +70,7 @@ HERE = Path("flow.yaml").absolute()
 )  # fmt: skip
 def test_what_is_offered(before: str, typed: str, offered: set[str], not_offered: set[str]) -> None:
     text = FLOW.replace(before, f"{typed}\n{before}", 1)
-    found = {one.text for one in suggestions_at(Analysis(HERE, FLOW), text, text.index(typed) + len(typed))}
+    found = {one.text for one in Analysis(HERE, FLOW).complete(text, text.index(typed) + len(typed))}
     assert offered <= found
     assert not not_offered & found
 
@@ -132,5 +131,5 @@ def test_in_blocks_nothing_is_explained_by_names_that_only_steps_have(
 )
 def test_what_is_offered_in_blocks_in_flow_style(typed: str, offered: set[str]) -> None:
     text = BLOCKS.replace("outputs:", f"{typed}\noutputs:", 1)
-    found = {one.text for one in suggestions_at(Analysis(HERE, BLOCKS), text, text.index(typed) + len(typed))}
+    found = {one.text for one in Analysis(HERE, BLOCKS).complete(text, text.index(typed) + len(typed))}
     assert offered <= found

@@ -6,8 +6,9 @@ import json
 
 import pytest
 
+from wfc.language.reference import find_step, step_page
 from wfc.language.steps import STEP_TYPES
-from wfc.reference import find_rule, find_step, rule_data, step_page, topics
+from wfc.reference import find_rule, rule_data, topics
 from wfc.rules import RULES
 
 

@@ -9,8 +9,8 @@ import jsonschema
 import pytest
 
 from tests.support import ROOT, check, unit_of
-from wfc.block_reference import block_page
 from wfc.dialects.blocks.kinds import KINDS
+from wfc.dialects.blocks.reference import block_page
 from wfc.dialects.blocks.schema import blocks_schema
 from wfc.findings import Severity
 from wfc.language.schema import steps_schema

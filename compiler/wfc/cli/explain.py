@@ -11,8 +11,9 @@ from typing import Any
 import click
 
 from wfc.cli.shared.names import TOPICS
+from wfc.language.reference import FieldPage, ResultPage, StepPage, find_step, step_page
 from wfc.language.steps import STEP_TYPES
-from wfc.reference import FieldPage, ResultPage, StepPage, find_rule, find_step, rule_data, step_page, topics
+from wfc.reference import find_rule, rule_data, topics
 from wfc.render.style import Style, style_for
 from wfc.rules import RULES
 from wfc.rules.base import Rule

@@ -1,31 +1,27 @@
-"""The languages that wfc reads. Each becomes the core AST; nothing after this package knows which it was."""
+"""The languages that wfc reads. Each becomes the core AST, and nothing after this package knows which one it was."""
 
 from __future__ import annotations
 
-from typing import Any, Protocol
-
+from wfc.dialects.base import Dialect
 from wfc.dialects.blocks import BlocksDialect
 from wfc.dialects.steps import StepsDialect
-from wfc.language.dialect import Parsed
-from wfc.yaml import Mapping
+from wfc.yaml import Mapping, Node
 
-
-class Dialect(Protocol):
-    name: str
-
-    def matches(self, root: Mapping) -> bool:
-        """Whether a file's top level looks like this language."""
-
-    def parse(self, root: Mapping) -> Parsed:
-        """The file as core AST. Parts that can't be read are left out, and rules report them."""
-
-    def schema(self) -> dict[str, Any]:
-        """The language as JSON Schema."""
-
+__all__ = ["DIALECTS", "Dialect", "dialect_of", "is_workflow"]
 
 DIALECTS: tuple[Dialect, ...] = (StepsDialect(), BlocksDialect())
 
 
-def dialect_of(root: Mapping) -> Dialect:
-    """The language of a file. One that looks like none is taken for `steps`, whose checks then say what is missing."""
-    return next((dialect for dialect in DIALECTS if dialect.matches(root)), DIALECTS[0])
+def dialect_of(root: Node | None) -> Dialect:
+    """The language of a file. One that matches none is read as `steps`, whose checks then report what is missing."""
+    return _matching(root) or DIALECTS[0]
+
+
+def is_workflow(root: Node | None) -> bool:
+    return _matching(root) is not None
+
+
+def _matching(root: Node | None) -> Dialect | None:
+    if not isinstance(root, Mapping):
+        return None
+    return next((dialect for dialect in DIALECTS if dialect.matches(root)), None)

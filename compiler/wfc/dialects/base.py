@@ -1,13 +1,59 @@
-"""Scalars that a dialect makes from the text of a file, every part with the position it came from."""
+"""What a dialect is, and the scalars that it makes from the text of a file, with the position of every part."""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
 from itertools import accumulate
-from typing import NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
+from wfc.language.dialect import Parsed
+from wfc.language.shape import Shape
 from wfc.struct import struct
-from wfc.yaml import Scalar, Span
+from wfc.yaml import Mapping, Node, Scalar, Source, Span
 from wfc.yaml.nodes import ScalarValue
+
+if TYPE_CHECKING:
+    from wfc.dialects.editing import OpenFile, Part, StepUse, Suggestion
+
+
+class Dialect(ABC):
+    """One language that workflows are written in. Everything that is special about it is asked for here."""
+
+    name: str
+
+    @abstractmethod
+    def matches(self, root: Mapping) -> bool:
+        """Whether a file's top level looks like this language."""
+
+    @abstractmethod
+    def parse(self, root: Mapping) -> Parsed:
+        """The file as core AST. Parts that can't be read are left out, and rules report them."""
+
+    @abstractmethod
+    def schema(self) -> dict[str, Any]:
+        """The language as JSON Schema."""
+
+    # For editors. A dialect without these still has findings, and hover texts for its fields.
+
+    def complete(self, file: OpenFile, text: str, offset: int) -> Iterable[Suggestion]:
+        """What can be typed at a place. `text` may be newer than `file`, and is mostly not valid YAML."""
+        return ()
+
+    def page(self, shape: Shape, kind: str) -> str:
+        """The documentation of the `type` of a mapping, in Markdown."""
+        return ""
+
+    def step_uses(self, parsed: Parsed, root: Node | None) -> Iterable[StepUse]:
+        """The places that name steps, where files are translated: they do not have the steps of the core."""
+        return ()
+
+    def part_at(self, source: Source, offset: int) -> Part | None:
+        """The part of a step's result that is named at a place, where the core AST does not have it."""
+        return None
+
+
+# Scalars made from the text of a file.
 
 
 class Piece(NamedTuple):

@@ -7,7 +7,9 @@ finding and asks the language for the words; it never asks which language it is.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from re import Pattern
+from types import MappingProxyType
 from typing import NamedTuple
 
 from wfc.findings import Fix, Note, Severity
@@ -15,7 +17,8 @@ from wfc.language.ast import Workflow
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step
 from wfc.struct import struct
-from wfc.yaml import Entry, Mapping, Span
+from wfc.yaml import Entry, Span
+from wfc.yaml import Mapping as MappingNode
 
 
 class OldSpelling(NamedTuple):
@@ -34,6 +37,13 @@ class Language:
     """What one unit of work is called."""
     on_failure = ""
     """What a server advises when a step has failed the run, unless that is the core's `on_error` and `retry`."""
+    roots: Mapping[str, str] = MappingProxyType(
+        {
+            "state": "the state fields that `needs_state` lists",
+            "inputs": "what the run was started with",
+        }
+    )
+    """The names that a reference can begin with everywhere, each with its documentation."""
     foreign_reference: Pattern[str] | None = None
     """References in the notation of another language, with the path as group 1. They are only text here."""
 
@@ -61,7 +71,7 @@ class Language:
         """A step by its name, if it has one."""
         return f"`{step.name}`" if step.name else f"the {self.step}"
 
-    def old_spelling(self, node: Mapping) -> OldSpelling | None:
+    def old_spelling(self, node: MappingNode) -> OldSpelling | None:
         """A repeated key that this language reads as another one."""
         return None
 

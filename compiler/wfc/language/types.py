@@ -279,6 +279,43 @@ def shown(kind: Type, depth: int = 0) -> str:
     return str(kind)
 
 
+# Members: what can follow a dot.
+
+
+def member(kind: Type, name: str | int | None) -> Type | None:
+    """The type of `value.name` or `value[name]`. None stands for a name that is computed."""
+    match kind:
+        case Record():
+            prop = kind.get(str(name))
+            return prop.type if prop else None
+        case MapType():
+            return kind.item
+        case ListType():
+            return kind.item if not isinstance(name, str) else None
+        case Fixed():
+            return union(*kind.items) if kind.items else ANY
+        case Union():
+            found = [part for option in kind.options if (part := member(option, name)) is not None]
+            return union(*found) if found else None
+    return None
+
+
+def properties(kind: Type | None) -> dict[str, Type]:
+    """The names that can follow the dot, each with its type."""
+    match kind:
+        case Record():
+            return {
+                prop.name: prop.type if prop.required else union(prop.type, NULL) for prop in kind.properties
+            }
+        case Union():
+            found: dict[str, Type] = {}
+            for option in kind.options:
+                for name, one in properties(option).items():
+                    found[name] = union(found[name], one) if name in found else one
+            return found
+    return {}
+
+
 # The type of a value whose strings may be templates, as far as it can be seen without evaluating them.
 
 

@@ -2,24 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
 from functools import cached_property, partial
 from pathlib import Path
 
+from wfc.analysis.types.lattice import join
+from wfc.analysis.types.reaching import child_names
 from wfc.analysis.types.workflow import ScopeTypes, types_of
 from wfc.check import check_project
 from wfc.config import Config, ConfigError, load_config
-from wfc.dialects import DIALECTS
+from wfc.dialects import is_workflow
+from wfc.dialects.editing import Suggestion
 from wfc.findings import Diagnostic
-from wfc.language.ast import Scope
-from wfc.language.scopes import Site, template_sites
+from wfc.language.ast import Scope, Task, Workflow
+from wfc.language.dialect import Parsed
+from wfc.language.scopes import Site, runners, template_sites
 from wfc.language.steps.base import Step
+from wfc.language.steps.foreach import Foreach
+from wfc.language.types import Type, member
 from wfc.lsp.index import Index
 from wfc.project import SourceFile
 from wfc.workspace.files import Selection, is_left_out
 from wfc.workspace.loading import load_project
-from wfc.yaml import Mapping
 
 PathTexts = Table[Path, str]
 Files = Iterable[tuple[str, bytes]]
@@ -90,8 +95,7 @@ class Analysis:
         path = self.path.resolve()
         if path.is_relative_to(folder):
             return not is_left_out(path, folder, self.unit.config)
-        root = self.unit.document.root
-        return isinstance(root, Mapping) and any(dialect.matches(root) for dialect in DIALECTS)
+        return is_workflow(self.unit.document.root)
 
     def prepare(self) -> None:
         """Do now what the first question would otherwise wait for."""
@@ -111,3 +115,57 @@ class Analysis:
                 if step.name == name:
                     return scope, step
         return None
+
+    def complete(self, text: str, offset: int) -> list[Suggestion]:
+        """What can be typed at a place of `text`, which may be newer than this version."""
+        return list(self.unit.dialect.complete(self, text, offset)) if self.is_workflow else []
+
+    # -- what dialects ask for completion: `wfc.dialects.editing.OpenFile` -----
+
+    @property
+    def parsed(self) -> Parsed | None:
+        return self.unit.parsed
+
+    def workflows(self) -> Iterable[str]:
+        return self.unit.project.names()
+
+    def called(self, name: str) -> Workflow | None:
+        return next((unit.workflow for unit in self.unit.project.named(name) if unit.workflow), None)
+
+    def fields(self, scope: Scope | None) -> dict[str, Type]:
+        types = self.scopes.get(scope) if scope else None
+        return dict(types.field_types()) if types else {}
+
+    def names_given(self, scope: Scope | None, starting: Foreach | None = None) -> dict[str, Type]:
+        workflow = self.unit.workflow
+        if starting is not None:
+            steps = [starting]
+        else:
+            named = scope.task_name if isinstance(scope, Task) else None
+            steps = runners(workflow).get(named, []) if workflow and named else []
+        owners = {step: types for types in self.scopes.values() for step in types.scope.walk()}
+        given = [
+            child_names(step, owners[step].item_of(step), owners[step].file)
+            for step in steps
+            if step in owners
+        ]
+        # A task that several steps run has only the names that each of them gives.
+        common = set(given[0]).intersection(*given[1:]) if given else ()
+        return {name: join(*(one[name] for one in given)) for name in sorted(common)}
+
+    def type_of_path(
+        self, scope: Scope, path: Sequence[str | int | None], starting: Foreach | None = None
+    ) -> Type | None:
+        match path:
+            case ["state", field, *rest]:
+                kind = self.fields(scope).get(str(field))
+            case ["inputs", name, *rest]:
+                declared = scope.declared_inputs.get(str(name))
+                kind = declared.read_type if declared else None
+            case [root, *rest]:
+                kind = self.names_given(scope, starting).get(str(root))
+            case _:
+                return None
+        for name in rest:
+            kind = member(kind, name) if kind is not None else None
+        return kind

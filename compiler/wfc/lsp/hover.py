@@ -4,18 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.block_reference import STATE_DOCS, block_page
-from wfc.dialects.blocks.file import Block
-from wfc.dialects.blocks.kinds import KINDS
 from wfc.language.scopes import Site
 from wfc.language.shape import Shape
-from wfc.language.steps.base import Step
 from wfc.language.steps.foreach import Foreach
-from wfc.language.types import Type, shown
+from wfc.language.types import Type, properties, shown
 from wfc.lsp.analysis import Analysis
-from wfc.lsp.completion import ROOTS, names_given, properties, type_of_path
-from wfc.lsp.index import Symbol, block_named, state_at
-from wfc.reference import find_step
+from wfc.lsp.index import Symbol
 from wfc.yaml import Span
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
 
@@ -26,16 +20,16 @@ def hover_at(analysis: Analysis, offset: int) -> Shown | None:
     """Markdown, and the characters that it is about."""
     site = analysis.site_at(offset)
     found = _in_template(analysis, site, offset) if site else None
-    return found or _symbol(analysis, offset) or _state(analysis, offset) or _field(analysis, offset)
+    return found or _symbol(analysis, offset) or _part(analysis, offset) or _field(analysis, offset)
 
 
-def _state(analysis: Analysis, offset: int) -> Shown | None:
-    """How a block ended. The core leaves out what `depends_on` ensures anyway."""
-    found = state_at(analysis.unit, offset)
-    if found is None or found[1] not in STATE_DOCS or not block_named(analysis.unit, found[0]):
+def _part(analysis: Analysis, offset: int) -> Shown | None:
+    """A part of a step's result that only the dialect knows."""
+    found = analysis.unit.dialect.part_at(analysis.unit.source, offset)
+    owner = analysis.index.find("step", None, found.step) if found else None
+    if found is None or not found.doc or owner is None or not owner.definitions:
         return None
-    _, part, span = found
-    return f"`{part}`: {STATE_DOCS[part]}", (span.start, span.end)
+    return found.doc, (found.span.start, found.span.end)
 
 
 def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
@@ -48,7 +42,7 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
             span = site.text.at(part.start, part.end)
             if span.start <= offset <= span.end and not part.called:
                 names = [read.root, *(one.name for one in read.path[:count])]
-                kind = type_of_path(analysis, site.scope, names, _starting(site))
+                kind = analysis.type_of_path(site.scope, names, _starting(site))
                 title = analysis.unit.language.name_of(*names)
                 return "\n\n".join([_typed(title, kind), *_about(analysis, offset)]), (span.start, span.end)
     uses = ((FILTERS, template.filters), (TESTS, template.tests), (FUNCTIONS, template.functions))
@@ -64,9 +58,10 @@ def _root(analysis: Analysis, site: Site, name: str) -> str:
     """The name that a path begins with, unless the file's own language has another word for it."""
     if analysis.unit.workflow is None or analysis.unit.is_translated:
         return ""
-    if name in ROOTS:
-        return f"`{name}`: {ROOTS[name]}"
-    kind = names_given(analysis, site.scope, _starting(site)).get(name)
+    roots = analysis.unit.language.roots
+    if name in roots:
+        return f"`{name}`: {roots[name]}"
+    kind = analysis.names_given(site.scope, _starting(site)).get(name)
     return _typed(name, kind) if kind else ""
 
 
@@ -102,14 +97,12 @@ def _title(analysis: Analysis, symbol: Symbol) -> str:
     scope = symbol.scope
     match symbol.kind:
         case "field" if scope is not None:
-            kind = type_of_path(analysis, scope, ["state", symbol.name])
+            kind = analysis.type_of_path(scope, ["state", symbol.name])
             return _typed(analysis.unit.language.name_of("state", symbol.name), kind)
         case "input" if scope is not None:
-            kind = type_of_path(analysis, scope, ["inputs", symbol.name])
+            kind = analysis.type_of_path(scope, ["inputs", symbol.name])
             return _typed(f"inputs.{symbol.name}", kind)
-        case "block":
-            return f"`blocks.{symbol.name}`"
-    return f"{symbol.kind} `{symbol.name}`"
+    return symbol.title or f"{symbol.kind} `{symbol.name}`"
 
 
 def _about(analysis: Analysis, offset: int) -> Iterator[str]:
@@ -119,6 +112,8 @@ def _about(analysis: Analysis, offset: int) -> Iterator[str]:
         return
     symbol = found[0]
     match symbol.kind:
+        case _ if symbol.doc:
+            yield symbol.doc
         case "field":
             yield f"written at {_lines(symbol.definitions)}; named at {_lines(symbol.references)}"
         case "input" if symbol.scope and (declared := symbol.scope.declared_inputs.get(symbol.name)):
@@ -127,11 +122,6 @@ def _about(analysis: Analysis, offset: int) -> Iterator[str]:
         case "step" if named := analysis.step_named(symbol.name):
             step = named[1]
             yield f"type `{step.kind}`" + (f": {step.description.text}" if step.description else "")
-        case "block" if block := block_named(analysis.unit, symbol.name):
-            kind = f"type `{block.type.text}`" if block.type else ""
-            yield ": ".join(
-                part for part in (kind, block.description.text if block.description else "") if part
-            )
         case "task" if analysis.unit.workflow:
             task = analysis.unit.workflow.declared_tasks.get(symbol.name)
             if task and task.description:
@@ -151,16 +141,9 @@ def _field(analysis: Analysis, offset: int) -> Shown | None:
             if key.start <= offset <= key.end and entry.key.text in shape.FIELDS:
                 return _documented(shape, entry.key.text), (key.start, key.end)
             if entry.key.text == "type" and value.start <= offset <= value.end:
-                doc = _kind(shape, value.text.strip("'\""))
+                doc = analysis.unit.dialect.page(shape, value.text.strip("'\""))
                 return (doc, (value.start, value.end)) if doc else None
     return None
-
-
-def _kind(shape: Shape, name: str) -> str:
-    if isinstance(shape, Block):
-        return block_page(name).markdown if name in KINDS else ""
-    page = find_step(name) if isinstance(shape, Step) else None
-    return page.doc if page else ""
 
 
 def _documented(shape: Shape, name: str) -> str:

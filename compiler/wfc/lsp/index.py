@@ -6,70 +6,27 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from wfc.dialects.blocks.conditions import find_references
-from wfc.dialects.blocks.file import Block, BlocksFile, Dependency
 from wfc.language.ast import Scope
+from wfc.language.dialect import Parsed
 from wfc.language.scopes import Site, jumps, template_sites
 from wfc.language.steps.base import Step
 from wfc.language.steps.call import Call
 from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
-from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Source, Span
-
-# References to blocks, `${blocks.build.succeeded}` and in `depends_on`.
-
-
-def block_named(unit: SourceFile, name: str) -> Block | None:
-    file = unit.parsed.surface if unit.parsed else None
-    blocks = (file.blocks or []) if isinstance(file, BlocksFile) else []
-    return next((one for one in blocks if one.id and one.id.text == name), None)
-
-
-def waited_for(block: Block) -> Iterator[tuple[str, Span]]:
-    """The blocks that one waits for, and where they are named."""
-    for one in block.depends_on or []:
-        word = one.block if isinstance(one, Dependency) else one
-        if word:
-            yield word.text, word.span
-
-
-def read_blocks(source: Source, node: Node | None) -> Iterator[tuple[str, Span]]:
-    """The blocks that texts refer to, wherever they stand."""
-    match node:
-        case Scalar():
-            # As it is written: names have no character that YAML would write in another way.
-            for found in find_references(node.span.text):
-                if len(found.parts) > 1 and found.parts[0].name == "blocks":
-                    part = found.parts[1]
-                    yield part.name, source.span(node.span.start + part.start, node.span.start + part.end)
-        case Sequence():
-            for item in node.items:
-                yield from read_blocks(source, item)
-        case Mapping():
-            for entry in node.entries:
-                yield from read_blocks(source, entry.value)
-
-
-def state_at(unit: SourceFile, offset: int) -> tuple[str, str, Span] | None:
-    """The block and the part of it that a reference at a place names: `build` and `succeeded`."""
-    text = unit.source.text
-    start, end = text.rfind("\n", 0, offset) + 1, text.find("\n", offset)
-    for found in find_references(text[start : end if end >= 0 else len(text)]):
-        if len(found.parts) > 2 and found.parts[0].name == "blocks":
-            part = found.parts[2]
-            if part.start <= offset - start <= part.end:
-                return found.parts[1].name, part.name, unit.source.span(start + part.start, start + part.end)
-    return None
+from wfc.yaml import Entry, Mapping, Span
 
 
 @dataclass(eq=False)
 class Symbol:
-    """A step, task, state field, input, block or workflow."""
+    """A step, task, state field, input or workflow."""
 
     kind: str
     name: str
     scope: Scope | None
     """Whose steps see it; None for what the whole file sees."""
+    title: str = ""
+    """What the dialect calls it, where that is not its kind and its name."""
+    doc: str = ""
     defined: dict[int, Span] = field(default_factory=dict)
     """By where it begins: what an alias brings to many steps stands in one place."""
     named: dict[int, Span] = field(default_factory=dict)
@@ -99,9 +56,8 @@ class Index:
                 self._add_scope(scope, unit)
             for site in template_sites(workflow):
                 self._add_reads(site)
-            surface = unit.parsed.surface if unit.parsed else None
-            if isinstance(surface, BlocksFile):
-                self._add_blocks(surface, unit)
+            if unit.parsed is not None and unit.is_translated:
+                self._add_uses(unit.parsed, unit)
         found = [(span.start, span.end, symbol) for symbol in self for span in symbol.places]
         self._places = sorted(found, key=lambda place: place[:2])
         self._starts = [start for start, _, _ in self._places]
@@ -133,17 +89,17 @@ class Index:
         for step in scope.walk():
             self._add_step(scope, step, unit)
 
-    def _add_blocks(self, file: BlocksFile, unit: SourceFile) -> None:
-        """What such a file calls a block, the core knows as a step, a field or not at all."""
+    def _add_uses(self, parsed: Parsed, unit: SourceFile) -> None:
+        """The names of a translated file: the core's steps and state fields are not in it."""
         for key in [key for key in self._symbols if key[0] in ("step", "field")]:
             del self._symbols[key]
-        for block in file.blocks or []:
-            if block.id:
-                self._define("block", None, block.id.text, block.id.span)
-            for name, span in waited_for(block):
-                self._refer("block", None, name, span)
-        for name, span in read_blocks(unit.source, unit.document.root):
-            self._refer("block", None, name, span)
+        for use in unit.dialect.step_uses(parsed, unit.document.root):
+            if use.is_definition:
+                self._define("step", None, use.name, use.span)
+                symbol = self._symbol("step", None, use.name)
+                symbol.title, symbol.doc = symbol.title or use.title, symbol.doc or use.doc
+            else:
+                self._refer("step", None, use.name, use.span)
 
     def _add_step(self, scope: Scope, step: Step, unit: SourceFile) -> None:
         if step.id:

@@ -7,10 +7,10 @@ from pathlib import Path
 
 from wfc.language.fields import ID, NAME
 from wfc.lsp.analysis import Analysis
-from wfc.lsp.index import Symbol, block_named, state_at
+from wfc.lsp.index import Symbol
 from wfc.yaml import Scalar, Span
 
-RENAMED = {"step": ID, "block": ID, "task": ID, "field": NAME, "input": NAME}
+RENAMED = {"step": ID, "task": ID, "field": NAME, "input": NAME}
 """What can be renamed within one file, and what its names must be."""
 
 
@@ -22,9 +22,9 @@ def definitions_at(analysis: Analysis, offset: int) -> list[tuple[Path, Span]]:
     """Where the thing named at a place is defined. A state field has as many definitions as writers."""
     found = analysis.index.at(offset)
     if found is None:
-        state = state_at(analysis.unit, offset)
-        block = block_named(analysis.unit, state[0]) if state else None
-        return [(analysis.path, block.id.span)] if block and block.id else []
+        part = analysis.unit.dialect.part_at(analysis.unit.source, offset)
+        owner = analysis.index.find("step", None, part.step) if part else None
+        return [(analysis.path, span) for span in owner.definitions[:1]] if owner else []
     symbol, _ = found
     if symbol.kind == "workflow" and not symbol.definitions:
         units = analysis.unit.project.named(symbol.name)
@@ -59,10 +59,11 @@ def renamed(analysis: Analysis, offset: int, name: str) -> list[Span]:
     if found is None:
         raise RenameError("there is nothing here that can be renamed")
     symbol, span = found
+    word = analysis.unit.language.step if symbol.kind == "step" else symbol.kind
     wrong = RENAMED[symbol.kind].mismatches(Scalar(span, name, name, ""))
     if wrong:
-        raise RenameError(f"`{name}` is no name for a {symbol.kind}: {wrong[0].help or wrong[0].message}")
+        raise RenameError(f"`{name}` is no name for a {word}: {wrong[0].help or wrong[0].message}")
     taken = analysis.index.find(symbol.kind, symbol.scope, name)
     if taken is not None and taken is not symbol and taken.definitions:
-        raise RenameError(f"there is a {symbol.kind} `{name}` already")
+        raise RenameError(f"there is a {word} `{name}` already")
     return symbol.places

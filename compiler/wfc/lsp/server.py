@@ -10,8 +10,8 @@ from lsprotocol import types as lsp
 from pygls.exceptions import JsonRpcInvalidParams
 from pygls.uris import from_fs_path, to_fs_path
 
+from wfc.dialects.editing import Suggestion
 from wfc.lsp.analysis import Analysis
-from wfc.lsp.completion import Suggestion, suggestions_at
 from wfc.lsp.findings import FIX_ALL, actions_of
 from wfc.lsp.hover import hover_at
 from wfc.lsp.navigation import RenameError, definitions_at, references_at, renamable_at, renamed
@@ -92,7 +92,7 @@ async def complete(server: WorkflowServer, asked: lsp.CompletionParams) -> list[
     text = server.workspace.get_text_document(uri).source
     offset = to_offset(Source("", text), asked.position)
     known = await server.known(uri, asked.position.line)
-    return [_item(one) for one in suggestions_at(known, text, offset)]
+    return [_item(one) for one in known.complete(text, offset)]
 
 
 async def define(server: WorkflowServer, asked: lsp.DefinitionParams) -> list[lsp.Location]:

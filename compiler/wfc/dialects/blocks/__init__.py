@@ -16,16 +16,20 @@ how such a one ended, and it may have been skipped as well, a step before it not
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from wfc.yaml import Mapping
+from wfc.dialects.base import Dialect
+from wfc.yaml import Mapping, Node, Source
 
 if TYPE_CHECKING:
+    from wfc.dialects.editing import OpenFile, Part, StepUse, Suggestion
     from wfc.language.dialect import Parsed
+    from wfc.language.shape import Shape
 
 
-class BlocksDialect:
-    """What it takes to read one is imported when there is one."""
+class BlocksDialect(Dialect):
+    """Its modules are imported on first use: most projects have no such file."""
 
     name = "blocks"
 
@@ -41,3 +45,26 @@ class BlocksDialect:
         from wfc.dialects.blocks.schema import blocks_schema
 
         return blocks_schema()
+
+    def complete(self, file: OpenFile, text: str, offset: int) -> Iterable[Suggestion]:
+        from wfc.dialects.blocks import editing
+
+        return editing.complete(file, text, offset)
+
+    def page(self, shape: Shape, kind: str) -> str:
+        from wfc.dialects.blocks.file import Block
+        from wfc.dialects.blocks.kinds import KINDS
+        from wfc.dialects.blocks.reference import block_page
+
+        return block_page(kind).markdown if isinstance(shape, Block) and kind in KINDS else ""
+
+    def step_uses(self, parsed: Parsed, root: Node | None) -> Iterable[StepUse]:
+        from wfc.dialects.blocks import editing
+        from wfc.dialects.blocks.file import BlocksFile
+
+        return editing.step_uses(parsed.surface, root) if isinstance(parsed.surface, BlocksFile) else ()
+
+    def part_at(self, source: Source, offset: int) -> Part | None:
+        from wfc.dialects.blocks import editing
+
+        return editing.part_at(source, offset)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from types import MappingProxyType
 
 from wfc.findings import Severity
 from wfc.language.dialect import Language
@@ -34,6 +35,13 @@ _KEYS = {"with": "inputs", "when": "condition"}
 
 class BlocksLanguage(Language):
     step = "block"
+    roots = MappingProxyType(
+        {
+            "inputs": "what the run was started with",
+            "blocks": "what blocks gave back, and how they ended",
+            "metadata": "the run itself",
+        }
+    )
     on_failure = "A block that crashes fails the run; `retry` on it says how often it is tried."
 
     def __init__(self, blocks: Mapping[str, str]) -> None:

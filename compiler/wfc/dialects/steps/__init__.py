@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import abc
-from collections.abc import Collection
-from typing import Any, TypeVar
+from collections.abc import Collection, Iterable
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from wfc.caching import cached, pattern
+from wfc.dialects.base import Dialect
 from wfc.language.ast import Workflow
 from wfc.language.dialect import Language, OldSpelling, Parsed
 from wfc.language.shape import Shape
@@ -16,6 +17,9 @@ from wfc.language.steps.prompt import PROMPT_KINDS
 from wfc.struct import replace
 from wfc.suggest import only_near
 from wfc.yaml import Entry, Mapping, Node, Scalar
+
+if TYPE_CHECKING:
+    from wfc.dialects.editing import OpenFile, Suggestion
 
 # Typo recovery: the type that was meant where the key `type` or its value is misspelled, so that the rest
 # is still checked.
@@ -91,7 +95,7 @@ class StepsLanguage(Language):
 LANGUAGE = StepsLanguage()
 
 
-class StepsDialect:
+class StepsDialect(Dialect):
     name = "steps"
 
     def matches(self, root: Mapping) -> bool:
@@ -104,6 +108,17 @@ class StepsDialect:
         from wfc.language.schema import steps_schema
 
         return steps_schema()
+
+    def complete(self, file: OpenFile, text: str, offset: int) -> Iterable[Suggestion]:
+        from wfc.dialects.steps import editing
+
+        return editing.complete(file, text, offset)
+
+    def page(self, shape: Shape, kind: str) -> str:
+        from wfc.language.reference import find_step
+
+        page = find_step(kind) if isinstance(shape, Step) else None
+        return page.doc if page else ""
 
 
 class _Reader:

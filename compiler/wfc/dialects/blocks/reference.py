@@ -8,7 +8,7 @@ from inspect import cleandoc
 
 from wfc.dialects.blocks.kinds import KINDS, OF_CALL
 from wfc.dialects.blocks.results import STATES
-from wfc.reference import FieldPage, fields_of
+from wfc.language.reference import FieldPage, fields_of
 
 STATE_DOCS = dict(
     zip(
