@@ -4,11 +4,11 @@ Checking needs `wfc_runtime.expr.syntax`, running needs `evaluate` and its kin. 
 TESTS, FUNCTIONS and METHODS say what a template can use by name.
 """
 
+from .access import METHODS
+from .builtins import FILTERS, FUNCTIONS, TESTS, Builtin
 from .errors import ExpressionError, TemplateError
 from .evaluate import evaluate, evaluate_condition, evaluate_tree, is_lone, mistake_in, render
-from .limits import DEFAULT_LIMITS, TEXT_LIMITS, ExprLimits
-from .methods import METHODS
-from .registry import FILTERS, FUNCTIONS, TESTS, Builtin
+from .run import DEFAULT_LIMITS, TEXT_LIMITS, ExprLimits
 from .values import is_template
 
 __all__ = [

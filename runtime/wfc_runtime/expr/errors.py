@@ -9,6 +9,7 @@ template that can't be read is one with the reason "syntax".
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Literal
 
 if TYPE_CHECKING:
@@ -63,3 +64,11 @@ def shorten(text: str, length: int = 60) -> str:
     """The beginning of a text, on one line, for a message."""
     line = " ".join(text[: 2 * length].split())
     return line if len(line) <= length and len(text) <= 2 * length else line[:length].rstrip() + "…"
+
+
+def nearest(name: str, names: Iterable[str]) -> str | None:
+    """The name most like this one, if any is."""
+    import difflib  # only ever needed for a message
+
+    found = difflib.get_close_matches(name[:64], [other for other in names if len(other) <= 64][:500], 1)
+    return found[0] if found else None

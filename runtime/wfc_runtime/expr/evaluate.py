@@ -12,10 +12,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from . import filters, functions, predicates  # noqa: F401  these fill the tables of names
+from . import filters  # noqa: F401  fills the table of filters
 from .errors import ExpressionError
-from .limits import DEFAULT_LIMITS, ExprLimits
-from .run import Frame, Run
+from .run import DEFAULT_LIMITS, ExprLimits, Frame, Run
 from .values import Value, is_template, plain, text_of, truth
 
 if TYPE_CHECKING:

@@ -1,15 +1,20 @@
-"""Arithmetic and comparison. The size of a result is known, and paid for, before it is made."""
+"""Arithmetic, comparison, membership and sorting.
+
+The size of a result is known, and charged, before the result is made. Comparison is charged per item: a list that
+holds another list many times over takes no time to make and exponential time to compare.
+"""
 
 from __future__ import annotations
 
 import math
 import operator
 from collections.abc import Callable
+from datetime import date
+from functools import cmp_to_key
 
-from .comparison import contains, equal, less
 from .errors import ExpressionError
-from .limits import Meter
-from .values import Value, defined, is_number, kind_of
+from .run import Meter
+from .values import CONTAINER_COST, Value, defined, is_number, kind_of
 
 Binary = Callable[[Meter, Value, Value], Value]
 
@@ -129,3 +134,88 @@ def _check_numbers(verb: str, word: str, left: Value, right: Value) -> None:
 def _mismatch(verb: str, word: str, left: Value, right: Value, hint: str = "") -> ExpressionError:
     message = f"can't {verb} {kind_of(defined(left))} {word} {kind_of(defined(right))}{hint}"
     return ExpressionError(message, "type")
+
+
+# Equality, order and membership.
+
+
+def equal(meter: Meter, left: Value, right: Value) -> bool:
+    """`==`."""
+    if left is right:
+        return True
+    if isinstance(left, list) and isinstance(right, list):
+        meter.spend(CONTAINER_COST + len(left))
+        return len(left) == len(right) and all(equal(meter, a, b) for a, b in zip(left, right, strict=True))
+    if isinstance(left, dict) and isinstance(right, dict):
+        meter.spend(CONTAINER_COST + len(left))
+        return left.keys() == right.keys() and all(equal(meter, left[key], right[key]) for key in left)
+    if isinstance(left, (list, dict)) or isinstance(right, (list, dict)):
+        return False
+    if isinstance(left, str) and isinstance(right, str) and len(left) == len(right):
+        meter.read(len(left))
+    return bool(defined(left) == defined(right))
+
+
+def less(meter: Meter, left: Value, right: Value) -> bool:
+    """`<`, for numbers, texts, dates, and lists of these."""
+    if is_number(left) and is_number(right):
+        return bool(left < right)
+    if isinstance(left, str) and isinstance(right, str):
+        meter.read(min(len(left), len(right)))
+        return left < right
+    if isinstance(left, list) and isinstance(right, list):
+        meter.spend(CONTAINER_COST + min(len(left), len(right)))
+        for a, b in zip(left, right, strict=False):
+            if not equal(meter, a, b):
+                return less(meter, a, b)
+        return len(left) < len(right)
+    if isinstance(left, date) and type(left) is type(right):
+        try:
+            return bool(left < right)
+        except TypeError:
+            pass
+    message = f"can't compare {kind_of(defined(left))} with {kind_of(defined(right))}"
+    raise ExpressionError(message, "type")
+
+
+def contains(meter: Meter, container: Value, item: Value) -> bool:
+    """`in`."""
+    if isinstance(container, str):
+        if not isinstance(item, str):
+            raise ExpressionError(f"can't look for {kind_of(defined(item))} in text", "type")
+        meter.read(len(container))
+        return item in container
+    if isinstance(container, dict):
+        return not isinstance(defined(item), (list, dict)) and item in container
+    if isinstance(container, (list, tuple)):
+        width = 1 + len(item) // 64 if isinstance(item, str) else 1
+        meter.spend(len(container) * width)
+        return any(equal(meter, item, other) for other in container)
+    raise ExpressionError(f"can't look into {kind_of(defined(container))}: it is not a list", "type")
+
+
+# Sorting.
+
+Key = Callable[[Value], Value]
+
+
+def folded(meter: Meter, value: Value, case_sensitive: bool) -> Value:
+    """What a value is sorted by: texts without regard to capitals, unless asked."""
+    if not isinstance(value, str) or case_sensitive:
+        return value
+    meter.make_text(len(value))
+    return value.lower()
+
+
+def sort_by(meter: Meter, items: list[Value], key: Key, reverse: bool = False) -> list[Value]:
+    """The items in order. Equal ones stay in the order they had."""
+    meter.make_list(len(items), slots=3)
+    meter.spend(len(items) * max(1, len(items).bit_length()) // 4)
+    keys = [key(item) for item in items]
+    if all(map(is_number, keys)):
+        order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
+    else:
+        # Comparing lists and texts has a price of its own, so that each comparison goes through the meter.
+        compare = cmp_to_key(lambda a, b: -1 if less(meter, a, b) else int(less(meter, b, a)))
+        order = sorted(range(len(items)), key=lambda index: compare(keys[index]), reverse=reverse)
+    return [items[index] for index in order]

@@ -1,19 +1,168 @@
-"""One evaluation under way: what it may read, and the names bound so far."""
+"""One evaluation: its limits, the meter that enforces them, what it may read, and the names bound so far.
+
+The meter stops resource exhaustion without signals or child processes. Work is charged *before* it is done: fuel for
+each iteration of a loop and each stretch of text read, memory for each text or list about to be made. Fuel is counted,
+not timed, so that the same template with the same values ends the same way on every machine under any load. All of it
+buys a few seconds of work at most. The CPU time of the thread is a second, distant limit, for an operation that turns
+out to cost more than its charge.
+"""
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from .errors import ExpressionError
-from .limits import ExprLimits, Meter
-from .values import Value, size_of
 
 if TYPE_CHECKING:
     from jinja2 import nodes
 
     from .syntax import Syntax
+    from .values import Value
+
+KIB = 1024
+MIB = 1024 * KIB
+
+STATEMENTS = frozenset({"for", "if", "set"})
+"""The statements of the language, without their `end...`, `else` and `elif`."""
+
+TEXT_STATEMENTS = STATEMENTS | {"block", "filter", "macro", "with"}
+"""Those of a whole text, which is a template of its own."""
+
+
+@dataclass(frozen=True, slots=True)
+class ExprLimits:
+    """The limits of one evaluation. All of them are per call of `evaluate` or `evaluate_tree`."""
+
+    cpu_seconds: float = 60.0
+    """CPU time of the thread: many times what the fuel buys."""
+    fuel: int = 1_000_000
+    """Units of work: about one per operation in a loop, per item of a list, per 64 characters read."""
+    room: int = 32 * MIB
+    """Bytes of all values made on the way, whether still in use or not."""
+    text: int = MIB
+    """Characters of one text made on the way."""
+    items: int = 100_000
+    """Items of one list made on the way."""
+    bits: int = 4096
+    """Bits of one integer."""
+    output: int = 256 * KIB
+    """Bytes of rendered text."""
+    value: int = MIB
+    """Bytes of a value given back, as JSON."""
+    depth: int = 100
+    """Lists and objects inside each other in a value given back."""
+    template: int = 256 * KIB
+    """Characters of a template."""
+    tokens: int = 20_000
+    """Names, numbers, strings and operators in a template."""
+    nesting: int = 30
+    """Brackets and statements inside each other in a template."""
+    tree: int = 120
+    """Operations inside each other in a template, as `a + a + a` has two."""
+    calls: int = 40
+    """Macros under way, one called by the other."""
+    statements: frozenset[str] = STATEMENTS
+    """What may stand in `{% %}`."""
+
+
+DEFAULT_LIMITS = ExprLimits()
+TEXT_LIMITS = ExprLimits(statements=TEXT_STATEMENTS)
+"""For a text that is a template of its own, and not a part of a workflow."""
+
+# CPU time is read once per this many units of fuel: often enough to stop in time, too rarely to cost anything.
+_LOOK_EVERY = 4096
+# Reading this many characters costs about as much as one small operation in Python.
+_CHARS_PER_UNIT = 64
+_POINTER = 8
+_WORD = 64
+
+
+def size_of(text: str) -> int:
+    """Bytes of a text in UTF-8."""
+    if text.isascii():
+        return len(text)
+    try:
+        return len(text.encode())
+    except UnicodeEncodeError:
+        raise ExpressionError("text with half a surrogate pair stands for no character") from None
+
+
+def _show(count: int) -> str:
+    return f"{count:,}" if count < 10**15 else "far too many"
+
+
+class Meter:
+    """Counts down what an evaluation may still use."""
+
+    __slots__ = ("_deadline", "_look_at", "fuel", "limits", "room")
+    lenient = False
+    """Whether what is not defined counts as empty."""
+
+    def __init__(self, limits: ExprLimits) -> None:
+        self.limits = limits
+        self.fuel = limits.fuel
+        self.room = limits.room
+        self._look_at = max(0, limits.fuel - _LOOK_EVERY)
+        self._deadline = time.thread_time() + limits.cpu_seconds
+
+    def spend(self, units: int) -> None:
+        """Pay for work about to be done."""
+        self.fuel -= units
+        if self.fuel < self._look_at:
+            self.check()
+
+    def check(self) -> None:
+        """Stop if the fuel or the CPU time is used up."""
+        if self.fuel < 0:
+            raise ExpressionError(
+                f"takes too much work: the limit is {self.limits.fuel:,} operations", "limit"
+            )
+        self._look_at = max(0, self.fuel - _LOOK_EVERY)
+        if time.thread_time() > self._deadline:
+            raise ExpressionError(f"takes more than {self.limits.cpu_seconds:g} seconds of CPU time", "limit")
+
+    def read(self, length: int) -> None:
+        """Pay for going through a text of this length."""
+        self.spend(1 + length // _CHARS_PER_UNIT)
+
+    def make_text(self, length: int) -> None:
+        """Pay for a text of this length, about to be made."""
+        if length > self.limits.text:
+            raise ExpressionError(
+                f"makes a text of {_show(length)} characters: the limit is {self.limits.text:,}", "limit"
+            )
+        self.hold(length)
+        self.read(length)
+
+    def make_number(self, number: int) -> None:
+        """Pay for a whole number. A small one costs less than the operation that made it."""
+        bits = number.bit_length()
+        if bits > _WORD:
+            self.hold(bits // 8)
+
+    def make_list(self, length: int, slots: int = 1) -> None:
+        """Pay for a list of this length, about to be made; an item takes so many slots of memory."""
+        if length > self.limits.items:
+            raise ExpressionError(
+                f"makes a list of {_show(length)} items: the limit is {self.limits.items:,}", "limit"
+            )
+        self.hold(length * slots * _POINTER)
+        self.spend(1 + length * slots)
+
+    def hold(self, size: int) -> None:
+        """Pay for so many bytes of memory."""
+        self.room -= size
+        if self.room < 0:
+            raise ExpressionError(
+                f"needs too much memory: the limit is {self.limits.room:,} bytes in all", "limit"
+            )
+
+
+# What the parts of one evaluation share.
 
 
 class Run(Meter):

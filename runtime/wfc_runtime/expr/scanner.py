@@ -16,20 +16,20 @@ from typing import Any
 from jinja2 import lexer
 
 from .errors import TemplateError, shorten
-from .limits import TEXT_STATEMENTS, ExprLimits
+from .run import TEXT_STATEMENTS, ExprLimits
 
 # Templates load nothing and call no blocks, so that these statements of Jinja are refused under their own name.
 _JINJA_STATEMENTS = TEXT_STATEMENTS | {"autoescape", "call", "extends", "from", "import", "include", "print"}
 
-# The same shapes as jinja2.lexer's in one pattern: a token takes one match instead of seven attempts.
+# The forms of jinja2.lexer in one pattern: a token takes one match instead of up to seven.
 _FLOAT = r"(?<!\.)(?:\d+_)*\d+(?:(?:\.(?:\d+_)*\d+)?[eE][+\-]?(?:\d+_)*\d+|\.(?:\d+_)*\d+)"
 _INTEGER = r"0[bB](?:_?[01])+|0[oO](?:_?[0-7])+|0[xX](?:_?[\da-fA-F])+|[1-9](?:_?\d)*|0(?:_?0)*"
 _STRING = r"'[^'\\]*(?:\\.[^'\\]*)*'|\"[^\"\\]*(?:\\.[^\"\\]*)*\""
-# Anything that could be part of a name in some script; whether it is one, str.isidentifier tells.
+# All characters that may be part of a name in some script; str.isidentifier decides.
 _NAME = r"[^\x00-/:-@\[-^`{-\x7f\s]+"
 _OPERATOR = lexer.operator_re.pattern
 
-# What is most often met comes first.
+# The most frequent forms come first.
 TOKEN = re.compile(
     rf"\s*(?:(?P<name>(?!\d|r(?:{_STRING})){_NAME})|(?P<variable_end>-\}}\}}\s*|\}}\}})"
     rf"|(?P<block_end>\+%\}}|-%\}}\s*|%\}})|(?P<operator>{_OPERATOR[1:-1]})|(?P<string>{_STRING})"
@@ -101,7 +101,7 @@ _COUNTED = frozenset({*_CLOSERS, *_OPENERS, "comma", "sub", "add"})
 _OPERANDS = frozenset({"name", "integer", "float", "string", "rparen", "rbracket", "rbrace"})
 _PREFIXES = frozenset({"not", "if", "else"})
 _TAG_ENDS = frozenset({"variable_end", "block_end"})
-# Stack frames that Jinja's parser uses for one bracket, and for one statement.
+# Stack frames that Jinja's parser needs for one bracket, and for one statement.
 _BRACKET_FRAMES = 14
 _STATEMENT_FRAMES = 5
 

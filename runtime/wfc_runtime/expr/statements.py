@@ -7,9 +7,9 @@ from typing import Any
 
 from jinja2 import nodes
 
+from .access import Loop
+from .compile import Eval, build, build_filter
 from .errors import ExpressionError
-from .expressions import Eval, build, build_filter
-from .loop import Loop
 from .run import Frame
 from .syntax import Syntax
 from .values import Macro, Namespace, Undefined, Value, defined, items_of, text_of, truth
@@ -209,7 +209,7 @@ def _field(node: nodes.NSRef) -> Bind:
     return bind
 
 
-# Statements of whole texts: `with`, `filter`, `block` and `macro`.
+# Statements that only whole texts have: `with`, `filter`, `block` and `macro`.
 
 
 def _with(node: nodes.With) -> Write:

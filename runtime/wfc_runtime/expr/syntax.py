@@ -14,7 +14,7 @@ from jinja2.lexer import TokenStream
 from jinja2.parser import Parser
 
 from .errors import TemplateError
-from .limits import DEFAULT_LIMITS, ExprLimits
+from .run import DEFAULT_LIMITS, ExprLimits
 from .scanner import OPERATORS, Scanner, Token
 from .values import is_template
 

@@ -12,7 +12,7 @@ from datetime import date, datetime
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from .errors import ExpressionError, Reason
-from .limits import Meter
+from .run import Meter, size_of
 
 if TYPE_CHECKING:
     from jinja2 import nodes
@@ -129,16 +129,6 @@ def items_of(meter: Meter, value: Value, use: str = "loop over") -> list[Value]:
         return []
     defined(value)
     raise ExpressionError(f"can't {use} {kind_of(value)}: it is not a list", "type")
-
-
-def size_of(text: str) -> int:
-    """Bytes of a text in UTF-8."""
-    if text.isascii():
-        return len(text)
-    try:
-        return len(text.encode())
-    except UnicodeEncodeError:
-        raise ExpressionError("text with half a surrogate pair stands for no character") from None
 
 
 def digits_of(number: int) -> int:

@@ -15,7 +15,7 @@ from typing_extensions import get_type_hints, is_typeddict
 
 from wfc_runtime.contract import Json
 from wfc_runtime.expr import ExprLimits
-from wfc_runtime.expr.limits import Meter
+from wfc_runtime.expr.run import Meter
 from wfc_runtime.machine.values import to_text
 
 # The fast path for a result that fits a common schema, which most results do.

@@ -2,7 +2,7 @@
 
 import pytest
 
-from wfc_runtime.expr.filters.reach import End, reach_of
+from wfc_runtime.expr.filters.patterns import End, reach_of
 
 from .support import ev
 

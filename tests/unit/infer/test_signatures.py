@@ -10,7 +10,7 @@ from wfc.analysis.types import builtins
 from wfc.analysis.types.access import LOOP
 from wfc.analysis.types.builtins import Signature
 from wfc_runtime.expr import FILTERS, FUNCTIONS, METHODS, TESTS, Builtin
-from wfc_runtime.expr.loop import LOOP_FIELDS
+from wfc_runtime.expr.access import LOOP_FIELDS
 
 KINDS = {"str": "text", "dict": "object", "list": "list", "datetime": "date", "date": "date", "Loop": "loop"}
 

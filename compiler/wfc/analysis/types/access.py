@@ -26,7 +26,7 @@ from wfc.analysis.types.lattice import (
 from wfc.language.types import ANY, INT, NULL, OBJECT, TEXT, Fixed, ListType, MapType, Property, Record, Type
 from wfc.struct import struct
 from wfc.suggest import did_you_mean, nearest
-from wfc_runtime.expr.lookup import DATE_FIELDS, TIME_FIELDS
+from wfc_runtime.expr.access import DATE_FIELDS, TIME_FIELDS
 
 if TYPE_CHECKING:
     from wfc.analysis.types.expressions import Inference

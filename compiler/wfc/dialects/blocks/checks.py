@@ -26,7 +26,7 @@ from wfc.language.values import Word
 from wfc.suggest import did_you_mean
 from wfc.yaml import Mapping, Node, Scalar, Span
 from wfc_runtime.expr import TEXT_LIMITS, mistake_in
-from wfc_runtime.expr.registry import FUNCTIONS
+from wfc_runtime.expr.builtins import FUNCTIONS
 
 # The graph: unknown, repeated and circular dependencies.
 

@@ -1,5 +1,5 @@
-"""The filters, by what they work on. Importing this package fills the tables in `registry`."""
+"""The filters, by the kind of value they work on. Importing this package fills the table FILTERS in `builtins`."""
 
-from . import conversion, data, lists, markup, numbers, patterns, picks, text
+from . import data, lists, patterns, text
 
-__all__ = ["conversion", "data", "lists", "markup", "numbers", "patterns", "picks", "text"]
+__all__ = ["data", "lists", "patterns", "text"]

@@ -1,18 +1,22 @@
-"""Filters for values of any kind: defaults, JSON, hashes, truth."""
+"""Filters for values of any kind: defaults, JSON, hashes, conversions and numbers."""
 
 from __future__ import annotations
 
 import json
+import math
 import re
-from typing import Any, NoReturn
+from collections.abc import Callable
+from typing import Any, Literal, NoReturn
 
+from wfc_runtime.expr.access import find_attribute
+from wfc_runtime.expr.builtins import FILTERS, define
 from wfc_runtime.expr.errors import ExpressionError, shorten
-from wfc_runtime.expr.lookup import find_attribute
-from wfc_runtime.expr.registry import FILTERS, define
+from wfc_runtime.expr.operators import BINARY
 from wfc_runtime.expr.run import Run
-from wfc_runtime.expr.values import Undefined, Value, kind_of, plain, truth
+from wfc_runtime.expr.values import Undefined, Value, is_number, kind_of, plain, text_of
+from wfc_runtime.expr.values import truth as is_true
 
-# Nothing is given back: a text of backticks alone would take for ever.
+# Possessive quantifiers: a text of backticks alone would backtrack for ever.
 _FENCE = re.compile(r"^[ \t]*+(```++|~~~++)[^\n]*+\n", re.M)
 TRUE_WORDS = frozenset({"true", "yes", "on", "y", "t", "1"})
 FALSE_WORDS = frozenset({"false", "no", "off", "n", "f", "0"})
@@ -23,7 +27,7 @@ _HASH_LENGTH = 16
 @define(FILTERS, "default", "d", takes_undefined=True)
 def default(run: Run, value: Value, default_value: Value = "", boolean: bool = False) -> Value:
     """`x | default('none')`: another value where there is none; with `, true` also where it is empty."""
-    if isinstance(value, Undefined) or (boolean and not truth(value)):
+    if isinstance(value, Undefined) or (boolean and not is_true(value)):
         return default_value
     return value
 
@@ -32,7 +36,7 @@ def default(run: Run, value: Value, default_value: Value = "", boolean: bool = F
 def bool_(run: Run, value: Value) -> bool:
     """`x | bool`: text as 'yes', 'true', 'on', '1' is true; 'no', 'false', 'off', '0' and '' are false."""
     if not isinstance(value, str):
-        return truth(value)
+        return is_true(value)
     word = value.strip().lower() if len(value) < 64 else value
     if word and word not in TRUE_WORDS | FALSE_WORDS:
         raise ExpressionError(f"'{shorten(value)}' is neither true nor false")
@@ -144,3 +148,190 @@ def hash_(run: Run, value: Value) -> str:
         value = json.dumps(copy, ensure_ascii=False, allow_nan=False, sort_keys=True, separators=(",", ":"))
     run.make_text(len(value))
     return hashlib.sha256(value.encode("utf-8", "surrogatepass")).hexdigest()[:_HASH_LENGTH]
+
+
+# Conversions. What can't be converted is an error.
+
+_WORDS = {"true": True, "false": False}
+_LONG = 64
+"""No text of this length is a word, whatever stands around it."""
+
+
+@define(FILTERS, "text")
+def text(run: Run, value: Value) -> str:
+    """`x | text`: as a shell has it: true and false in small letters, JSON for lists and objects, '' for null."""
+    if value is None:
+        return ""
+    if isinstance(value, (bool, list, dict)):
+        return tojson(run, value)
+    return text_of(run, value)
+
+
+@define(FILTERS, "scalar_text")
+def scalar_text(run: Run, value: Value) -> Value:
+    """`x | scalar_text`: as `text` has it, but lists and objects stay what they are."""
+    return value if isinstance(value, (list, dict)) else text(run, value)
+
+
+@define(FILTERS, "condition")
+def condition(run: Run, value: Value) -> bool:
+    """`x | condition`: true or false, also as text; null is false, and anything else an error."""
+    found = _said(value)
+    if found is None:
+        raise _unfit(value, "true or false")
+    return found
+
+
+@define(FILTERS, "truth")
+def truth(run: Run, value: Value) -> bool:
+    """`x | truth`: the texts 'true' and 'false' are what they say; other values are true unless empty or 0."""
+    found = _said(value)
+    return is_true(value) if found is None else found
+
+
+def _said(value: Value) -> bool | None:
+    """What a value says of true or false, if that is what it is."""
+    if isinstance(value, str):
+        return _WORDS.get(value.strip().lower()) if len(value) < _LONG else None
+    return False if value is None else value if isinstance(value, bool) else None
+
+
+@define(FILTERS, "convert")
+def convert(run: Run, value: Value, to: str) -> Value:
+    """`x | convert('int')`: as str, int, float, bool, list, dict or json; what can't be that is an error."""
+    found = _CONVERSIONS.get(to)
+    if found is None:
+        known = ", ".join(f"'{name}'" for name in _CONVERSIONS)
+        raise ExpressionError(f"convert takes one of {known}, not '{shorten(str(to))}'", "type")
+    return found(run, value)
+
+
+def _int(run: Run, value: Value) -> int:
+    number = _float(run, value)
+    if number != int(number):
+        raise _unfit(value, "a whole number")
+    return value if isinstance(value, int) and not isinstance(value, bool) else int(number)
+
+
+def _float(run: Run, value: Value) -> Value:
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        return value
+    if not isinstance(value, str):
+        raise _unfit(value, "a number")
+    run.read(len(value))
+    try:
+        number = float(value)
+    except ValueError:
+        raise _unfit(value, "a number") from None
+    if not math.isfinite(number):
+        raise _unfit(value, "a number")
+    return int(number) if number == int(number) and value.strip().lstrip("+-").isdigit() else number
+
+
+def _json(run: Run, value: Value) -> Value:
+    return parse_json(run, value) if isinstance(value, str) else value
+
+
+def _made_of(kind: type, words: str) -> Callable[[Run, Value], Value]:
+    def made(run: Run, value: Value) -> Value:
+        found = _json(run, value)
+        if not isinstance(found, kind):
+            raise _unfit(value, words)
+        return found
+
+    return made
+
+
+def _unfit(value: Value, words: str) -> ExpressionError:
+    shown = f"'{shorten(value)}'" if isinstance(value, str) else kind_of(value)
+    return ExpressionError(f"{shown} is not {words}", "type")
+
+
+_CONVERSIONS: dict[str, Callable[[Run, Value], Value]] = {
+    "str": text,
+    "int": _int,
+    "float": _float,
+    "bool": bool_,
+    "list": _made_of(list, "a list"),
+    "dict": _made_of(dict, "an object"),
+    "json": _json,
+}
+
+
+# Numbers.
+
+_MAX_PRECISION = 100
+_UNITS = ("k", "M", "G", "T", "P", "E", "Z", "Y")
+
+
+def _number(value: Value, name: str) -> Value:
+    if not is_number(value):
+        raise ExpressionError(f"{name} works on numbers, not on {kind_of(value)}", "type")
+    return value
+
+
+@define(FILTERS, "int")
+def int_(run: Run, value: Value, default: Value = 0, base: int = 10) -> Value:
+    """`x | int`: a whole number; the default, 0, where the text is none."""
+    try:
+        if isinstance(value, str):
+            run.read(len(value))
+            try:
+                number = int(value, base)
+            except ValueError:
+                number = int(float(value))
+        else:
+            number = int(value)
+    except (TypeError, ValueError, OverflowError):
+        return default
+    return BINARY["+"](run, number, 0)
+
+
+@define(FILTERS, "float")
+def float_(run: Run, value: Value, default: Value = 0.0) -> Value:
+    """`x | float`: a number; the default, 0.0, where the text is none."""
+    if isinstance(value, str):
+        run.read(len(value))
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        return default
+    return number if math.isfinite(number) else default
+
+
+@define(FILTERS, "abs")
+def abs_(run: Run, value: Value) -> Value:
+    """`x | abs`: without its sign."""
+    return abs(_number(value, "abs"))
+
+
+@define(FILTERS, "round")
+def round_(
+    run: Run, value: Value, precision: int = 0, method: Literal["common", "ceil", "floor"] = "common"
+) -> Value:
+    """`x | round(2)`: to so many decimals; the method is 'common', 'ceil' or 'floor'."""
+    number = _number(value, "round")
+    if not isinstance(precision, int) or abs(precision) > _MAX_PRECISION:
+        raise ExpressionError(f"round takes a precision of at most {_MAX_PRECISION}")
+    if method == "common":
+        return round(number, precision)
+    if method not in ("ceil", "floor"):
+        raise ExpressionError("round has the methods 'common', 'ceil' and 'floor'")
+    scale = 10**precision
+    return (math.ceil if method == "ceil" else math.floor)(number * scale) / scale
+
+
+@define(FILTERS, "filesizeformat")
+def filesizeformat(run: Run, value: Value, binary: bool = False) -> str:
+    """`x | filesizeformat`: a number of bytes for people, as 13.0 kB."""
+    size = float(value)
+    base = 1024 if binary else 1000
+    if size == 1:
+        return "1 Byte"
+    if size < base:
+        return f"{int(size)} Bytes"
+    for unit in _UNITS:
+        size /= base
+        if size < base or unit == _UNITS[-1]:
+            break
+    return f"{size:.1f} {unit.upper() + 'iB' if binary else unit + 'B'}"

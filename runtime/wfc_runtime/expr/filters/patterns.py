@@ -1,35 +1,36 @@
-"""Filters with patterns.
+"""Filters with regular expressions.
 
-The patterns are RE2's, not Python's: the time they take grows with the text, never explodes. Look-around and
-back-references are what that costs. `$` is the very end of the text; `\\d`, `\\w` and `\\s` are ASCII, `\\pL`
-and `\\pN` any letter and digit.
+The syntax is RE2's, not Python's: matching takes time linear in the length of the text. Look-around and
+back-references are not available for that reason. `$` matches at the very end of the text only; `\\d`, `\\w` and `\\s`
+are ASCII, `\\pL` and `\\pN` match any letter and digit.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import Enum, auto
 from functools import lru_cache
 from typing import Any
 
+from wfc_runtime.expr.builtins import FILTERS, define
 from wfc_runtime.expr.errors import ExpressionError, shorten
-from wfc_runtime.expr.filters.reach import End, reach_of
-from wfc_runtime.expr.registry import FILTERS, define
 from wfc_runtime.expr.run import Run
 from wfc_runtime.expr.values import Value, kind_of
 
 _MAX_PATTERN = 2_000
-# Enough for RE2 to stay on its quick engine, and for so many patterns not to matter.
+# Enough for RE2 to stay on its fast engine; with the cache below it bounds the memory of all patterns.
 _MAX_MEMORY = 8 << 20
 _CACHED = 32
-# RE2's time is at most the length of the text times the size of the pattern, and far less as a rule. All the
-# fuel there is buys some two seconds of the worst case.
+# RE2 takes at most the length of the text times the size of the pattern, and usually far less. The whole fuel of a
+# run buys about two seconds of the worst case.
 _STEPS_PER_UNIT = 128
-# Compiling takes as long as the program is large. It is paid for each time, also where the program is kept.
+# Compiling takes time linear in the size of the program. It is charged on a cache hit too: fuel is deterministic.
 _COMPILED_PER_UNIT = 4
-# For what a search reads beyond its match: all the fuel there is buys some five seconds of the worst case.
+# Charge for text read beyond a match: the whole fuel of a run buys about five seconds of the worst case.
 _STEPS_AHEAD_PER_UNIT = 256
-# Where many groups match, it takes as much longer as there are groups.
+# With many groups the time is proportional to their number.
 _GROUPS = 8
 _MATCH_COST = 8
 _REFERENCE = re.compile(r"\\(?:(\d{1,2})|g<(\w+)>|(.))", re.S)
@@ -163,3 +164,102 @@ def _expand(search: _Search, match: Any, replacement: str) -> str:
         return search.group(match, key) or ""
 
     return _REFERENCE.sub(refer, replacement)
+
+
+# How far beyond a match a search may have to read, as far as the pattern alone tells.
+#
+# A search ends where no longer or better match is possible. `\w+` knows that at the first character that is not part
+# of a word. `x.*y|x` does not know before the end of the line: if no `y` comes, `x` alone is the match, and the next
+# search reads the line again. Such patterns take time quadratic in the length of the text.
+#
+# A pattern that is a sequence of single characters, each repeated or not, is safe. Where it is still in a repetition
+# beyond its match, no other match can end there: otherwise the repetition could have continued to that one's end, as a
+# better match. So each character is read at most twice. The same holds if parts of the sequence are groups of bounded
+# length.
+
+
+class End(Enum):
+    """Where a search stops reading at the latest."""
+
+    MATCH = auto()
+    """A few characters behind the match, or so that the next search does not read it again and again."""
+    LINE = auto()
+    TEXT = auto()
+
+
+@dataclass(frozen=True)
+class Reach:
+    end: End
+    length: int
+    """How many characters the parts of the pattern that are bounded in length may match."""
+
+
+@dataclass
+class _Group:
+    """A part of a pattern in brackets, or all of it."""
+
+    chooses: bool = False
+    """Whether it has alternatives."""
+    repeats: bool = False
+    """Whether something in it may be repeated without limit."""
+    length: int = 0
+    """Of what it may match, each endless repetition counted once."""
+
+
+_TOKEN = re.compile(
+    r"""
+      (?P<quoted> \\Q .*? (?: \\E | \Z ) )
+    | (?P<char> \\[pPx]\{[^}]*\} | \\. | \[\^?\]?(?: \[:\^?\w+:\] | \\. | [^\]\\] )*\] )
+    | (?P<flags> \(\?[a-zA-Z-]*\) )
+    | (?P<open> \(\?P?<\w+> | \(\?[a-zA-Z-]*: | \( )
+    | (?P<close> \) )
+    | (?P<choice> \| )
+    | (?P<times> (?: [*+?] | \{\d+(?:,\d*)?\} ) \?? )
+    | (?P<other> . )
+    """,
+    re.X | re.S,
+)
+# Everything that may match a line break: other escapes, negated classes, `.` with the flag s.
+_CROSSES_LINES = re.compile(r"[\x00-\x1f]|\\[^wdSbB.()|*+?\[\]{}/-]|\[\^|\(\?[a-zA-Z]*s|\[:")
+
+
+@lru_cache(maxsize=256)
+def reach_of(pattern: str) -> Reach:
+    """Of a pattern that RE2 knows. For any other one it says something, which nobody needs."""
+    groups, last = [_Group()], _Group(length=1)
+    is_safe = True
+    for token in _TOKEN.finditer(pattern):
+        match token.lastgroup:
+            case "open":
+                groups.append(_Group())
+            case "close" if len(groups) > 1:
+                last = groups.pop()
+                is_safe &= not (last.chooses and last.repeats)
+                groups[-1].repeats |= last.repeats
+                groups[-1].length += last.length
+            case "choice":
+                groups[-1].chooses = True
+            case "times":
+                is_endless, count = _times(token.group())
+                is_safe &= not (last.length != 1 and is_endless) and not last.repeats
+                groups[-1].repeats |= is_endless
+                groups[-1].length += (count - 1) * last.length
+            case "char" | "other":
+                last = _Group(length=1)
+                groups[-1].length += 1
+            case "quoted":
+                groups[-1].length += len(token.group())
+    [whole, *_] = groups
+    if is_safe and not (whole.chooses and whole.repeats):
+        end = End.MATCH
+    else:
+        end = End.TEXT if _CROSSES_LINES.search(pattern) else End.LINE
+    return Reach(end, whole.length)
+
+
+def _times(text: str) -> tuple[bool, int]:
+    """Whether a repetition is endless, and how often it may be at least that."""
+    if text[0] != "{":
+        return text[0] != "?", 1
+    least, comma, most = text.strip("{}?").partition(",")
+    return bool(comma and not most), max(1, int(most or least))

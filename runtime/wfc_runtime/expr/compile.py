@@ -1,7 +1,7 @@
-"""From an expression's tree to a function that computes it.
+"""Compiles the tree of an expression into a function that computes it.
 
-Each node becomes a closure over the closures of its parts. That is quicker to make than Python code, quick to
-run, and leaves no way from a template to anything that isn't written here.
+Each node becomes a closure over the closures of its operands. Closures are faster to make than Python code, fast to
+run, and give a template no access to anything that is not in this package.
 """
 
 from __future__ import annotations
@@ -11,9 +11,9 @@ from typing import Any
 
 from jinja2 import nodes
 
-from .calls import apply, call_function, call_method, find_filter, find_function, find_test
+from .access import call_method, cut, find_attribute, find_item, find_name
+from .builtins import apply, call_function, find_filter, find_function, find_test
 from .errors import ExpressionError
-from .lookup import cut, find_attribute, find_item, find_name
 from .operators import BINARY, COMPARISONS, affirm, negate
 from .run import Frame
 from .syntax import MACRO
