@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable
 from pathlib import Path
 
-from wfc.check import each_finding, in_order
+from wfc.checker import each_finding, in_order
 from wfc.config import Config
 from wfc.findings import Diagnostic, Note
 from wfc.project import Project, load_unit

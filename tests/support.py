@@ -10,8 +10,8 @@ from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import TypeVar
 
-from wfc.check import check_project, each_finding, in_order
-from wfc.compile import compile_project
+from wfc.checker import check_project, each_finding, in_order
+from wfc.compiler import compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic, Severity
 from wfc.project import Project, SourceFile, load_unit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wfc.check import check_unit
+from wfc.checker import check_unit
 from wfc.findings import Severity
 from wfc.language.values import plain
 from wfc.project import Project, SourceFile, load_unit

@@ -16,7 +16,7 @@ from typing import Any
 
 import click
 
-from wfc.check import check_project, has_errors
+from wfc.checker import check_project, has_errors
 from wfc.config import Config, ConfigError, load_config
 from wfc.findings import Severity
 from wfc.render.style import counted

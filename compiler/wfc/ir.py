@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wfc.caching import lazy
-from wfc.language.shape import InputDecl
-from wfc.language.types import Type
 from wfc.struct import struct
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # The IR holds these as data and asks nothing of them: it stays below the language.
+    from wfc.language.shape import InputDecl
     from wfc.language.steps.base import Step
+    from wfc.language.types import Type
 
 FINISHED = "finished"
 """The final state of the flow; reaching it completes the machine."""

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.support import load
-from wfc.compile import compile_project
+from wfc.compiler import compile_project
 from wfc.findings import Severity
 from wfc_runtime.execute import Grant
 from wfc_runtime.registry import Registry

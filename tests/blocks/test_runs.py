@@ -12,7 +12,7 @@ import pytest
 
 from tests.blocks.support import INPUTS, compiled, result, run, workflow
 from tests.support import load
-from wfc.check import check_project
+from wfc.checker import check_project
 from wfc_runtime.errors import RefusedError, RequestError
 from wfc_runtime.registry import Registry
 from wfc_runtime.server.workflows import info, listed

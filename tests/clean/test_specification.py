@@ -8,7 +8,7 @@ import re
 import pytest
 
 from tests.support import ROOT, SETTLED, found_by, load
-from wfc.check import has_errors
+from wfc.checker import has_errors
 from wfc.findings import Diagnostic, Severity
 from wfc.suppress import apply_fixes
 

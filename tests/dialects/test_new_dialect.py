@@ -9,7 +9,7 @@ import pytest
 import wfc.dialects
 from tests.dialects.chores import ChoresDialect, ChoresLanguage
 from tests.support import check, load
-from wfc.compile import compile_project
+from wfc.compiler import compile_project
 from wfc.dialects.base import Piece, translated
 from wfc.findings import Diagnostic, Severity
 from wfc.language.dialect import Language

@@ -100,7 +100,7 @@ def test_an_install_line_with_the_old_name_is_found(line: str) -> None:
         "pip install ./wfc",
         "[tool.wfc.exec]",
         'tool["wfc"]["exec"]',
-        "from wfc.check import check",
+        "from wfc.checker import check",
     ],
 )
 def test_any_other_line_is_left_alone(line: str) -> None:

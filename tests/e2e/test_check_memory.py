@@ -95,15 +95,6 @@ def test_without_looking_it_imports_next_to_nothing(project: Path) -> None:
     assert not imported & {"wfc.project", "wfc.rules", "wfc.findings", "yaml", "jinja2", "sqlite3"}
 
 
-def test_workflows_with_plain_templates_are_checked_without_jinja(project: Path) -> None:
-    write(project / "workflows", alpha="", beta=CALLER.format(name="beta"))
-    done = wfc("check", "--no-cache", cwd=project, env={"PYTHONPROFILEIMPORTTIME": "1"})
-    assert done.status == 0
-    imported = {line.rsplit("|", 1)[-1].strip() for line in done.err.splitlines()}
-    assert "wfc.rules" in imported
-    assert "jinja2" not in imported
-
-
 def test_each_question_has_its_own_answer_and_keeps_it(project: Path) -> None:
     questions = [(), ("-q",), ("--types",), ("--format", "json"), ("workflows/alpha.yaml",)]
     first = [check(project, *question) for question in questions]

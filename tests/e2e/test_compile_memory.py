@@ -71,7 +71,7 @@ def test_without_looking_it_imports_next_to_nothing(project: Path, tmp_path: Pat
     assert first.out == second.out == "made: 3 unchanged\n"
     imported = {line.rsplit("|", 1)[-1].strip() for line in second.err.splitlines()}
     assert "wfc.workspace.cache" in imported
-    assert not imported & {"wfc.project", "wfc.rules", "wfc.compile", "yaml", "jinja2"}
+    assert not imported & {"wfc.project", "wfc.rules", "wfc.compiler", "yaml", "jinja2"}
 
 
 def test_it_looks_again_when_told_to(project: Path) -> None:

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.support import found_by
-from wfc.compile import compile_project
+from wfc.compiler import compile_project
 from wfc.config import Config, load_config
 from wfc.findings import Diagnostic, Severity
 from wfc.project import Project, drift_of, load_unit

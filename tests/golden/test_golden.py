@@ -13,8 +13,8 @@ import pytest
 
 from tests.support import load, workflow_of
 from tests.type_checker import mypy
-from wfc.check import check_project
-from wfc.compile import compile_unit
+from wfc.checker import check_project
+from wfc.compiler import compile_unit
 from wfc.findings import Severity
 from wfc.ir import dump
 from wfc.project import Project

@@ -22,7 +22,7 @@ from tests.property.grammar import HELPER, to_yaml
 from tests.property.inputs import sample
 from tests.property.survival import compiled
 from tests.runtime.support import Clock
-from wfc.check import has_errors
+from wfc.checker import has_errors
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.results import problems
 from wfc_runtime.machine.values import Limits

@@ -10,7 +10,7 @@ from tests.mutation import in_commands, in_control, in_expressions, in_form, in_
 from tests.mutation.misses import LISTED
 from tests.mutation.seeding import MISTAKES, Mutant, Where, mutants
 from tests.support import ROOT
-from wfc.check import check_unit, each_finding
+from wfc.checker import check_unit, each_finding
 from wfc.config import Config, load_config
 from wfc.findings import Diagnostic, Severity
 from wfc.language.steps.call import Call

@@ -10,7 +10,7 @@ import pytest
 
 from tests.blocks.support import result
 from tests.support import ROOT, load, unit_of
-from wfc.check import check_unit
+from wfc.checker import check_unit
 from wfc.convert import to_steps
 from wfc.dialects import DIALECTS
 from wfc.findings import Severity

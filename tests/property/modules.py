@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.property.grammar import HELPER, Tree, to_yaml
 from tests.property.survival import compiled
-from wfc.check import has_errors
+from wfc.checker import has_errors
 from wfc_runtime.machine import Workflow
 
 _numbers = itertools.count(1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from wfc.compile import Compilation, compile_project
+from wfc.compiler import Compilation, compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic
 from wfc.project import Project, load_unit

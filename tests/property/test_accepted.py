@@ -16,7 +16,7 @@ from tests.property.inputs import sample
 from tests.property.modules import accepted, imported, samples
 from tests.property.survival import compiled, survived
 from tests.type_checker import mypy
-from wfc.check import has_errors
+from wfc.checker import has_errors
 from wfc.language.shape import InputDecl
 from wfc.language.steps import STEP_TYPES
 

@@ -13,7 +13,7 @@ from wfc.author.diff import compare
 from wfc.author.diff.verdict import reasons
 from wfc.author.explore.search import NoInputsError
 from wfc.author.explore.trial import Trace
-from wfc.check import check_unit, has_errors
+from wfc.checker import check_unit, has_errors
 from wfc_runtime.machine.effects import Ask, Effect
 from wfc_runtime.plan import explain_plan
 

@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 
 from tests.property.grammar import HELPER, Tree, to_yaml, workflows
 from tests.property.survival import CONFIG
-from wfc.check import check_project, has_errors
-from wfc.compile import compile_unit
+from wfc.checker import check_project, has_errors
+from wfc.compiler import compile_unit
 from wfc.project import Project, SourceFile, load_unit
 
 FIRST = {"id": "very-first", "type": "shell", "command": "make"}

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support import check, load
-from wfc.compile import compile_unit
+from wfc.compiler import compile_unit
 from wfc.findings import Severity
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Registry

@@ -9,8 +9,8 @@ import pytest
 from anyio.from_thread import BlockingPortal, start_blocking_portal
 
 from tests.server.driver import ERAS, Agent, Place
-from wfc.check import has_errors
-from wfc.compile import compile_project
+from wfc.checker import has_errors
+from wfc.compiler import compile_project
 from wfc.config import Config
 from wfc.project import Project, load_unit
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from tests.support import load
-from wfc.check import check_project
+from wfc.checker import check_project
 from wfc_runtime.store.queries import Waiting
 
 TEXT = """\

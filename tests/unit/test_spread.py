@@ -15,8 +15,8 @@ from tests.bench.workloads import write_project
 from tests.e2e.command import SMALL
 from tests.support import PATIENCE
 from wfc import worker_pool as module
-from wfc.check import check_project
-from wfc.compile import compile_project
+from wfc.checker import check_project
+from wfc.compiler import compile_project
 from wfc.config import Config
 from wfc.project import Project, SourceFile, load_unit
 from wfc.render.json import render_json
@@ -144,7 +144,7 @@ def test_ctrl_c_ends_the_command_and_its_helpers_with_130(tmp_path: Path) -> Non
 
 WAITING = """
 import os, sys, time
-import wfc.check
+import wfc.checker
 from wfc.workspace import loading as files
 from wfc.cli.main import main
 
@@ -153,7 +153,7 @@ def work(unit):
     time.sleep(60)
 
 files._processors = lambda: 2
-wfc.check.check_unit = work
+wfc.checker.check_unit = work
 sys.argv = ["wfc", "check", "--no-cache"]
 main()
 """

@@ -128,7 +128,7 @@ def check_selection(
     with_progress: bool = False,
 ) -> Answer:
     """Every finding of the selected files, or of the texts given for them, as text for standard output."""
-    from wfc.check import check_project
+    from wfc.checker import check_project
     from wfc.findings import Severity
     from wfc.workspace.loading import load_project
 

@@ -18,7 +18,7 @@ from wfc.workspace.cache import Answer, Memory
 from wfc.workspace.files import Selection, modules_folder, select
 
 if TYPE_CHECKING:
-    from wfc.compile import Compilation
+    from wfc.compiler import Compilation
     from wfc.project import Drift
 
 
@@ -108,7 +108,7 @@ class Task:
 
 def compile_selection(task: Task) -> Answer:
     """Compile, and write or compare."""
-    from wfc.check import has_errors
+    from wfc.checker import has_errors
     from wfc.workspace.modules import apply_drift, build
 
     with progress("compiling", task.with_progress) as show:

@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from wfc.author.diff import Reason, WorkflowDiff, compare
-from wfc.check import check_unit
+from wfc.checker import check_unit
 from wfc.cli.shared.git import commit_of, content_of, files_at, top_of
 from wfc.cli.shared.names import REVISIONS
 from wfc.cli.shared.output import say, to_json, write_out

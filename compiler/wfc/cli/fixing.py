@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from wfc.check import check_project
+from wfc.checker import check_project
 from wfc.config import Config
 from wfc.findings import Diagnostic
 from wfc.project import SourceFile

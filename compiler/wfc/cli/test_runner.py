@@ -17,7 +17,7 @@ from wfc.author.answers import Answers, NoAnswerError, Questions, check_scripts,
 from wfc.author.driver import Asked, Worker, drive
 from wfc.author.files import Reader
 from wfc.author.testing import Case, Mismatch, TestFile, Trace, compare, read_tests
-from wfc.check import check_unit, has_errors
+from wfc.checker import check_unit, has_errors
 from wfc.cli.run.sources import SourceRegistry, called_by
 from wfc.cli.shared.service import NO_DEADLINE
 from wfc.cli.shared.workflow import with_called

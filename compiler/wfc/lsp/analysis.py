@@ -10,7 +10,7 @@ from pathlib import Path
 from wfc.analysis.types.lattice import join
 from wfc.analysis.types.reaching import child_names
 from wfc.analysis.types.workflow import ScopeTypes, types_of
-from wfc.check import check_project
+from wfc.checker import check_project
 from wfc.config import Config, ConfigError, load_config
 from wfc.dialects import is_workflow
 from wfc.dialects.editing import Suggestion

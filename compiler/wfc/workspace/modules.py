@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from wfc.compile import Compilation, compile_project
+from wfc.compiler import Compilation, compile_project
 from wfc.config import Config, find_root, real
 from wfc.findings import Diagnostic
 from wfc.project import Drift, DriftKind, Project, SourceFile, drift_of

@@ -104,8 +104,8 @@ class Sources:
         """The modules that `wfc compile` may have made of some files: each alone, then beside all others as without
         arguments. The shell in which the command was given may lack the variable that names template folders."""
         from wfc.caching import clear_caches
-        from wfc.check import check_unit, has_errors
-        from wfc.compile import compile_unit
+        from wfc.checker import check_unit, has_errors
+        from wfc.compiler import compile_unit
         from wfc.workspace.loading import load_project
 
         everything = Selection(self._config, self._files(), [self._config.workflows_dir])

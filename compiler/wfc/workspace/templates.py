@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from wfc.compile import compile_project
+from wfc.compiler import compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic, Severity
 from wfc.project import Project, load_unit

@@ -11,8 +11,8 @@ from tests.bench.actionlint import first_of, installed, native, wasm
 from tests.bench.measure import Row, growth_of, processor_time, python
 from tests.bench.venvs import CannotInstallError
 from tests.bench.workloads import workflow, write_actions, write_project
-from wfc.check import check_project
-from wfc.compile import compile_project
+from wfc.checker import check_project
+from wfc.compiler import compile_project
 from wfc.config import CompileLimits, Config
 from wfc.project import Project, load_unit
 from wfc.template.parse import parse_template

@@ -14,7 +14,7 @@ from tests.bench.servers import BARE_COMMAND, Server, our_command, start_seconds
 from tests.bench.workloads import workflow
 from tests.property.survival import CONFIG
 from tests.torture.load import bytes_per_step
-from wfc.compile import compile_project
+from wfc.compiler import compile_project
 from wfc.project import Project, load_unit
 from wfc_runtime.service.sqlite import SqliteService
 

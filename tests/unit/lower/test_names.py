@@ -9,7 +9,7 @@ import pytest
 from statemachine import State, StateChart
 
 from tests.support import ROOT, unit_of, workflow_of
-from wfc.compile import compile_unit
+from wfc.compiler import compile_unit
 from wfc.lower.names import CLASS_NAMES, RESERVED, Names, identifier
 from wfc_runtime import contract, machine
 from wfc_runtime.machine import Machine

@@ -8,7 +8,7 @@ import pytest
 
 from tests.blocks.support import compiled
 from tests.support import load
-from wfc.check import check_project
+from wfc.checker import check_project
 from wfc_runtime.service.sqlite import SqliteService
 
 CALLEE = """

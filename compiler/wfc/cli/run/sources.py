@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from wfc.check import check_unit, has_errors
+from wfc.checker import check_unit, has_errors
 from wfc.cli.shared.workflow import find_workflow, missing_calls, print_errors, with_called
-from wfc.compile import compile_unit
+from wfc.compiler import compile_unit
 from wfc.config import Config
 from wfc.project import SourceFile
 from wfc.workspace.files import TEMPLATE_PATHS, recorded_path, select

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.analysis.call_graph import call_graph
-from wfc.check import check_unit, has_errors, in_order
+from wfc.checker import check_unit, has_errors, in_order
 from wfc.language.steps.call import Call
 from wfc.project import SourceFile
 from wfc.suggest import did_you_mean
@@ -80,7 +80,7 @@ def missing_calls(units: Sequence[SourceFile]) -> list[str]:
 
 def compile_in_memory(units: Iterable[SourceFile]) -> dict[str, Module]:
     """Workflows without errors as loaded modules, by name: what would run, without a file written."""
-    from wfc.compile import compile_unit
+    from wfc.compiler import compile_unit
     from wfc_runtime.registry import Registry
 
     registry = Registry(Path(os.devnull))

@@ -12,7 +12,7 @@ from wfc_runtime.server.tools import READS, Call, Hints, Tool
 from wfc_runtime.service import Reply
 
 if TYPE_CHECKING:
-    from wfc.compile import Compilation
+    from wfc.compiler import Compilation
 
 _SHOWN = 20
 _NAME = "inline.yaml"
@@ -79,7 +79,7 @@ def _compile(call: Call, yaml: str) -> Compilation:
     """One workflow in memory. The project's others are read only if it calls one of them, and it may call those that
     the server has compiled."""
     from wfc.caching import clear_caches
-    from wfc.compile import compile_project
+    from wfc.compiler import compile_project
     from wfc.config import ConfigError, load_config
     from wfc.project import load_unit
     from wfc.workspace.files import Selection

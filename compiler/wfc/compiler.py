@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wfc.analysis.types.workflow import typed_module
-from wfc.check import check_unit, has_errors, in_order
+from wfc.checker import check_unit, has_errors, in_order
 from wfc.emit.module import emit_body, with_header
 from wfc.findings import Diagnostic, Severity
 from wfc.lower.names import module_name
