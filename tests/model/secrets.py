@@ -13,7 +13,7 @@ TOKEN = "tok-"
 
 
 def secret_fields(scope: Tree, steps: list[Step]) -> set[str]:
-    """Fields that are marked, and those that a set_state computes from a secret."""
+    """Fields that are marked, and those that a set_state or the condition of a step computes from a secret."""
     inputs = {name for name, decl in scope["inputs"].items() if _holds_secret(decl)}
     found = {step["output_to"] for step in steps if step.get("secret")}
     for step in steps:
@@ -25,6 +25,11 @@ def secret_fields(scope: Tree, steps: list[Step]) -> set[str]:
         (step["output_to"], str(step["updates"]), step)
         for step in steps
         if step["type"] == "set_state" and "output_to" in step
+    ]
+    updates += [
+        (step["output_to"], str(step["if"]), {"updates": {}})
+        for step in steps
+        if step["type"] == "condition" and "output_to" in step
     ]
     while new := {
         name for name, text, step in updates if name not in found and _reads(text, step, inputs, found)

@@ -52,7 +52,10 @@ tasks:
     runs = Nesting(made)
     workflow = made.named("w")[0].workflow
     assert workflow is not None
-    assert [(one.step.name, runs.depth(one)) for one in runs.descents(workflow)] == [("all", 3), ("brief", 1)]
+    assert [(one.child.step.name, runs.depth(one)) for one in runs.descents(workflow)] == [
+        ("all", 3),
+        ("brief", 1),
+    ]
 
 
 def test_a_long_chain_takes_no_recursion() -> None:

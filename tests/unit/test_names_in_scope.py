@@ -84,5 +84,5 @@ def test_an_update_sees_the_keys_before_it() -> None:
 def test_runners_are_found_in_tasks_too() -> None:
     workflow = unit_of(WORKFLOW).workflow
     assert workflow
-    found = {task: [step.name for step in steps] for task, steps in runners(workflow).items()}
+    found = {task: [child.step.name for child in children] for task, children in runners(workflow).items()}
     assert found == {"alone": ["spread", "e"], "in_turn": ["in-turn"], "both": ["both-1", "both-2"]}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from tests.support import unit_of
-from wfc.language.scopes import Targets, blocks_of, jumps
+from wfc.language.scopes import Targets, blocks_of
 
 WORKFLOW = """
 name: places
@@ -62,5 +62,5 @@ def test_a_jump_reaches_its_own_list_and_those_around_it() -> None:
 
 def test_jumps_are_those_of_goto_and_on_error() -> None:
     main = unit_of(WORKFLOW).scopes[0]
-    found = [(step.name, field, word.text) for step in main.walk() for field, word in jumps(step)]
+    found = [(step.name, field, word.text) for step in main.walk() for field, word in step.jumps()]
     assert found == [("turn", "target", "yes-1"), ("turn", "else", "last"), ("no-1", "on_error", "last")]

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 from wfc.caching import cached_per_file
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
-from wfc.language.steps.call import Call
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.project import Project, SourceFile
 from wfc.struct import struct
 from wfc.yaml import Span
@@ -18,12 +17,16 @@ from wfc_runtime.digraph import components
 
 @struct(frozen=True, eq=False)
 class CallSite:
-    """One call step, and the workflow that it runs."""
+    """A step that runs a workflow, and that workflow."""
 
     caller: SourceFile
-    step: Call
+    child: Child
     span: Span
     callee: SourceFile
+
+    @property
+    def step(self) -> Step:
+        return self.child.step
 
 
 class CallGraph:
@@ -69,9 +72,10 @@ class CallGraph:
 
 def _calls_of(unit: SourceFile, project: Project) -> Iterator[CallSite]:
     for step in unit.steps:
-        if isinstance(step, Call) and step.workflow:
-            for callee in project.named(step.workflow.text)[:1]:
-                yield CallSite(unit, step, step.workflow.span, callee)
+        child = step.child()
+        if child is not None and child.name and not child.is_task:
+            for callee in project.named(child.name.text)[:1]:
+                yield CallSite(unit, child, child.name.span, callee)
 
 
 @cached_per_file(1)
@@ -89,15 +93,15 @@ class Descent:
 
     outer: str
     """The name of the workflow or task that the step is part of."""
-    step: Foreach | Call
+    child: Child
     span: Span
     inner: str
     scope: Scope
 
     @property
     def is_bottom(self) -> bool:
-        """Whether nothing nests inside: a named agent gets a task as one brief, whatever is in it."""
-        return isinstance(self.step, Foreach) and self.step.agent_name not in (None, "@task")
+        """Whether nothing nests inside: the steps of a task that an agent gets as one brief are not executed."""
+        return self.child.is_brief
 
 
 class Nesting:
@@ -115,7 +119,7 @@ class Nesting:
                 todo += [
                     place
                     for found in self._descents[scope]
-                    if isinstance(found.step, Call)
+                    if not found.child.is_task
                     for place in _located(project.named(found.inner)[0])
                 ]
         graph = {
@@ -153,15 +157,17 @@ def _located(unit: SourceFile) -> Iterator[tuple[str, Scope, SourceFile]]:
 
 
 def _from(step: Step, outer: str, unit: SourceFile, project: Project) -> Iterator[Descent]:
-    if isinstance(step, Foreach) and step.task and unit.workflow:
-        task = unit.workflow.declared_tasks.get(step.task.text)
-        if task is not None:
-            yield Descent(outer, step, step.task.span, step.task.text, task)
-    elif isinstance(step, Call) and step.workflow:
+    child = step.child()
+    if child is None or child.name is None or unit.workflow is None:
+        return
+    if child.is_task:
+        scope: Scope | None = unit.workflow.declared_tasks.get(child.name.text)
+    else:
         # Not the project of the unit: a file beside those being compiled has one of its own.
-        called = project.named(step.workflow.text)
-        if called and called[0].workflow is not None:
-            yield Descent(outer, step, step.workflow.span, step.workflow.text, called[0].workflow)
+        called = project.named(child.name.text)
+        scope = called[0].workflow if called else None
+    if scope is not None:
+        yield Descent(outer, child, child.name.span, child.name.text, scope)
 
 
 @cached_per_file(1)

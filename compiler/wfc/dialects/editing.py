@@ -14,7 +14,7 @@ from wfc.language.ast import Scope, Workflow
 from wfc.language.dialect import Parsed
 from wfc.language.shape import InputDecl, Shape
 from wfc.language.steps.base import Step
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.language.types import Type
 from wfc.language.values import Word
 from wfc.yaml import Span
@@ -65,11 +65,11 @@ class OpenFile(Protocol):
     def fields(self, scope: Scope | None) -> dict[str, Type]:
         """The state fields of a scope with their types."""
 
-    def names_given(self, scope: Scope | None, starting: Foreach | None) -> dict[str, Type]:
-        """`item` and the like: in a task, or in the `with` of the foreach that starts its children."""
+    def names_given(self, scope: Scope | None, starting: Child | None) -> dict[str, Type]:
+        """`item` and the like: in a task, or in the `with` of the step that starts its runs."""
 
     def type_of_path(
-        self, scope: Scope, path: Sequence[str | int | None], starting: Foreach | None
+        self, scope: Scope, path: Sequence[str | int | None], starting: Child | None
     ) -> Type | None:
         """The type at the end of a path, root first; None where nothing is known."""
 

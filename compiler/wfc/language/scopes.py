@@ -7,15 +7,14 @@ children run one after the other. The `with` of a foreach has the names of the c
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import field
 
 from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, Task, Workflow
-from wfc.language.steps.base import Recovery, Step
-from wfc.language.steps.foreach import Foreach
-from wfc.language.steps.goto import Goto
-from wfc.language.values import Text, Tree, Word
+from wfc.language.steps.base import Step
+from wfc.language.steps.protocol import CHILD, CHILD_IN_TURN, Bindings, Child
+from wfc.language.values import Text
 from wfc.struct import struct
 
 # Nesting: the list that a step is in, and the lists around it. Jumps may target only those.
@@ -65,18 +64,6 @@ def _labels(step: Step) -> Iterator[tuple[int, str]]:
             yield from ((id(steps), f"the branch `{branch}`") for branch, steps in value.items())
 
 
-def jumps(step: Step) -> Iterator[tuple[str, Word]]:
-    """The steps that this one names as places to go on at, each with the field that does."""
-    if isinstance(step, Goto):
-        if step.target:
-            yield "target", step.target
-        if step.else_:
-            yield "else", step.else_
-    handler = step.values.get("on_error")
-    if isinstance(handler, Recovery) and handler.goto:
-        yield "on_error", handler.goto
-
-
 class Targets:
     """The steps of a scope as places to jump to."""
 
@@ -111,10 +98,6 @@ class Targets:
 # Names that a template may use.
 
 EVERYWHERE = frozenset({"state", "inputs"})
-PREVIOUS = "previous"
-CHILD = frozenset({"item", "index"})
-CHILD_IN_TURN = CHILD | {PREVIOUS}
-"""What a foreach gives each child, side by side and one after the other."""
 
 
 @struct(frozen=True, slots=True)
@@ -167,53 +150,39 @@ def template_sites(workflow: Workflow) -> list[Site]:
 
 
 @cached_per_file(8)
-def runners(workflow: Workflow) -> dict[str, list[Foreach]]:
-    """The foreach steps that run each task, by the task's name."""
-    found: dict[str, list[Foreach]] = {}
+def runners(workflow: Workflow) -> dict[str, list[Child]]:
+    """The steps that run each task, as the children that they start, by the task's name."""
+    found: dict[str, list[Child]] = {}
     for scope in workflow.scopes:
         for step in scope.walk():
-            if isinstance(step, Foreach) and step.task:
-                found.setdefault(step.task.text, []).append(step)
+            child = step.child()
+            if child is not None and child.is_task and child.name:
+                found.setdefault(child.name.text, []).append(child)
     return found
 
 
-def is_in_turn(step: Foreach) -> bool:
-    return bool(step.setting("sequential"))
-
-
-def _roots(scope: Scope, run_by: dict[str, list[Foreach]]) -> frozenset[str]:
+def _roots(scope: Scope, run_by: dict[str, list[Child]]) -> frozenset[str]:
     if not isinstance(scope, Task):
         return EVERYWHERE
-    # Of a task that nothing runs nobody can say how it would be run: it gets the benefit of the doubt.
-    in_turn = all(is_in_turn(step) for step in run_by.get(scope.task_name, ()))
-    return EVERYWHERE | (CHILD_IN_TURN if in_turn else CHILD)
+    # A task that nothing runs gets all names: nothing says how it would be run.
+    sequential = all(child.sequential for child in run_by.get(scope.task_name, ()))
+    return EVERYWHERE | (CHILD_IN_TURN if sequential else CHILD)
 
 
 def _texts_with_names(step: Step, base: NamesInScope) -> Iterator[tuple[Text, NamesInScope]]:
-    name, extend = _SPECIAL.get(step.kind, ("", None))
-    value = step.values.get(name)
-    special = extend(step, value, base) if extend and isinstance(value, dict) else {}
+    bindings = step.bindings()
+    special = _names_of_bindings(step, bindings, base) if bindings is not None else {}
     return ((text, special.get(text, base)) for text in step.texts())
 
 
-def _foreach_with(step: Step, bindings: dict[str, Tree], base: NamesInScope) -> dict[Text, NamesInScope]:
-    given = CHILD_IN_TURN if step.setting("sequential") else CHILD
-    names = NamesInScope(base.roots | given)
-    return {text: names for tree in bindings.values() for text in tree.texts}
-
-
-def _updates(step: Step, updates: dict[str, Tree], base: NamesInScope) -> dict[Text, NamesInScope]:
-    places = {name: place for place, name in enumerate(updates)}
-    return {
-        text: NamesInScope(base.roots, places, name, places[name])
-        for name, tree in updates.items()
-        for text in tree.texts
-    }
-
-
-_Extend = Callable[[Step, dict[str, Tree], NamesInScope], dict[Text, NamesInScope]]
-_SPECIAL: dict[str, tuple[str, _Extend]] = {
-    "foreach": ("with", _foreach_with),
-    "set_state": ("updates", _updates),
-}
-"""The field whose templates see more than the rest of their step, by step type."""
+def _names_of_bindings(step: Step, bindings: Bindings, base: NamesInScope) -> dict[Text, NamesInScope]:
+    if bindings.in_order:
+        places = {name: place for place, name in enumerate(bindings.values)}
+        return {
+            text: NamesInScope(base.roots, places, name, places[name])
+            for name, tree in bindings.values.items()
+            for text in tree.texts
+        }
+    child = step.child()
+    names = NamesInScope(base.roots | child.names) if child is not None else base
+    return {text: names for tree in bindings.values.values() for text in tree.texts}

@@ -8,8 +8,7 @@ from wfc.ir import FINISHED, Chart, FieldInfo, Module
 from wfc.language import types
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.shape import InputDecl
-from wfc.language.steps.base import Keeping
-from wfc.language.steps.set_state import SetState
+from wfc.language.steps.base import Keeping, Step
 from wfc.language.types import Type
 from wfc.language.values import Text
 from wfc.lower.lowering import Lowering
@@ -28,21 +27,22 @@ def secret_fields(scope: Scope) -> tuple[str, ...]:
             found.update(dict.fromkeys(step.writes()))
     if not inputs and not found:
         return ()
-    updates = [update for step in scope.walk() if isinstance(step, SetState) for update in _updates(step)]
+    updates = [update for step in scope.walk() for update in _updates(step)]
     # A field may be computed from one that is computed further down, and so on: until nothing is new.
     while new := [name for name, texts in updates if name not in found and _reads(texts, inputs, found)]:
         found.update(dict.fromkeys(new))
     return tuple(found)
 
 
-def _updates(step: SetState) -> Iterator[tuple[str, list[Text]]]:
-    """What a step writes, each with what it is computed from."""
-    everything: list[Text] = []
-    for name, tree in (step.updates or {}).items():
-        everything += tree.texts
-        yield name, tree.texts
-    if step.output_to:
-        yield step.output_to.text, everything
+def _updates(step: Step) -> Iterator[tuple[str, list[Text]]]:
+    """The fields that a step computes, each with the templates that it is computed from."""
+    computed = step.assigns()
+    if computed is None:
+        return
+    yield from ((name, tree.texts) for name, tree in computed.items())
+    output = step.values.get("output_to")
+    if output is not None and output.text not in computed:
+        yield output.text, [text for tree in computed.values() for text in tree.texts]
 
 
 def _reads(texts: list[Text], inputs: dict[str, InputDecl], fields: dict[str, None]) -> bool:

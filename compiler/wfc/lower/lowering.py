@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from wfc.ir import OK, OTHERWISE, Edge, Effect, Guard, Region, State
+from wfc.ir import FINISHED, OK, OTHERWISE, Edge, Effect, Guard, Ref, Region, State
 from wfc.language.steps.base import Fallible, Recovery, Retried, Step
 from wfc.language.values import Text, Tree, Word, state_use
 from wfc.lower.names import Names
@@ -18,6 +18,8 @@ class Lowering:
     Checks look at the chart of a workflow with mistakes too, so nothing here refuses a step: where a jump has
     no target, the flow goes on with what follows.
     """
+
+    end = FINISHED
 
     def __init__(self, steps: list[Step]) -> None:
         self._names = Names(steps)
@@ -100,13 +102,15 @@ class Lowering:
         self.edge(name, otherwise, guard=OTHERWISE)
         self._failures(step, name, after)
 
-    def effect(self, name: str, step: Step, arguments: Callable[[], dict[str, Any]]) -> Effect:
+    def effect(
+        self, name: str, step: Step, arguments: Callable[[], dict[str, Any]], keeps: bool = True
+    ) -> Effect:
         retry = step.retry if isinstance(step, Retried) else None
         return Effect(
             name,
             lambda: {key: data(value) for key, value in arguments().items()},
             reads=reads(step),
-            writes=_output(step),
+            writes=_output(step) if keeps else None,
             retry={key: retry.setting(key) for key in retry.FIELDS if key in retry.values} if retry else None,
         )
 
@@ -114,6 +118,15 @@ class Lowering:
         if condition is None:
             return Guard("when", at_most=most)
         return Guard("when", condition.data, _fields_read(step, condition), most)
+
+    def guard_on(self, field: str) -> Guard:
+        return Guard("when", f"{{{{ state.{field} }}}}", (field,))
+
+    def at_most(self, most: int | None) -> Guard:
+        return Guard("at_most", at_most=most)
+
+    def begin(self, turn: Callable[[], str]) -> Effect:
+        return Effect("Begin", lambda: {"loop": turn()})
 
     # -- failures --------------------------------------------------------------
 
@@ -159,6 +172,9 @@ def data(value: Any) -> Any:
     match value:
         case Text() | Tree():
             return value.data
+        case type():
+            # A TypedDict of the contract, which the generated module imports by its name.
+            return Ref(value.__name__)
         case dict():
             return {key: data(item) for key, item in value.items()}
         case list():

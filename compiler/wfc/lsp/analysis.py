@@ -19,7 +19,7 @@ from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.dialect import Parsed
 from wfc.language.scopes import Site, runners, template_sites
 from wfc.language.steps.base import Step
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.language.types import Type, member
 from wfc.lsp.index import Index
 from wfc.project import SourceFile
@@ -136,25 +136,25 @@ class Analysis:
         types = self.scopes.get(scope) if scope else None
         return dict(types.field_types()) if types else {}
 
-    def names_given(self, scope: Scope | None, starting: Foreach | None = None) -> dict[str, Type]:
+    def names_given(self, scope: Scope | None, starting: Child | None = None) -> dict[str, Type]:
         workflow = self.unit.workflow
         if starting is not None:
-            steps = [starting]
+            children = [starting]
         else:
             named = scope.task_name if isinstance(scope, Task) else None
-            steps = runners(workflow).get(named, []) if workflow and named else []
+            children = runners(workflow).get(named, []) if workflow and named else []
         owners = {step: types for types in self.scopes.values() for step in types.scope.walk()}
         given = [
-            child_names(step, owners[step].item_of(step), owners[step].file)
-            for step in steps
-            if step in owners
+            child_names(child, owners[child.step].item_of(child), owners[child.step].file)
+            for child in children
+            if child.step in owners
         ]
         # A task that several steps run has only the names that each of them gives.
         common = set(given[0]).intersection(*given[1:]) if given else ()
         return {name: join(*(one[name] for one in given)) for name in sorted(common)}
 
     def type_of_path(
-        self, scope: Scope, path: Sequence[str | int | None], starting: Foreach | None = None
+        self, scope: Scope, path: Sequence[str | int | None], starting: Child | None = None
     ) -> Type | None:
         match path:
             case ["state", field, *rest]:

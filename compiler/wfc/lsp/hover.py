@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from wfc.language.scopes import Site
 from wfc.language.shape import Shape
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.language.types import Type, properties, shown
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.index import Symbol
@@ -65,12 +65,13 @@ def _root(analysis: Analysis, site: Site, name: str) -> str:
     return _typed(name, kind) if kind else ""
 
 
-def _starting(site: Site) -> Foreach | None:
-    """The foreach in whose `with` a template stands."""
-    given = site.step.node.get("with") if isinstance(site.step, Foreach) else None
+def _starting(site: Site) -> Child | None:
+    """The runs of a task in whose `with` a template stands."""
+    child = site.step.child()
+    given = site.step.node.get("with") if child is not None and child.is_task else None
     at = site.text.node.span
     inside = given is not None and given.span.start <= at.start and at.end <= given.span.end
-    return site.step if inside and isinstance(site.step, Foreach) else None
+    return child if inside else None
 
 
 def _typed(title: str, kind: Type | None) -> str:

@@ -8,10 +8,8 @@ from dataclasses import dataclass, field
 
 from wfc.language.ast import Scope
 from wfc.language.dialect import Parsed
-from wfc.language.scopes import Site, jumps, template_sites
+from wfc.language.scopes import Site, template_sites
 from wfc.language.steps.base import Step
-from wfc.language.steps.call import Call
-from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
 from wfc.yaml import Entry, Mapping, Span
 
@@ -104,19 +102,19 @@ class Index:
     def _add_step(self, scope: Scope, step: Step, unit: SourceFile) -> None:
         if step.id:
             self._define("step", scope, step.name, step.id.span)
-        for _, word in jumps(step):
+        for _, word in step.jumps():
             self._refer("step", scope, word.text, word.span)
         for name, (span, _) in step.writes().items():
             self._define("field", scope, name, span)
         for word in step.declared:
             self._refer("field", scope, word.text, word.span)
-        if isinstance(step, Foreach) and step.task:
-            self._refer("task", None, step.task.text, step.task.span)
-            task = unit.workflow.declared_tasks.get(step.task.text) if unit.workflow else None
+        child = step.child()
+        if child is not None and child.name is not None:
+            self._refer("task" if child.is_task else "workflow", None, child.name.text, child.name.span)
+            tasks = unit.workflow.declared_tasks if unit.workflow and child.is_task else {}
+            task = tasks.get(child.name.text)
             for entry in _entries(step.node, "with") if task else ():
                 self._refer("input", task, entry.key.text, entry.key.span)
-        if isinstance(step, Call) and step.workflow:
-            self._refer("workflow", None, step.workflow.text, step.workflow.span)
 
     def _add_reads(self, site: Site) -> None:
         for read in site.text.template.reads:

@@ -36,7 +36,6 @@ from collections.abc import Iterator
 
 from wfc.caching import cached
 from wfc.findings import Edit, Fix, Severity
-from wfc.language.scopes import jumps
 from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -87,7 +86,7 @@ def _words(unit: SourceFile) -> set[int]:
     """The scalars that name something: a step, a state field, a task."""
     values = [value for step in unit.steps for value in step.values.values()]
     words = [word for value in values for word in (value if isinstance(value, list) else [value])]
-    words += [word for step in unit.steps for _, word in jumps(step)]
+    words += [word for step in unit.steps for _, word in step.jumps()]
     return {id(word.node) for word in words if isinstance(word, Word)}
 
 

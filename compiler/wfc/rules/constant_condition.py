@@ -36,9 +36,8 @@ from wfc.findings import Fix, Severity
 from wfc.language import types
 from wfc.language.ast import walk
 from wfc.language.dialect import Language
-from wfc.language.scopes import blocks_of, jumps
+from wfc.language.scopes import blocks_of
 from wfc.language.steps.condition import Condition
-from wfc.language.steps.while_ import While
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -55,7 +54,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     decided: set[Text] = set()
     for field in condition_fields(unit):
         value = _value(field)
-        if value is None or (value and isinstance(field.step, While)):
+        if value is None or (value and field.step.repeats):
             # A loop that only `break` ends is written with a condition that is always true.
             continue
         decided.add(field.text)
@@ -101,7 +100,7 @@ def _fix(unit: SourceFile, field: ConditionField, value: bool) -> Fix | None:
     if field.name == "when" and value:
         return remove_entry(step.node, field.entry, "remove the condition")
     use = next(use for use in scope_uses(unit) if step in use.scope.walk())
-    targets = {word.text for other in use.scope.walk() for _, word in jumps(other)}
+    targets = {word.text for other in use.scope.walk() for _, word in other.jumps()}
     if field.name == "if" and isinstance(step, Condition) and (step.then if value else step.else_):
         return _without_choice(step, value, use) if step.name not in targets else None
     is_target = any(inner.name in targets for inner in walk([step]))

@@ -29,7 +29,6 @@ from collections.abc import Iterator
 from wfc.findings import Fix, Severity
 from wfc.language.dialect import Language
 from wfc.language.steps.base import Step
-from wfc.language.steps.set_state import SetState
 from wfc.language.values import Tree
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -55,16 +54,22 @@ def check(unit: SourceFile) -> Iterator[Finding]:
 
 def _written(use: ScopeUse, step: Step) -> list[Scalar]:
     """The names of the fields that a step keeps its result in, or sets."""
-    output = step.values.get("output_to")
-    updates = step.node.get("updates") if isinstance(step, SetState) else None
-    entries = updates.entries if isinstance(updates, Mapping) else []
+    output, updates = step.values.get("output_to"), _updates(step)
+    entries = updates.entries if updates is not None else []
     # Of a field that is there from the start, WF307 says so.
     keys = [entry.key for entry in entries if entry.key.text not in use.scope.initial]
     return [output.node] if output is not None else keys
 
 
+def _updates(step: Step) -> Mapping | None:
+    """The mapping in which a step names several fields, each with its value."""
+    bindings = step.bindings()
+    node = step.node.get(bindings.field) if bindings is not None and bindings.in_order else None
+    return node if isinstance(node, Mapping) else None
+
+
 def _finding(language: Language, use: ScopeUse, step: Step, written: Scalar, read: Nearest) -> Finding:
-    name, key = written.text, "the update" if isinstance(step, SetState) else "`output_to`"
+    name, key = written.text, "the update" if _updates(step) else "`output_to`"
     meant = _meant(step, name, read.to(name))
     return Finding(
         written.span,
@@ -88,8 +93,8 @@ def _meant(step: Step, name: str, near: str | None) -> str | None:
 def _removal(use: ScopeUse, step: Step, name: str) -> Fix | None:
     key = "output_to"
     mapping, entry = step.node, step.node.entry(key)
-    updates = step.node.get("updates")
-    if isinstance(step, SetState) and isinstance(updates, Mapping):
+    updates = _updates(step)
+    if updates is not None:
         key, mapping, entry = f"the update of {name}", updates, updates.entry(name)
     # A step that lists the field needs it to be written: its list is to be mended first (WF302).
     if entry is None or name in use.listed or (mapping is updates and _reads_anything(entry)):

@@ -38,9 +38,10 @@ from itertools import pairwise
 
 from wfc.findings import Note
 from wfc.language.dialect import Language
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
+from wfc.yaml import Span
 from wfc_runtime.digraph import components, has_circle, shortest_way
 
 _SHOWN = 8
@@ -49,11 +50,12 @@ _SHOWN = 8
 @rule("WF409", "dependency-cycle")
 def check(unit: SourceFile) -> Iterator[Finding]:
     tasks = unit.workflow.declared_tasks if unit.workflow else {}
-    runs: dict[str, dict[str, Foreach]] = {name: {} for name in tasks}
+    runs: dict[str, dict[str, Child]] = {name: {} for name in tasks}
     for name, task in tasks.items():
         for step in task.walk():
-            if isinstance(step, Foreach) and step.task and step.task.text in tasks:
-                runs[name].setdefault(step.task.text, step)
+            child = step.child()
+            if child is not None and child.is_task and child.name and child.name.text in tasks:
+                runs[name].setdefault(child.name.text, child)
     graph = {name: list(others) for name, others in runs.items()}
     order = {name: number for number, name in enumerate(tasks)}
     for names in components(tasks, graph):
@@ -64,18 +66,22 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             yield _finding(unit.language, shortest_way(start, start, inner), runs)
 
 
-def _finding(language: Language, circle: list[str], runs: dict[str, dict[str, Foreach]]) -> Finding:
-    steps = [runs[one][other] for one, other in pairwise(circle)]
+def _finding(language: Language, circle: list[str], runs: dict[str, dict[str, Child]]) -> Finding:
+    children = [runs[one][other] for one, other in pairwise(circle)]
     shown = [*circle[: _SHOWN - 2], "...", circle[-1]] if len(circle) > _SHOWN else circle
     way = " -> ".join(name if name == "..." else f"`{name}`" for name in shown)
     own = len(circle) == 2
     return Finding(
-        steps[0].value_span("task"),
+        _place(children[0]),
         f"the task `{circle[0]}` runs itself" if own else f"tasks run each other in a circle: {way}",
         help="let the steps of a task do the work, or repeat them with `while` or `goto`",
         notes=tuple(
-            Note(f"{language.call(step)} runs `{name}` here", step.value_span("task"))
-            for step, name in list(zip(steps, circle[1:], strict=True))[1:_SHOWN]
+            Note(f"{language.call(child.step)} runs `{name}` here", _place(child))
+            for child, name in list(zip(children, circle[1:], strict=True))[1:_SHOWN]
         ),
-        step=steps[0].name,
+        step=children[0].step.name,
     )
+
+
+def _place(child: Child) -> Span:
+    return child.step.value_span(child.field)

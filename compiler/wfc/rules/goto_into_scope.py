@@ -42,11 +42,10 @@ from itertools import islice
 
 from wfc.findings import Note
 from wfc.language.ast import Scope
-from wfc.language.scopes import Block, Targets, jumps
+from wfc.language.scopes import Block, Targets
 from wfc.language.steps.base import Step
 from wfc.language.steps.break_ import Break
 from wfc.language.steps.continue_ import Continue
-from wfc.language.steps.while_ import While
 from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -65,7 +64,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     for scope in unit.scopes:
         places = Targets(scope)
         for step, block in places.blocks.items():
-            for _, word in jumps(step):
+            for _, word in step.jumps():
                 if word.text in places:
                     if not places.can_reach(step, word.text):
                         yield _into_a_list(places, step, word)
@@ -76,7 +75,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
 
 
 def _is_jump(step: Step) -> bool:
-    return isinstance(step, Break | Continue) or next(jumps(step), None) is not None
+    return isinstance(step, Break | Continue) or next(step.jumps(), None) is not None
 
 
 def _into_a_list(places: Targets, step: Step, word: Word) -> Finding:
@@ -122,7 +121,7 @@ def reach_hint(places: Targets, step: Step, first: list[str]) -> str:
 
 
 def _is_in_loop(block: Block) -> bool:
-    return any(isinstance(inner.owner, While) for inner in block.around())
+    return any(inner.owner is not None and inner.owner.repeats for inner in block.around())
 
 
 def _without_loop(step: Step) -> Finding:

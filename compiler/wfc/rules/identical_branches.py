@@ -34,7 +34,6 @@ from collections.abc import Iterator
 
 from wfc.findings import Fix, Note, Severity
 from wfc.language.ast import walk
-from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.language.steps.condition import Condition
 from wfc.project import SourceFile
@@ -52,7 +51,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
         steps = list(use.scope.walk())
         same = [step for step in steps if isinstance(step, Condition) and _is_same(step)]
-        targets = {word.text for step in steps for _, word in jumps(step)} if same else set()
+        targets = {word.text for step in steps for _, word in step.jumps()} if same else set()
         for step in same:
             yield Finding(
                 step.key_span("else"),

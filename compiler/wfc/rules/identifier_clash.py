@@ -28,7 +28,7 @@ from collections.abc import Callable, Iterable, Iterator
 from wfc.caching import cached_per_file
 from wfc.findings import Note
 from wfc.language.ast import Scope, Workflow
-from wfc.language.steps.parallel import Parallel
+from wfc.language.steps.base import Step
 from wfc.lower.names import field_name, identifier, machine_name, module_name
 from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
@@ -50,8 +50,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         yield from _clashes_of(_keys(scope.node.get("inputs")), field_name, "field")
         yield from _clashes_of(_state_fields(scope), field_name, "field")
     for step in unit.steps:
-        if isinstance(step, Parallel):
-            yield from _clashes_of(_keys(step.node.get("branches")), identifier, "state")
+        yield from _clashes_of(_branches(step), identifier, "state")
 
 
 def _clashes_of(names: Iterable[Named], to_python: Callable[[str], str], what: str) -> Iterator[Finding]:
@@ -81,6 +80,14 @@ def _clashes(made: Iterable[tuple[str, Named]], what: str) -> Iterator[Finding]:
 def _keys(node: Node | None) -> Iterator[Named]:
     if isinstance(node, Mapping):
         yield from ((entry.key.text, entry.key.span) for entry in node.entries)
+
+
+def _branches(step: Step) -> Iterator[Named]:
+    """The keys of the mappings that hold the branches of a step."""
+    branches = step.concurrent()
+    for name, value in step.values.items() if branches else ():
+        if value is branches:
+            yield from _keys(step.node.get(name))
 
 
 def _state_fields(scope: Scope) -> Iterator[Named]:

@@ -42,9 +42,7 @@ from wfc.analysis.control_flow import Flow, FlowEdge
 from wfc.findings import Note, Severity
 from wfc.language.dialect import Language
 from wfc.language.steps.base import Step
-from wfc.language.steps.condition import Condition
 from wfc.language.steps.return_ import Return
-from wfc.language.steps.while_ import While
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.state import ScopeUse, scope_uses
@@ -106,9 +104,9 @@ def _how(language: Language, step: Step | None, edge: FlowEdge) -> str:
     if edge.event == "recover":
         return f"where {language.call(step)} fails,"
     if edge.guard is not None and edge.guard.name == "otherwise":
-        if isinstance(step, While):
+        if step.repeats:
             return f"after {language.call(step)},"
-        if isinstance(step, Condition) and step.when is None:
+        if step.decision() is not None and step.when is None:
             return f"where the condition of {language.call(step)} is false,"
         return f"where {language.call(step)} is not taken,"
     return f"after {language.call(step)},"

@@ -38,8 +38,9 @@ from collections.abc import Iterator
 from wfc.findings import Note
 from wfc.language.ast import Task, Workflow
 from wfc.language.dialect import Language
-from wfc.language.scopes import CHILD_IN_TURN, PREVIOUS, Site, is_in_turn, runners, template_sites
-from wfc.language.steps.foreach import Foreach
+from wfc.language.scopes import Site, runners, template_sites
+from wfc.language.steps.base import Step
+from wfc.language.steps.protocol import CHILD_IN_TURN, PREVIOUS
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.state import names_of
@@ -83,18 +84,20 @@ def _finding(language: Language, workflow: Workflow, site: Site, name: str, span
     )
 
 
-def _side_by_side(workflow: Workflow, site: Site) -> Foreach | None:
-    """The foreach whose children would have `previous` if it ran them one after the other."""
-    step = site.step
-    if isinstance(step, Foreach) and any(site.text in tree.texts for tree in (step.with_ or {}).values()):
-        return step
+def _side_by_side(workflow: Workflow, site: Site) -> Step | None:
+    """The step whose children would have `previous` if it ran them one after the other."""
+    child = site.step.child()
+    if child is not None and any(site.text in tree.texts for tree in (child.inputs or {}).values()):
+        return site.step if child.is_task else None
     if not isinstance(site.scope, Task):
         return None
-    return next((step for step in runners(workflow)[site.scope.task_name] if not is_in_turn(step)), None)
+    children = runners(workflow)[site.scope.task_name]
+    return next((child.step for child in children if not child.sequential), None)
 
 
 def _nowhere(language: Language, site: Site, name: str, span: Span) -> Finding:
-    if isinstance(site.step, Foreach):
+    child = site.step.child()
+    if child is not None and child.is_task:
         place = f"`{site.step.name}` has no `{name}` of its own"
         help_ = f"`{name}` is there in its `with` and in the steps of its task"
     else:

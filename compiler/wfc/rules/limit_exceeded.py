@@ -43,9 +43,6 @@ from wfc.findings import Note
 from wfc.ir import State
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step
-from wfc.language.steps.call import Call
-from wfc.language.steps.foreach import Foreach
-from wfc.language.steps.parallel import Parallel
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.yaml import Problem
@@ -125,27 +122,23 @@ def _height(steps: list[Step]) -> int:
 
 
 def _runs_too_deep(unit: SourceFile) -> Iterator[Finding]:
-    if unit.workflow is None or not any(isinstance(step, Foreach | Call) for step in unit.workflow.walk()):
+    if unit.workflow is None or not any(step.child() for step in unit.workflow.walk()):
         return
     runs = nesting_of(unit.project)
     for descent in runs.descents(unit.workflow):
         if runs.depth(descent) <= unit.limits.call_depth:
             continue
         way = runs.way_down(descent)
-        limit = max(unit.limits.call_depth, *(_max_depth(one.step) for one in way))
+        limit = max(unit.limits.call_depth, *(one.child.max_depth for one in way))
         if len(way) > limit:
             yield _runs_deep(way, limit)
-
-
-def _max_depth(step: Foreach | Call) -> int:
-    return (step.setting("max_depth") or 0) if isinstance(step, Call) else 0
 
 
 def _runs_deep(way: list[Descent], limit: int) -> Finding:
     names = [way[0].outer, *(one.inner for one in way)]
     shown = [*names[: _SHOWN - 2], "...", names[-1]] if len(names) > _SHOWN else names
     notes = (
-        Note(f"`{one.outer}` {'calls' if isinstance(one.step, Call) else 'runs'} `{one.inner}`", one.span)
+        Note(f"`{one.outer}` {'runs' if one.child.is_task else 'calls'} `{one.inner}`", one.span)
         for one in way[1:_SHOWN]
     )
     return Finding(
@@ -153,12 +146,12 @@ def _runs_deep(way: list[Descent], limit: int) -> Finding:
         f"runs nest {len(way)} deep from here, and at most {limit} are allowed: {' -> '.join(shown)}",
         help=f"run some of them one after the other instead, or {_raise('call_depth')}",
         notes=tuple(notes),
-        step=way[0].step.name,
+        step=way[0].child.step.name,
     )
 
 
 def _too_many_at_once(unit: SourceFile) -> Iterator[Finding]:
-    if unit.is_hopeless or not any(isinstance(step, Parallel) for step in unit.steps):
+    if unit.is_hopeless or not any(step.concurrent() for step in unit.steps):
         return
     limit = unit.config.run_limits.get("pending_actions", AT_ONCE)
     for chart in unit.module.charts if unit.module else ():

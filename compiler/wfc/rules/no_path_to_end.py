@@ -33,7 +33,6 @@ from collections.abc import Iterator
 from wfc.analysis.control_flow import Flow, endless_circles, flows_of
 from wfc.findings import Note
 from wfc.language.dialect import Language
-from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.language.values import Word
 from wfc.project import SourceFile
@@ -86,4 +85,4 @@ def _jumps_back(steps: list[Step]) -> Iterator[tuple[Step, Word]]:
     """The jumps inside a circle, the last one first: that is where the way out is missing."""
     names = {step.name for step in steps}
     for step in reversed(steps):
-        yield from ((step, word) for _, word in jumps(step) if word.text in names)
+        yield from ((step, word) for _, word in step.jumps() if word.text in names)

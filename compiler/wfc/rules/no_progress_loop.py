@@ -38,9 +38,9 @@ from collections.abc import Iterator
 
 from wfc.findings import Note, Severity
 from wfc.language.dialect import Language
-from wfc.language.scopes import CHILD_IN_TURN, EVERYWHERE
+from wfc.language.scopes import EVERYWHERE
 from wfc.language.steps.base import Step
-from wfc.language.steps.goto import Goto
+from wfc.language.steps.protocol import CHILD_IN_TURN
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -58,11 +58,7 @@ _CHANGING = frozenset({"now", "uuid", "random"})
 @rule("WF405", "no-progress-loop", Severity.WARNING)
 def check(unit: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(unit):
-        yield from (
-            _to_itself(unit.language, step)
-            for step in use.scope.walk()
-            if isinstance(step, Goto) and _is_own(step)
-        )
+        yield from (_to_itself(unit.language, step) for step in use.scope.walk() if _is_own(step))
         if use.is_clear:
             loops = Loops(use)
             for loop in loops.found():
@@ -73,10 +69,11 @@ def check(unit: SourceFile) -> Iterator[Finding]:
 
 
 def _is_own(step: Step) -> bool:
-    return isinstance(step, Goto) and step.target is not None and step.target.text == step.name
+    target = step.jump()
+    return target is not None and target.text == step.name
 
 
-def _to_itself(language: Language, step: Goto) -> Finding:
+def _to_itself(language: Language, step: Step) -> Finding:
     return Finding(
         step.value_span("target"),
         f"{language.call(step)} jumps to itself: nothing happens between one jump and the next",
@@ -121,11 +118,11 @@ def _name(read: Read) -> str:
 
 
 def _where(language: Language, step: Step) -> str:
-    if isinstance(step, Goto):
-        jump = language.call(step)
-        return f"between `{step.target.text}` and {jump}" if step.target else f"before {jump}"
-    return f"inside {language.call(step)}"
+    target = step.jump()
+    name = language.call(step)
+    return f"between `{target.text}` and {name}" if target is not None else f"inside {name}"
 
 
 def _jump(step: Step) -> Span | None:
-    return step.target.span if isinstance(step, Goto) and step.target else None
+    target = step.jump()
+    return target.span if target is not None else None

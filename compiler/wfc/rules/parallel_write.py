@@ -38,7 +38,6 @@ from wfc.language.ast import walk
 from wfc.language.dialect import Language
 from wfc.language.steps.base import Step
 from wfc.language.steps.files import Written, may_clash, written_by
-from wfc.language.steps.parallel import Parallel
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.yaml import Span
@@ -47,14 +46,13 @@ from wfc.yaml import Span
 @rule("WF310", "parallel-write")
 def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
-        if isinstance(step, Parallel):
-            yield from _clashes(unit.language, step)
-            yield from _files(unit.language, step)
+        yield from _clashes(unit.language, step)
+        yield from _files(unit.language, step)
 
 
-def _clashes(language: Language, parallel: Parallel) -> Iterator[Finding]:
+def _clashes(language: Language, parallel: Step) -> Iterator[Finding]:
     first: dict[str, tuple[str, Span]] = {}
-    for branch, steps in (parallel.branches or {}).items():
+    for branch, steps in parallel.concurrent().items():
         for name, (step, span) in _writes(steps).items():
             if name not in first:
                 first[name] = (branch, span)
@@ -78,9 +76,9 @@ def _writes(steps: list[Step]) -> dict[str, tuple[Step, Span]]:
     return found
 
 
-def _files(language: Language, parallel: Parallel) -> Iterator[Finding]:
+def _files(language: Language, parallel: Step) -> Iterator[Finding]:
     written: dict[str, list[tuple[str, Written]]] = {}
-    for branch, steps in (parallel.branches or {}).items():
+    for branch, steps in parallel.concurrent().items():
         for file in (file for step in walk(steps) for file in written_by(step)):
             name, step, path = file
             for other, (_, writer, place) in written.setdefault(name, []):

@@ -48,7 +48,7 @@ from wfc.findings import Note
 from wfc.language.ast import Scope, Task
 from wfc.language.dialect import Language
 from wfc.language.scopes import runners
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.state import ScopeFields, StepAccess, Stranger, state_access
@@ -58,7 +58,7 @@ from wfc.rules.common.state import ScopeFields, StepAccess, Stranger, state_acce
 def check(unit: SourceFile) -> Iterator[Finding]:
     if unit.workflow is None:
         return
-    run_by: dict[str, list[Foreach]] | None = None
+    run_by: dict[str, list[Child]] | None = None
     for access in state_access(unit):
         for stranger in access.strangers:
             if stranger.owner is not None:
@@ -71,7 +71,7 @@ def _finding(
     access: StepAccess,
     stranger: Stranger,
     owner: ScopeFields,
-    run_by: dict[str, list[Foreach]],
+    run_by: dict[str, list[Child]],
 ) -> Finding:
     scope = access.fields.scope
     does = "lists" if stranger.listed else "reads"
@@ -101,8 +101,9 @@ def _help_in_main(owner: Scope) -> str:
     )
 
 
-def _runner(language: Language, scope: Scope, run_by: dict[str, list[Foreach]]) -> tuple[Note, ...]:
-    steps = run_by.get(scope.task_name, []) if isinstance(scope, Task) else []
+def _runner(language: Language, scope: Scope, run_by: dict[str, list[Child]]) -> tuple[Note, ...]:
+    children = run_by.get(scope.task_name, []) if isinstance(scope, Task) else []
     return tuple(
-        Note(f"{language.call(step)} runs the task here", step.value_span("task")) for step in steps[:1]
+        Note(f"{language.call(child.step)} runs the task here", child.step.value_span(child.field))
+        for child in children[:1]
     )

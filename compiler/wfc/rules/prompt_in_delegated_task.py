@@ -36,8 +36,8 @@ from typing import NamedTuple
 from wfc.findings import Note, Severity
 from wfc.language.ast import Scope, Workflow
 from wfc.language.dialect import Language
-from wfc.language.steps.foreach import Foreach
 from wfc.language.steps.prompt import Prompt
+from wfc.language.steps.protocol import Child
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 
@@ -53,7 +53,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
                 yield Finding(
                     step.span,
                     f"{unit.language.call(step)} needs a person, but the task `{task}` is worked by "
-                    f"`{way[0].agent_name}`, which has nobody to ask",
+                    f"`{way[0].agent}`, which has nobody to ask",
                     help="ask in the main steps before the foreach, and hand the answer on in its "
                     f"`{unit.language.key('with')}`",
                     notes=_notes(unit.language, way),
@@ -65,15 +65,15 @@ class _Handover(NamedTuple):
     """A task that an agent works, the foreach that runs it, and the task around that one, if any."""
 
     scope: Scope
-    step: Foreach
+    child: Child
     outer: _Handover | None
 
-    def way(self) -> list[Foreach]:
-        """The foreach that names the agent, and those that lead from there to the task."""
-        found = [self.step]
+    def way(self) -> list[Child]:
+        """The step that names the agent, and those that lead from there to the task."""
+        found = [self.child]
         outer = self.outer
         while outer is not None:
-            found.append(outer.step)
+            found.append(outer.child)
             outer = outer.outer
         return found[::-1]
 
@@ -81,30 +81,32 @@ class _Handover(NamedTuple):
 def _handovers(workflow: Workflow) -> dict[str, _Handover]:
     """Every task that an agent works, directly or inside one that it works."""
     tasks = workflow.declared_tasks
-    todo: deque[tuple[Foreach, _Handover | None]] = deque(
-        (step, None) for scope in workflow.scopes for step in _loops(scope) if step.agent_name is not None
+    todo: deque[tuple[Child, _Handover | None]] = deque(
+        (child, None) for scope in workflow.scopes for child in _runs(scope) if child.agent is not None
     )
     found: dict[str, _Handover] = {}
     while todo:
-        step, outer = todo.popleft()
-        name = step.task.text if step.task else ""
+        child, outer = todo.popleft()
+        name = child.name.text if child.name else ""
         if name in tasks and name not in found:
-            found[name] = _Handover(tasks[name], step, outer)
-            todo.extend((inner, found[name]) for inner in _loops(tasks[name]))
+            found[name] = _Handover(tasks[name], child, outer)
+            todo.extend((inner, found[name]) for inner in _runs(tasks[name]))
     return found
 
 
-def _loops(scope: Scope) -> Iterator[Foreach]:
-    return (step for step in scope.walk() if isinstance(step, Foreach))
+def _runs(scope: Scope) -> Iterator[Child]:
+    """The children of a scope that are tasks."""
+    children = (step.child() for step in scope.walk())
+    return (child for child in children if child is not None and child.is_task)
 
 
-def _notes(language: Language, way: list[Foreach]) -> tuple[Note, ...]:
+def _notes(language: Language, way: list[Child]) -> tuple[Note, ...]:
     first, *others = way
     handover = Note(
-        f"{language.call(first)} hands its task to `{first.agent_name}`", first.value_span("agent")
+        f"{language.call(first.step)} hands its task to `{first.agent}`", first.step.value_span("agent")
     )
     inner = (
-        Note(f"{language.call(step)} runs a task inside it", step.value_span("task"))
-        for step in others[:_SHOWN]
+        Note(f"{language.call(child.step)} runs a task inside it", child.step.value_span(child.field))
+        for child in others[:_SHOWN]
     )
     return (handover, *inner)

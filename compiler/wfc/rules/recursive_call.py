@@ -28,7 +28,6 @@ from collections.abc import Iterator
 
 from wfc.analysis.call_graph import CallGraph, CallSite, call_graph
 from wfc.findings import Note
-from wfc.language.steps.call import Call
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 
@@ -37,7 +36,7 @@ _SHOWN = 8
 
 @rule("WF108", "recursive-call")
 def check(unit: SourceFile) -> Iterator[Finding]:
-    if not any(isinstance(step, Call) for step in unit.steps):
+    if not any((child := step.child()) and not child.is_task for step in unit.steps):
         return
     graph = call_graph(unit.project)
     for call in graph.calls(unit):
@@ -47,8 +46,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
 
 def _is_bounded(call: CallSite) -> bool:
     """Whether a workflow that calls itself can end: the call is conditional, and says how deep it may go."""
-    step = call.step
-    return call.caller is call.callee and step.max_depth is not None and step.when is not None
+    return call.caller is call.callee and call.child.max_depth > 0 and call.step.when is not None
 
 
 def _circle(graph: CallGraph, call: CallSite) -> Finding:

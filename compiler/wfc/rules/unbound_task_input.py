@@ -54,7 +54,6 @@ from wfc.findings import Edit, Fix, Note, Severity
 from wfc.language import types
 from wfc.language.ast import Scope
 from wfc.language.dialect import Language
-from wfc.language.steps.foreach import Foreach
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import add_entry, line_break, rename
@@ -87,7 +86,7 @@ def _missing(binding: Binding, item: types.Type) -> list[str]:
     """The inputs that the child needs and nothing fills."""
     if binding.given is not None:
         return [name for name in binding.needed if name not in binding.keys]
-    if not isinstance(binding.step, Foreach):
+    if not binding.run.is_task:
         return list(binding.needed)
     if len(binding.declared) == 1 and not any(fills_by_name(item, decl) for decl in binding.needed.values()):
         return []
@@ -98,10 +97,10 @@ def _missing(binding: Binding, item: types.Type) -> list[str]:
 
 def _item(unit: SourceFile, binding: Binding) -> types.Type:
     """What fills the inputs of a task by name; any where something else does, or nothing shows it."""
-    if not isinstance(binding.step, Foreach) or binding.given is not None:
+    if not binding.run.is_task or binding.given is not None:
         return types.ANY
     known = types_of(unit)
-    return plain(known.of(binding.scope).item_of(binding.step)) if known else types.ANY
+    return plain(known.of(binding.scope).item_of(binding.run)) if known else types.ANY
 
 
 def _unknown(binding: Binding, entry: Entry, near: str | None) -> Finding:
@@ -110,7 +109,7 @@ def _unknown(binding: Binding, entry: Entry, near: str | None) -> Finding:
         f"{binding.title} has no input `{entry.key.text[:60]}`",
         help=f"did you mean `{near}`?" if near else did_you_mean("", binding.declared) or "it has no inputs",
         fix=rename(entry.key, near, f"call it {near}") if near else None,
-        severity=Severity.WARNING if binding.is_lenient else None,
+        severity=Severity.WARNING if binding.run.is_lenient else None,
         step=binding.step.name,
     )
 
@@ -146,15 +145,11 @@ def _guess(
 
 def _place(binding: Binding) -> Span:
     step = binding.step
-    return step.key_span("with") if binding.given is not None else step.value_span(_target(binding))
-
-
-def _target(binding: Binding) -> str:
-    return "task" if isinstance(binding.step, Foreach) else "workflow"
+    return step.key_span("with") if binding.given is not None else step.value_span(binding.run.field)
 
 
 def _why(binding: Binding, item: types.Type) -> str:
-    if binding.given is not None or not isinstance(binding.step, Foreach):
+    if binding.given is not None or not binding.run.is_task:
         return ""
     if isinstance(item, types.Record):
         has = ", ".join(f"`{known.name}`" for known in item.properties)
@@ -176,9 +171,9 @@ def _fix(binding: Binding, values: dict[str, str]) -> Fix | None:
     if binding.given is not None:
         edit = _add(binding.given, binding.given.entries[-1] if binding.given.entries else None, lines)
     elif node.span.text.startswith("{"):
-        edit = _add(node, node.entry(_target(binding)), [f"with: {{{', '.join(lines)}}}"])
+        edit = _add(node, node.entry(binding.run.field), [f"with: {{{', '.join(lines)}}}"])
     else:
-        edit = _add(node, node.entry(_target(binding)), ["with:", *(f"  {line}" for line in lines)])
+        edit = _add(node, node.entry(binding.run.field), ["with:", *(f"  {line}" for line in lines)])
     return Fix(f"give it {', '.join(values)}", (edit,), safe=False) if edit else None
 
 

@@ -29,7 +29,6 @@ from collections.abc import Iterator
 from wfc.analysis.control_flow import Circle, Flow, FlowEdge, endless_circles, flows_of, is_waiting
 from wfc.findings import Note
 from wfc.language.dialect import Language
-from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.language.values import Word
 from wfc.project import SourceFile
@@ -114,7 +113,9 @@ def _jump(flow: Flow, edge: FlowEdge) -> Word | None:
     step, target = flow.step(edge.source), flow.step(edge.target)
     if edge.event != "recover" or step is None or target is None:
         return None
-    return next((word for field, word in jumps(step) if field != "target" and word.text == target.name), None)
+    return next(
+        (word for field, word in step.jumps() if field != "target" and word.text == target.name), None
+    )
 
 
 def _way(language: Language, flow: Flow, circle: Circle, back: FlowEdge) -> str:

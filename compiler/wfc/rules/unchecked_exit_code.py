@@ -109,7 +109,7 @@ def _is_output(found: StateRead) -> bool:
 def _is_compared(found: StateRead) -> bool:
     """Whether a condition holds what was printed against a text: a failure would not print that."""
     step, template = found.step, found.text.template
-    if found.text not in (step.when, step.values.get("if")) or template.ast is None:
+    if found.text not in (step.when, step.condition) or template.ast is None:
         return False
     for compare in template.ast.find_all(nodes.Compare):
         operands = [compare.expr, *(operand.expr for operand in compare.ops)]

@@ -32,7 +32,6 @@ from collections.abc import Iterator
 from wfc.analysis.types.environment import Kind
 from wfc.analysis.types.workflow import Located, ScopeTypes
 from wfc.findings import Note, Severity
-from wfc.language.steps.base import Recovery, Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.typed import finding, problems
@@ -41,18 +40,13 @@ from wfc.rules.common.typed import finding, problems
 @rule("WF218", "unchecked-parse", Severity.WARNING)
 def check(unit: SourceFile) -> Iterator[Finding]:
     for scope, found in problems(unit, Kind.UNCHECKED_PARSE):
-        if not _copes(found.step):
+        if not found.step.recovers:
             yield finding(
                 found,
                 notes=_asked_by(scope, found),
                 help="give the step that asks a `result_schema` and read its result as it is, or say here with "
                 "`on_error` what to do",
             )
-
-
-def _copes(step: Step) -> bool:
-    handler = step.values.get("on_error")
-    return isinstance(handler, Recovery) or (handler is not None and handler.text == "continue")
 
 
 def _asked_by(scope: ScopeTypes, found: Located) -> tuple[Note, ...]:

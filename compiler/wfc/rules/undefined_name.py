@@ -28,7 +28,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.language.dialect import Language
-from wfc.language.scopes import CHILD_IN_TURN, Site, template_sites
+from wfc.language.scopes import Site, template_sites
+from wfc.language.steps.protocol import CHILD_IN_TURN
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import replace_in_text

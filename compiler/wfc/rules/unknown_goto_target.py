@@ -27,7 +27,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.language.ast import Scope
-from wfc.language.scopes import Targets, jumps
+from wfc.language.scopes import Targets
 from wfc.language.steps.base import Step
 from wfc.language.values import Word
 from wfc.project import SourceFile
@@ -42,7 +42,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     # A step of another task is there, but out of reach: that is WF105's.
     known = {step.name for step in unit.steps}
     for scope in unit.scopes:
-        wrong = [(step, word) for step in scope.walk() for _, word in jumps(step) if word.text not in known]
+        wrong = [(step, word) for step in scope.walk() for _, word in step.jumps() if word.text not in known]
         if wrong:
             targets = Targets(scope)
             names = Nearest(targets)

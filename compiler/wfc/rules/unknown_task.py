@@ -36,7 +36,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.language.scopes import runners
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.base import Step
 from wfc.language.values import Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -52,13 +52,13 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     if unit.workflow is None or known is None:
         return
     names = Nearest(known)
-    for name, steps in runners(unit.workflow).items():
+    for name, children in runners(unit.workflow).items():
         # A computed name is wrong for another reason: WF506 says so.
         if name not in known and not is_template(name):
-            yield from (_finding(step, step.task, names) for step in steps if step.task)
+            yield from (_finding(child.step, child.name, names) for child in children if child.name)
 
 
-def _finding(step: Foreach, task: Word, names: Nearest) -> Finding:
+def _finding(step: Step, task: Word, names: Nearest) -> Finding:
     near = names.to(task.text)
     return Finding(
         task.span,

@@ -26,7 +26,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.caching import cached_per_file
-from wfc.language.steps.call import Call
 from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import rename
@@ -37,7 +36,8 @@ from wfc_runtime.expr import is_template
 @rule("WF111", "unknown-workflow", fix="unsafe")
 def check(unit: SourceFile) -> Iterator[Finding]:
     for step in unit.steps:
-        word = step.workflow if isinstance(step, Call) else None
+        child = step.child()
+        word = child.name if child is not None and not child.is_task else None
         # A computed name is wrong for another reason: WF506 says so.
         if word and not is_template(word.text) and not _is_known(word.text, unit.project):
             names = _others(unit.project, unit.name)

@@ -29,7 +29,6 @@ from itertools import pairwise
 from wfc.findings import Fix, Note, Severity
 from wfc.language.ast import Scope
 from wfc.language.dialect import Language
-from wfc.language.scopes import jumps
 from wfc.language.steps.base import Step
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
@@ -50,7 +49,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
 def _jumps_are_known(scope: Scope) -> bool:
     """Where a jump goes to a step that is not there (WF104), any step could be the one that was meant."""
     names = {step.name for step in scope.walk()}
-    return all(word.text in names for step in scope.walk() for _, word in jumps(step))
+    return all(word.text in names for step in scope.walk() for _, word in step.jumps())
 
 
 def _runs(block: list[Step], reached: set[Step | None]) -> Iterator[tuple[list[Step], Step | None]]:

@@ -36,8 +36,7 @@ from wfc.findings import Severity
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.scopes import runners
 from wfc.language.steps.base import Step
-from wfc.language.steps.call import Call
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import remove_entries
@@ -71,8 +70,7 @@ def _is_brief(unit: SourceFile, scope: Scope) -> bool:
     """Whether it is a task that some agent gets as one text, with all of its inputs."""
     if not isinstance(scope, Task) or unit.workflow is None:
         return False
-    steps = runners(unit.workflow).get(scope.task_name, [])
-    return any(step.agent_name not in (None, "@task") for step in steps)
+    return any(child.is_brief for child in runners(unit.workflow).get(scope.task_name, []))
 
 
 def _is_name(entry: Entry) -> bool:
@@ -105,11 +103,9 @@ def _inputs_read(scope: Scope, declared: list[str]) -> set[str]:
 
 def _reads(step: Step) -> Iterator[Read]:
     """All but the `item` of a foreach's own bindings: that is the next task's, not this one's."""
-    given = (
-        {text for tree in (step.with_ or {}).values() for text in tree.texts}
-        if isinstance(step, Foreach)
-        else ()
-    )
+    child = step.child()
+    trees = (child.inputs or {}).values() if child is not None and child.is_task else ()
+    given = {text for tree in trees for text in tree.texts}
     for text in step.texts():
         yield from (read for read in text.template.reads if read.root != "item" or text not in given)
 
@@ -117,11 +113,11 @@ def _reads(step: Step) -> Iterator[Read]:
 def _removable(unit: SourceFile, scope: Scope, unread: list[Entry]) -> list[Entry]:
     """Those that no step gives a value to: the others are to be taken out there first."""
     if isinstance(scope, Task):
-        steps = runners(unit.workflow).get(scope.task_name, []) if unit.workflow else []
+        children = runners(unit.workflow).get(scope.task_name, []) if unit.workflow else []
         # Without `with`, an item is bound to a task's inputs by their number and names.
-        if any(step.with_ is None for step in steps):
+        if any(child.inputs is None for child in children):
             return []
-        given = {name for step in steps for name in step.with_ or {}}
+        given = {name for child in children for name in child.inputs or {}}
     else:
         given = _given_by_calls(unit.project).get(unit.name or "", set())
     return [entry for entry in unread if entry.key.text not in given]
@@ -132,11 +128,12 @@ def _given_by_calls(project: Project) -> dict[str, set[str]]:
     """The inputs that calls anywhere in the project give, by workflow."""
     found: dict[str, set[str]] = {}
     for scope in (unit.workflow for unit in project.units if unit.workflow):
-        for step in _calls(scope):
-            found.setdefault(step.workflow.text if step.workflow else "", set()).update(step.with_ or {})
+        for child in _calls(scope):
+            found.setdefault(child.name.text if child.name else "", set()).update(child.inputs or {})
     return found
 
 
-def _calls(workflow: Workflow) -> Iterator[Call]:
+def _calls(workflow: Workflow) -> Iterator[Child]:
     for scope in workflow.scopes:
-        yield from (step for step in scope.walk() if isinstance(step, Call))
+        children = (step.child() for step in scope.walk())
+        yield from (child for child in children if child is not None and not child.is_task)

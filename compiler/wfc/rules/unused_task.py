@@ -36,7 +36,7 @@ from collections.abc import Iterator
 from wfc.findings import Fix, Note, Severity
 from wfc.language.ast import Scope, Workflow
 from wfc.language.scopes import runners
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import remove_entry, with_comment
@@ -86,10 +86,11 @@ def _used_tasks(workflow: Workflow) -> set[str]:
     return used
 
 
-def _runs(scope: Scope) -> Iterator[tuple[str, Foreach]]:
+def _runs(scope: Scope) -> Iterator[tuple[str, Child]]:
     for step in scope.walk():
-        if isinstance(step, Foreach) and step.task:
-            yield step.task.text, step
+        child = step.child()
+        if child is not None and child.is_task and child.name:
+            yield child.name.text, child
 
 
 def _named_by_unused(workflow: Workflow, used: set[str]) -> dict[str, tuple[Note, ...]]:
@@ -97,8 +98,9 @@ def _named_by_unused(workflow: Workflow, used: set[str]) -> dict[str, tuple[Note
     found: dict[str, tuple[Note, ...]] = {}
     for title, task in workflow.declared_tasks.items():
         if title not in used:
-            for name, step in _runs(task):
-                note = Note(f"only `{title}` names it, which nothing runs either", step.value_span("task"))
+            for name, child in _runs(task):
+                place = child.step.value_span(child.field)
+                note = Note(f"only `{title}` names it, which nothing runs either", place)
                 found.setdefault(name, (note,))
     return found
 

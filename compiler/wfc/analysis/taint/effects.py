@@ -2,27 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator
+from collections.abc import Hashable, Iterator
 from collections.abc import Mapping as Named
 from typing import Any, Protocol
 
 from wfc.analysis.taint.policy import Policy
 from wfc.analysis.taint.values import CLEAN, Flow, Level, Taint, join, joined, listed, only, record
-from wfc.analysis.types.reaching import goes_on
 from wfc.analysis.types.workflow import ScopeTypes
 from wfc.language import types
 from wfc.language.ast import Scope, Task
 from wfc.language.dialect import Language
 from wfc.language.shape import InputDecl
 from wfc.language.steps.base import Answered, Step
-from wfc.language.steps.call import Call
-from wfc.language.steps.condition import Condition
-from wfc.language.steps.foreach import Foreach
-from wfc.language.steps.prompt import Prompt
-from wfc.language.steps.return_ import Return
-from wfc.language.steps.set_state import SetState
+from wfc.language.steps.protocol import PREVIOUS, Child
 from wfc.language.types import Choice, Exact, Fixed, ListType, MapType, Record, Simple, Type, Union
-from wfc.language.values import Text
 from wfc.yaml import Mapping, Node
 
 # Sources: untrusted values, by the type, schema or declaration that limits them.
@@ -109,22 +102,9 @@ def of_declaration(decl: InputDecl, taint: Taint, policy: Policy, depth: int = _
     return taint
 
 
-# Steps: what each kind takes from outside, and what it passes on.
+# Steps: what each brings in from outside, and what it passes on.
 
 Outcome = Iterator[tuple[tuple[Hashable, ...], Taint]]
-_FILE = ("what stood in a file", "what {} reads comes from outside")
-_ORIGINS = {
-    "shell": ("what a command printed", "what the command of {} prints comes from outside"),
-    "prompt": ("what a person typed", "the answer to {} comes from outside"),
-    "delegate": ("what an agent wrote", "what the agent of {} answers comes from outside"),
-    "mcp_call": ("what a tool returned", "what the tool of {} returns comes from outside"),
-    "foreach": ("what an agent wrote", "what the agent that {} asks returns comes from outside"),
-    "call": ("what another workflow returned", "what {} gets back comes from outside"),
-    "read_file": _FILE,
-    "read_json_state": _FILE,
-    "merge_json_state": _FILE,
-}
-_OTHER = ("what a step brought back", "what {} brings back comes from outside")
 
 
 class File(Protocol):
@@ -138,19 +118,24 @@ class File(Protocol):
 
 
 def outcome_of(step: Step, file: File, home: ScopeTypes) -> Outcome:
-    """The variables that a step writes, each with what it puts there."""
-    effect = next((found for kind, found in _EFFECTS.items() if isinstance(step, kind)), None)
-    return effect(step, file, home) if effect else iter(())
+    """The variables that a step writes, each with the taint of what it writes there."""
+    child = step.child()
+    if isinstance(step, Answered):
+        yield from _answered(step, file, home)
+    if child is not None:
+        yield from (_task if child.is_task else _workflow)(child, file, home)
+    yield from _assigned(step, file, home)
+    yield from _returned(step, file, home)
 
 
 def origin(step: Step, file: File) -> Flow:
-    """What a step brings in."""
-    words, message = _ORIGINS.get(step.kind, _OTHER)
+    """The flow that begins with the result of a step."""
+    words, message = step.origin
     return Flow(Level.OUTSIDE, words, message.format(file.language.call(step)), step.span)
 
 
 def _kept(step: Step, home: ScopeTypes, taint: Taint, field: str | None = None) -> Outcome:
-    """A result goes where `output_to` says."""
+    """A value that goes to a field, by default to the one that `output_to` names."""
     output = step.values.get("output_to")
     name = field or (output.text if output is not None else None)
     for way in home.inference.definitions.by_step.get(step, ()) if not taint.is_clean else ():
@@ -163,46 +148,45 @@ def _answered(step: Answered, file: File, home: ScopeTypes) -> Outcome:
     schema = step.result_schema_data()
     if schema is not None:
         return _kept(step, home, of_schema(schema, flow, file.policy))
-    if isinstance(step, Prompt):
-        return _kept(step, home, _answer(step, flow, file))
-    return _kept(step, home, of_type(step.result_type(), flow))
+    found = of_type(step.result_type(), flow)
+    limited = {name: _limited(step, found.get(name), rules, file) for name, rules in step.narrowing().items()}
+    return _kept(step, home, record({**found.parts, **limited}, found.flow) if limited else found)
 
 
-def _answer(step: Prompt, flow: Flow, file: File) -> Taint:
-    if step.prompt_kind == "choice":
-        options = joined(file.tree(step, option.node, {}) for option in step.fixed_options())
-        return record(
-            {"selected": options.then(f"{file.language.call(step)} offers it as an option", step.span)}
-        )
-    rules: dict[str, Any] = step.narrowing().get("input", {})
-    is_safe = file.policy.characters.is_safe
-    if step.prompt_kind != "text" or "enum" in rules or is_safe(rules.get("pattern")):
+def _limited(step: Answered, taint: Taint, rules: dict[str, Any], file: File) -> Taint:
+    """A property of an answer that the step validates: one of a list of options, or text with a pattern."""
+    options = rules.get("enum")
+    if isinstance(options, list):
+        # An option may be a template, and is then no safer than the values in it.
+        found = joined(file.tree(step, option.node, {}) for option in options)
+        return found.then(f"{file.language.call(step)} offers it as an option", step.span)
+    if options is not None or file.policy.characters.is_safe(rules.get("pattern")):
         return CLEAN
-    return record({"input": only(flow)})
+    return taint
 
 
-def _set_state(step: SetState, file: File, home: ScopeTypes) -> Outcome:
+def _assigned(step: Step, file: File, home: ScopeTypes) -> Outcome:
+    computed, bindings = step.assigns(), step.bindings()
+    if computed is None:
+        return
     names: dict[str, Taint] = {}
     spans = step.writes()
-    for field, tree in (step.updates or {}).items():
+    for field, tree in computed.items():
         span = spans[field][0] if field in spans else step.span
-        found = file.tree(step, tree.node, names)
+        found = file.tree(step, tree.node, names if bindings is not None and bindings.in_order else {})
         path = file.language.name_of("state", field)
         names[field] = found.then(f"{file.language.call(step)} puts it into `{path}`", span)
         yield from _kept(step, home, names[field], field)
-    yield from _kept(step, home, record(names))
+    output = step.values.get("output_to")
+    if output is not None and output.text not in computed:
+        yield from _kept(step, home, record(names))
 
 
-def _condition(step: Condition, file: File, home: ScopeTypes) -> Outcome:
-    if step.output_to and isinstance(step.if_, Text):
-        found = file.tree(step, step.if_.node, {})
-        yield from _kept(step, home, found.then(f"{file.language.call(step)} keeps it", step.output_to.span))
-
-
-def _return(step: Return, file: File, home: ScopeTypes) -> Outcome:
-    if step.value is None:
+def _returned(step: Step, file: File, home: ScopeTypes) -> Outcome:
+    value = step.returns()
+    if value is None:
         return
-    node = step.value.node
+    node = value.node
     message = f"{file.language.call(step)} returns it"
     if isinstance(node, Mapping):
         found = record(
@@ -216,46 +200,51 @@ def _return(step: Return, file: File, home: ScopeTypes) -> Outcome:
     yield ("return", home.scope), found
 
 
-def _call(step: Call, file: File, home: ScopeTypes) -> Outcome:
-    given = joined(file.tree(step, tree.node, {}) for tree in (step.with_ or {}).values())
-    name = step.workflow.text if step.workflow else ""
+def _workflow(child: Child, file: File, home: ScopeTypes) -> Outcome:
+    """The result of another workflow, which may be any of the values that it was given."""
+    step = child.step
+    given = joined(file.tree(step, tree.node, {}) for tree in (child.inputs or {}).values())
+    name = child.name.text if child.name else ""
     found = file.called(name, only(given.whole))
     if found is None:
         found = only(origin(step, file))
-    elif goes_on(step):
+    elif step.recovers:
         found = join(found, record({"error": only(origin(step, file))}))
     return _kept(
         step, home, found.then(f"{file.language.call(step)} gets it from the workflow `{name}`", step.span)
     )
 
 
-def _foreach(step: Foreach, file: File, home: ScopeTypes) -> Outcome:
-    task = file.tasks.get(step.task.text) if step.task else None
-    items = file.tree(step, step.items.node, {}) if step.items else CLEAN
+def _task(child: Child, file: File, home: ScopeTypes) -> Outcome:
+    """The values that a task gets, and the list of its results."""
+    step = child.step
+    task = file.tasks.get(child.name.text) if child.name else None
+    items = file.tree(step, child.items.node, {}) if child.items else CLEAN
     result = only(origin(step, file))
-    if task is not None and step.agent_name in (None, "@task"):
+    if task is not None and not child.is_brief:
         result = file.returned(task)
-        if goes_on(step):
+        if step.recovers:
             result = join(result, record({"error": only(origin(step, file))}))
-    results = listed(result, items.flow, items.bounded or step.max_items is not None)
+    results = listed(result, items.flow, items.bounded or child.is_bounded)
     if task is not None:
-        yield from _given(step, file, task, items.item, results)
+        yield from _given(child, file, task, items.item, results)
     keeps = (
-        f"{file.language.call(step)} collects what each `{step.task.text if step.task else 'task'}` returns"
+        f"{file.language.call(step)} collects what each `{child.name.text if child.name else 'task'}` returns"
     )
     yield from _kept(step, home, results.then(keeps, step.span))
 
 
-def _given(step: Foreach, file: File, task: Task, item: Taint, results: Taint) -> Outcome:
-    """What a child gets: its item, and its inputs."""
-    span = step.value_span("items")
+def _given(child: Child, file: File, task: Task, item: Taint, results: Taint) -> Outcome:
+    """What each run of a task gets: its item, and its inputs."""
+    step = child.step
+    span = child.items.span if child.items else step.span
     yield ("item", task), item.then(f"{file.language.call(step)} gives each item to `{task.task_name}`", span)
-    if step.setting("sequential"):
-        yield ("previous", task), results
-    names = {"item": item, "previous": results}
-    if step.with_ is not None:
-        given = {name: file.tree(step, tree.node, names) for name, tree in step.with_.items()}
-        spans = {name: tree.span for name, tree in step.with_.items()}
+    if child.sequential:
+        yield (PREVIOUS, task), results
+    names = {"item": item, PREVIOUS: results}
+    if child.inputs is not None:
+        given = {name: file.tree(step, tree.node, names) for name, tree in child.inputs.items()}
+        spans = {name: tree.span for name, tree in child.inputs.items()}
     else:
         given, spans = _from_item(task, item), {}
     for name, taint in given.items():
@@ -270,13 +259,3 @@ def _from_item(task: Task, item: Taint) -> dict[str, Taint]:
     if len(names) == 1 and names[0] not in item.parts:
         return {names[0]: item}
     return {name: item.get(name) for name in names}
-
-
-_EFFECTS: dict[type[Step], Callable[[Any, File, ScopeTypes], Outcome]] = {
-    Answered: _answered,
-    SetState: _set_state,
-    Condition: _condition,
-    Return: _return,
-    Call: _call,
-    Foreach: _foreach,
-}

@@ -18,8 +18,6 @@ from wfc.caching import cached
 from wfc.ir import State
 from wfc.language.fields import CONDITION
 from wfc.language.steps.base import Step
-from wfc.language.steps.foreach import Foreach
-from wfc.language.steps.set_state import SetState
 from wfc.language.values import Text, Tree
 from wfc.struct import struct
 from wfc.template import Template, parse_template
@@ -187,7 +185,8 @@ def texts_of(flow: Flow) -> dict[Step, StepTexts]:
 
 
 def _texts_of_step(flow: Flow, step: Step, states: list[State]) -> StepTexts:
-    trees = _inner_trees(step)
+    bindings = step.bindings()
+    trees = bindings.values if bindings is not None else {}
     owner: dict[Scalar, str] = {text.node: key for key, tree in trees.items() for text in tree.texts}
     conditions = [step.values.get(name) for name in _conditions(step)]
     found = StepTexts(inner={key: (tree, []) for key, tree in trees.items()})
@@ -200,12 +199,6 @@ def _texts_of_step(flow: Flow, step: Step, states: list[State]) -> StepTexts:
         key = owner.get(text.node)
         (found.plain if key is None else found.inner[key][1]).append(place)
     return found
-
-
-def _inner_trees(step: Step) -> dict[str, Tree]:
-    if isinstance(step, SetState):
-        return step.updates or {}
-    return (step.with_ or {}) if isinstance(step, Foreach) else {}
 
 
 def _node_of(flow: Flow, step: Step, text: Text, states: list[State]) -> str | None:

@@ -11,7 +11,6 @@ from wfc.analysis.types.constants import Values, decide
 from wfc.analysis.types.environment import Held
 from wfc.analysis.types.reaching import StateFlow
 from wfc.language.steps.base import Step
-from wfc.language.steps.goto import Goto
 from wfc.language.types import ANY
 from wfc.struct import struct
 from wfc.yaml import Span
@@ -162,7 +161,7 @@ class Paths:
     def _jump(self, edge: FlowEdge) -> Turning | None:
         """A jump past what writes the field: the way may begin there, if nothing could have been written before."""
         step, target = self._flow.step(edge.source), self._flow.step(edge.target)
-        if not isinstance(step, Goto) or target is None:
+        if step is None or target is None or step.jump() is None:
             return None
         return Turning(f"where `{step.name}` goes to `{target.name}`", step.span)
 
@@ -211,7 +210,8 @@ class Paths:
 
 def _condition(step: Step, text: object, outcome: str) -> Turning | None:
     """A condition in the words of the file, or by the step's name where it is long."""
-    for name in ("when", "if"):
+    decision = step.decision()
+    for name in ("when", decision.field if decision is not None else "if"):
         value = step.values.get(name)
         if value is not None and value.data == text and isinstance(text, str):
             inner = " ".join(text.strip().removeprefix("{{").removesuffix("}}").split())

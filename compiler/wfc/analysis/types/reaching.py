@@ -20,11 +20,8 @@ from wfc.analysis.types.environment import Held
 from wfc.analysis.types.lattice import NOTHING, UNDEFINED, join, literal_type, present
 from wfc.ir import Region
 from wfc.language.ast import Scope
-from wfc.language.steps.base import Recovery, Step, UnknownStep
-from wfc.language.steps.call import Call
-from wfc.language.steps.condition import Condition
-from wfc.language.steps.foreach import Foreach
-from wfc.language.steps.set_state import SetState
+from wfc.language.steps.base import Step, UnknownStep
+from wfc.language.steps.protocol import PREVIOUS, Child
 from wfc.language.types import ANY, INT, LIST, ListType, Type
 from wfc.language.values import state_use
 from wfc.struct import struct
@@ -34,8 +31,8 @@ from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 
 
 class Children(Protocol):
-    def child(self, step: Foreach | Call) -> Scope | None: ...
-    def returned(self, step: Foreach | Call) -> Type: ...
+    def scope_of(self, child: Child) -> Scope | None: ...
+    def returned(self, child: Child) -> Type: ...
 
 
 def with_failures(child: Type) -> Type:
@@ -43,18 +40,12 @@ def with_failures(child: Type) -> Type:
     return join(child, FAILED_CHILD)
 
 
-def goes_on(step: Foreach | Call) -> bool:
-    """Whether a child that fails is no reason to stop."""
-    handler = step.on_error
-    return isinstance(handler, Recovery) or (handler is not None and handler.text == "continue")
-
-
-def child_names(step: Foreach, item: Type, children: Children) -> dict[str, Type]:
-    """The names that a foreach gives each child."""
+def child_names(child: Child, item: Type, children: Children) -> dict[str, Type]:
+    """The types of the names that each run of a task gets from the step that starts it."""
     names: dict[str, Type] = {"item": item, "index": INT}
-    if step.setting("sequential"):
-        child = children.returned(step)
-        names["previous"] = ListType(with_failures(child)) if goes_on(step) else LIST
+    if child.sequential:
+        result = children.returned(child)
+        names[PREVIOUS] = ListType(with_failures(result)) if child.step.recovers else LIST
     return names
 
 
@@ -120,8 +111,9 @@ class Definitions:
             for field, (span, kind) in fields.items():
                 self._add(Definition(len(self.all), field, step, span), kind)
             output = step.values.get("output_to")
-            if isinstance(step, Foreach | Call) and output is not None and goes_on(step):
-                left = ListType(ANY) if isinstance(step, Foreach) else FAILED_CHILD
+            child = step.child()
+            if child is not None and output is not None and step.recovers:
+                left = ListType(ANY) if child.is_task else FAILED_CHILD
                 self._add(Definition(len(self.all), output.text, step, output.span, after_failure=True), left)
 
     def learn(self, definition: Definition, kind: Type) -> None:
@@ -165,7 +157,7 @@ def fields_of(step: Step) -> dict[str, tuple[Span, Type]]:
     if isinstance(step, UnknownStep):
         return dict(_guessed(step.node))
     found = step.writes()
-    if isinstance(step, SetState | Condition):
+    if step.assigns() is not None:
         return {field: (span, NOTHING) for field, (span, _) in found.items()}
     output = step.node.get("output_to") if "output_to" not in step.values else None
     if isinstance(output, Scalar):
@@ -329,8 +321,10 @@ class Transfer:
         for definition in self._definitions.by_step.get(step, ()):
             if definition.after_failure != (event == "recover") or event == "retry":
                 continue
-            # A call that fails may have done so before it had a child to leave anything behind.
-            if not definition.after_failure or isinstance(step, Foreach):
+            # A step that runs one workflow may fail before that has started, and then writes nothing. A list of
+            # results is always written.
+            child = step.child()
+            if not definition.after_failure or (child is not None and child.is_task):
                 move.kill |= self._definitions.masks[definition.field]
             move.gen |= definition.bit
             names = self.clauses.of_name.get(definition.field, 0)

@@ -29,8 +29,7 @@ from wfc.language.ast import Scope
 from wfc.language.fields import TEXT as TEXT_FIELD
 from wfc.language.shape import NUMERIC, InputDecl
 from wfc.language.steps.base import Answered, Step
-from wfc.language.steps.call import Call
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.language.types import ANY, LIST, NULL, Record, Type
 from wfc.language.values import Text, Tree
 from wfc.struct import struct
@@ -165,14 +164,15 @@ class ScopeInference:
         for place in texts.plain:
             self._infer(place, self.names)
         names = dict(self.names)
-        if isinstance(step, Foreach) and texts.inner:
-            # The `with` of a foreach has what the child that it starts will have.
-            items = type_of_tree(step.items.node, self._visit.types) if step.items else LIST
-            names |= child_names(step, item_of(items), self._children)
+        child, bindings = step.child(), step.bindings()
+        if texts.inner and child is not None and child.is_task:
+            # The `with` of a step that runs a task may use the names that the task gets.
+            items = type_of_tree(child.items.node, self._visit.types) if child.items else LIST
+            names |= child_names(child, item_of(items), self._children)
         for key, (tree, places) in texts.inner.items():
             for place in places:
                 self._infer(place, names)
-            if not isinstance(step, Foreach):
+            if bindings is not None and bindings.in_order:
                 # Inside one `updates` a bare name is an earlier key.
                 names = {**names, key: stored(type_of_tree(tree.node, self._visit.types))}
         return self._visit
@@ -225,16 +225,17 @@ class Misfit:
 
 
 def misfits(step: Step, texts: TextTypes, children: Children) -> Iterator[Misfit]:
-    if isinstance(step, Foreach) and step.items is not None:
-        yield from _items(step, step.items, texts, children)
-    if isinstance(step, Foreach | Call):
-        yield from _inputs(step, texts, children)
+    child = step.child()
+    if child is not None:
+        if child.items is not None:
+            yield from _items(child, child.items, texts, children)
+        yield from _inputs(child, texts, children)
     for name, value in step.values.items():
         if isinstance(value, Text) and step.FIELDS[name].type is TEXT_FIELD and value.template.lone:
             yield from _text(step, name, value, texts)
 
 
-def _items(step: Foreach, items: Tree, texts: TextTypes, children: Children) -> Iterator[Misfit]:
+def _items(child: Child, items: Tree, texts: TextTypes, children: Children) -> Iterator[Misfit]:
     kind = type_of_tree(items.node, texts)
     if is_known(kind) and "list" not in kinds_of(kind) and kind != NULL:
         yield Misfit(Kind.NOT_A_LIST, _place(items.node), *_not_a_list(items.node, kind))
@@ -248,8 +249,8 @@ def _items(step: Foreach, items: Tree, texts: TextTypes, children: Children) -> 
             "say what then with `| default([], true)`",
             field=_field(items.node),
         )
-    elif step.with_ is None:
-        yield from _item_fills_input(step, items.node, item_of(without(kind, NULL)), children)
+    elif child.inputs is None:
+        yield from _item_fills_input(child, items.node, item_of(without(kind, NULL)), children)
 
 
 def _not_a_list(node: Node, kind: Type) -> tuple[str, str]:
@@ -270,10 +271,10 @@ def _not_a_list(node: Node, kind: Type) -> tuple[str, str]:
     return message, f"go over its pairs: `{inner} | items`" if kinds_of(kind) == {"object"} else ""
 
 
-def _item_fills_input(step: Foreach, node: Node, item: Type, children: Children) -> Iterator[Misfit]:
+def _item_fills_input(child: Child, node: Node, item: Type, children: Children) -> Iterator[Misfit]:
     """A task with one input gets the item there, or what an object has under its name."""
-    child = children.child(step)
-    inputs = child.declared_inputs if child else {}
+    scope = children.scope_of(child)
+    inputs = scope.declared_inputs if scope else {}
     if len(inputs) != 1:
         return
     (name, decl), *_ = inputs.items()
@@ -292,10 +293,10 @@ def fills_by_name(item: Type, decl: InputDecl) -> bool:
     return "object" in kinds_of(item) and is_known(wanted) and "object" not in kinds_of(wanted)
 
 
-def _inputs(step: Foreach | Call, texts: TextTypes, children: Children) -> Iterator[Misfit]:
-    child = children.child(step) if step.with_ else None
-    for name, tree in (step.with_ or {}).items():
-        decl = child.declared_inputs.get(name) if child else None
+def _inputs(child: Child, texts: TextTypes, children: Children) -> Iterator[Misfit]:
+    scope = children.scope_of(child) if child.inputs else None
+    for name, tree in (child.inputs or {}).items():
+        decl = scope.declared_inputs.get(name) if scope else None
         kind = type_of_tree(tree.node, texts)
         if decl is not None and (_is_misfit(kind, decl) or _is_fraction(tree.node, decl)):
             given = "is no value for it:" if _is_alike(kind, decl) else f"is {describe(kind)}, but"

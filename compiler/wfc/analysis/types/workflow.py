@@ -18,11 +18,7 @@ from wfc.ir import Chart, Module
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.scopes import runners
 from wfc.language.steps.base import Answered, Step
-from wfc.language.steps.call import Call
-from wfc.language.steps.condition import Condition
-from wfc.language.steps.foreach import Foreach
-from wfc.language.steps.return_ import Return
-from wfc.language.steps.set_state import SetState
+from wfc.language.steps.protocol import Child
 from wfc.language.types import ANY, NULL, Choice, ListType, Property, Record, Type, of_value
 from wfc.language.values import Text, Tree
 from wfc.lower.charts import merged
@@ -44,7 +40,7 @@ def solve(inference: ScopeInference, children: Children) -> None:
             kind = _fixed_type(step, definition, definitions.types[definition.number], children)
             if kind is not None:
                 definitions.types[definition.number] = kind
-    computing = [step for step in definitions.by_step if isinstance(step, SetState | Condition)]
+    computing = [step for step in definitions.by_step if step.assigns() is not None]
     for number in range(2 * _ROUNDS):
         before = definitions.moment
         for step in computing:
@@ -56,11 +52,12 @@ def solve(inference: ScopeInference, children: Children) -> None:
 
 def _fixed_type(step: Step, definition: Definition, kind: Type, children: Children) -> Type | None:
     """The type of what does not depend on the state: answers, and what children return."""
-    if isinstance(step, Foreach):
-        child = children.returned(step)
-        return ListType(stored(with_failures(child) if definition.after_failure else child))
-    if isinstance(step, Call) and not definition.after_failure:
-        return stored(children.returned(step))
+    child = step.child()
+    if child is not None and child.is_task:
+        result = children.returned(child)
+        return ListType(stored(with_failures(result) if definition.after_failure else result))
+    if child is not None and not definition.after_failure:
+        return stored(children.returned(child))
     return _narrowed(step, kind) if isinstance(step, Answered) and isinstance(kind, Record) else None
 
 
@@ -97,24 +94,18 @@ def _compute(inference: ScopeInference, step: Step, give_up: bool) -> None:
 
 
 class _Written:
-    """What a step writes into its fields, worked out once for all of them."""
+    """The types of the fields that a step computes."""
 
     def __init__(self, step: Step, texts: TextTypes) -> None:
-        self._step = step
-        self._updates: dict[str, Type] = {}
-        self._other: Type = ANY
-        if isinstance(step, SetState):
-            for name, tree in (step.updates or {}).items():
-                self._updates[name] = stored(type_of_tree(tree.node, texts))
-            kinds = tuple(Property(name, kind) for name, kind in self._updates.items())
-            self._other = Record("", kinds, open=False)
-        elif isinstance(step, Condition) and step.if_ is not None:
-            self._other = stored(type_of_tree(step.if_.node, texts))
+        computed = step.assigns() or {}
+        self._types = {name: stored(type_of_tree(tree.node, texts)) for name, tree in computed.items()}
+        output = step.values.get("output_to")
+        if output is not None and output.text not in computed:
+            kinds = tuple(Property(name, kind) for name, kind in self._types.items())
+            self._types[output.text] = Record("", kinds, open=False)
 
     def into(self, field: str) -> Type:
-        if isinstance(self._step, SetState) and self._step.output_to and self._step.output_to.text == field:
-            return self._other
-        return self._updates.get(field, self._other)
+        return self._types.get(field, ANY)
 
 
 # What a scope returns: the values of its returns, or its state where it simply ends.
@@ -128,10 +119,10 @@ def returned_type(inference: ScopeInference) -> Type:
         step = flow.step(edge.source)
         if edge.source not in reach:
             continue
-        if not isinstance(step, Return) or not flow.returns(edge):
+        if step is None or not flow.returns(edge):
             ends.append(edge)
-        elif step.value is not None:
-            found.append(stored(type_of_tree(step.value.node, inference.visit(step).types)))
+        elif (value := step.returns()) is not None:
+            found.append(stored(type_of_tree(value.node, inference.visit(step).types)))
         else:
             found.append(NULL)
     return join(*found, *([_final_state(inference, ends)] if ends else []))
@@ -152,8 +143,6 @@ def _final_state(inference: ScopeInference, ends: list[FlowEdge]) -> Type:
     return Record("", tuple(properties), open=False) if properties else EMPTY_OBJECT
 
 
-_TASK_AGENTS = (None, "@task")
-"""Who follows the steps of a task. A named agent gets it as one brief and returns what it likes."""
 _FROM_PARENT = frozenset({"item", "previous"})
 
 
@@ -200,10 +189,10 @@ class ScopeTypes:
             found[field_name] = merged([*start, *([plain(join(*later))] if later else [])])
         return found
 
-    def item_of(self, step: Foreach) -> Type:
-        """What the child of a foreach gets as its item."""
-        texts = self.inference.visit(step).types
-        return item_of(type_of_tree(step.items.node, texts) if step.items else ANY)
+    def item_of(self, child: Child) -> Type:
+        """The type of one item of the list that a step runs a task for."""
+        texts = self.inference.visit(child.step).types
+        return item_of(type_of_tree(child.items.node, texts) if child.items else ANY)
 
     def collect(self) -> None:
         """Look at every text once more, now that the types are known, and keep what is wrong with it."""
@@ -222,7 +211,7 @@ class FileTypes:
         self,
         workflow: Workflow,
         flows: list[tuple[Scope, Flow]],
-        called: Callable[[Call], tuple[Scope | None, Type]],
+        called: Callable[[Child], tuple[Scope | None, Type]],
     ) -> None:
         self._workflow = workflow
         self._flows = dict(flows)
@@ -257,16 +246,16 @@ class FileTypes:
 
     # -- children --------------------------------------------------------------
 
-    def child(self, step: Foreach | Call) -> Scope | None:
-        if isinstance(step, Call):
-            return self._called(step)[0]
-        return self._workflow.declared_tasks.get(step.task.text) if step.task else None
+    def scope_of(self, child: Child) -> Scope | None:
+        if not child.is_task:
+            return self._called(child)[0]
+        return self._workflow.declared_tasks.get(child.name.text) if child.name else None
 
-    def returned(self, step: Foreach | Call) -> Type:
-        if isinstance(step, Call):
-            return self._called(step)[1]
-        task = self.child(step)
-        if task is None or task in self._underway or step.agent_name not in _TASK_AGENTS:
+    def returned(self, child: Child) -> Type:
+        if not child.is_task:
+            return self._called(child)[1]
+        task = self.scope_of(child)
+        if task is None or task in self._underway or child.is_brief:
             return ANY
         return self.of(task).returns
 
@@ -279,21 +268,22 @@ class FileTypes:
         scopes = {step: types for types in self.scopes for step in types.scope.walk()}
         again: dict[Scope, None] = {}
         for task in list(self._found):
-            steps = run_by.get(task.task_name, []) if isinstance(task, Task) else []
-            if not steps or not _reads_item(task):
+            children = run_by.get(task.task_name, []) if isinstance(task, Task) else []
+            if not children or not _reads_item(task):
                 continue
-            given = [self._names_given(step, scopes[step]) for step in steps]
+            given = [self._names_given(child, scopes[child.step]) for child in children]
             common = set(given[0]).intersection(*given[1:])
             names = {name: join(*(one[name] for one in given)) for name in common}
             before = self._found[task].returns
             self._found[task] = self._infer(task, names)
             if self._found[task].returns != before:
-                again |= {scopes[step].scope: None for step in steps if scopes[step].scope is not task}
+                outer = [scopes[child.step].scope for child in children]
+                again |= {scope: None for scope in outer if scope is not task}
         for scope in again:
             self._found[scope] = self._infer(scope, self._found[scope].inference.names)
 
-    def _names_given(self, step: Foreach, types: ScopeTypes) -> dict[str, Type]:
-        return child_names(step, types.item_of(step), self)
+    def _names_given(self, child: Child, types: ScopeTypes) -> dict[str, Type]:
+        return child_names(child, types.item_of(child), self)
 
 
 def _reads_item(scope: Scope) -> bool:
@@ -319,28 +309,28 @@ def types_of(unit: SourceFile) -> FileTypes | None:
         return None
     _underway.append(unit)
     try:
-        return FileTypes(unit.workflow, flows_of(unit), lambda step: _called(unit, step))
+        return FileTypes(unit.workflow, flows_of(unit), lambda child: _called(unit, child))
     finally:
         _underway.remove(unit)
 
 
-def _called(unit: SourceFile, step: Call) -> tuple[Scope | None, Type]:
-    found = unit.project.named(step.workflow.text) if step.workflow else []
+def _called(unit: SourceFile, child: Child) -> tuple[Scope | None, Type]:
+    found = unit.project.named(child.name.text) if child.name else []
     if len(found) != 1 or found[0].workflow is None:
         return None, ANY
     callee, workflow = found[0], found[0].workflow
     if callee in _underway or len(_underway) > _DEEPEST_CALL:
         return workflow, ANY
     types = types_of(callee)
-    return workflow, _with_facts(types.main.returns, step, workflow) if types else ANY
+    return workflow, _with_facts(types.main.returns, child, workflow) if types else ANY
 
 
-def _with_facts(returns: Type, step: Call, callee: Workflow) -> Type:
+def _with_facts(returns: Type, child: Child, callee: Workflow) -> Type:
     """What a call has: what the workflow gives back, and what it says of itself where the call asks for that."""
-    if not isinstance(returns, Record) or not step.facts:
+    if not isinstance(returns, Record) or not child.facts:
         return returns
     said = callee.facts or {}
-    asked = [word.text for word in step.facts if returns.get(word.text) is None]
+    asked = [word.text for word in child.facts if returns.get(word.text) is None]
     more = [
         Property(name, of_value(said[name].data) if name in said else ANY, name in said) for name in asked
     ]
@@ -353,7 +343,7 @@ def typed_module(unit: SourceFile) -> Module | None:
     module = unit.module
     if module is None or unit.workflow is None:
         return None
-    calls = any(isinstance(step, Call) for step in unit.steps)
+    calls = any((child := step.child()) and not child.is_task for step in unit.steps)
     types = FileTypes(unit.workflow, flows_of(unit), _not_known) if calls else types_of(unit)
     if types is None:
         return module
@@ -368,5 +358,5 @@ def _typed(chart: Chart, found: ScopeTypes) -> Chart:
     return replace(chart, fields=fields)
 
 
-def _not_known(step: Call) -> tuple[Scope | None, Type]:
+def _not_known(child: Child) -> tuple[Scope | None, Type]:
     return None, ANY

@@ -12,7 +12,6 @@ import click
 
 from wfc.analysis.call_graph import call_graph
 from wfc.checker import check_unit, has_errors, in_order
-from wfc.language.steps.call import Call
 from wfc.project import SourceFile
 from wfc.suggest import did_you_mean
 from wfc.workspace.files import select, template_folders
@@ -73,8 +72,8 @@ def with_called(unit: SourceFile) -> list[SourceFile]:
 
 def missing_calls(units: Sequence[SourceFile]) -> list[str]:
     """Workflows that some call and that are not there, where a language takes that for no error."""
-    steps = (step for unit in units for step in unit.steps if isinstance(step, Call))
-    called = dict.fromkeys(step.workflow.text for step in steps if step.workflow)
+    children = [child for unit in units for step in unit.steps if (child := step.child()) is not None]
+    called = dict.fromkeys(child.name.text for child in children if child.name and not child.is_task)
     return [name for name in called if not units[0].project.named(name)]
 
 

@@ -23,8 +23,7 @@ from wfc.language.reference import step_page
 from wfc.language.shape import InputDecl, Shape, Validation
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Recovery, Retry, Step
-from wfc.language.steps.call import Call
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.language.steps.shell import FileOutput
 from wfc.language.types import properties, shown
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS, Builtin
@@ -88,20 +87,19 @@ def _around(file: OpenFile, above: list[str]) -> tuple[Scope | None, Step | None
     return workflow, None
 
 
-def _starting(step: Step | None, above: list[str]) -> Foreach | None:
-    """The foreach that the cursor is in, where it is in what that one hands to its children."""
-    if not isinstance(step, Foreach):
+def _starting(step: Step | None, above: list[str]) -> Child | None:
+    """The runs of a task that the step at the cursor starts, if the cursor is in the values that they get."""
+    child = step.child() if step is not None else None
+    if child is None or not child.is_task:
         return None
     begun = next((n for n in range(len(above) - 1, -1, -1) if _ID.match(above[n])), 0)
-    return step if any(_WITH.search(line) for line in above[begun:]) else None
+    return child if any(_WITH.search(line) for line in above[begun:]) else None
 
 
 # -- in {{ }} ------------------------------------------------------------------
 
 
-def _in_hole(
-    file: OpenFile, scope: Scope | None, starting: Foreach | None, hole: str
-) -> Iterator[Suggestion]:
+def _in_hole(file: OpenFile, scope: Scope | None, starting: Child | None, hole: str) -> Iterator[Suggestion]:
     path = _PATH.search(hole) or _INDEX.search(hole)
     if path:
         names = _PART.findall(path[1])
@@ -118,7 +116,7 @@ def _in_hole(
 
 
 def _members(
-    file: OpenFile, scope: Scope | None, names: list[str], starting: Foreach | None
+    file: OpenFile, scope: Scope | None, names: list[str], starting: Child | None
 ) -> Iterator[Suggestion]:
     if scope is None:
         return
@@ -224,10 +222,13 @@ def _given(file: OpenFile, step: Step | None, above: list[str]) -> Iterator[Sugg
 
 
 def _started(file: OpenFile, step: Step | None) -> dict[str, InputDecl]:
-    if isinstance(step, Foreach) and step.task and file.parsed:
-        task = file.parsed.workflow.declared_tasks.get(step.task.text)
-        return task.declared_inputs if task else {}
-    if isinstance(step, Call) and step.workflow:
-        called = file.called(step.workflow.text)
-        return called.declared_inputs if called else {}
-    return {}
+    child = step.child() if step is not None else None
+    if child is None or child.name is None:
+        return {}
+    if child.is_task:
+        scope: Scope | None = (
+            file.parsed.workflow.declared_tasks.get(child.name.text) if file.parsed else None
+        )
+    else:
+        scope = file.called(child.name.text)
+    return scope.declared_inputs if scope else {}

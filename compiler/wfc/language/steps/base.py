@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 from wfc.caching import lazy
-from wfc.ir import Ref
 from wfc.language import types
 from wfc.language.fields import (
     BOOLEAN,
@@ -27,14 +26,11 @@ from wfc.language.fields import (
     not_json,
 )
 from wfc.language.shape import Field, Shape
+from wfc.language.steps.protocol import Bindings, ChartBuilder, Child, Decision
 from wfc.language.types import Type
 from wfc.language.values import Constant, Literal, Text, Tree, Word
 from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
-
 
 # The `result_schema` field: a JSON Schema, checked when the workflow is compiled.
 
@@ -153,6 +149,12 @@ class Step(Shape):
     kind: ClassVar[str] = ""
     color: ClassVar[str] = "control"
     """How pictures show it: control, state, agent, person, time or child."""
+    repeats: ClassVar[bool] = False
+    """Whether it runs its blocks again and again."""
+    ends_block: ClassVar[bool] = False
+    """Whether the step after it in the same list is never the next one: it jumps elsewhere or ends the run."""
+    origin: ClassVar[tuple[str, str]] = ("what a step brought back", "what {} brings back comes from outside")
+    """Its result as security findings describe it: the value, and a sentence in which {} is the step."""
     shape_rules: ClassVar[dict[str, Any]] = {}
     """What else its JSON Schema says, beside its fields."""
 
@@ -191,9 +193,57 @@ class Step(Shape):
                 found += _texts(value)
         return found
 
+    # The questions that analyses and checks ask. A step type overrides those that have an answer for it.
+
     def blocks(self) -> Iterator[list[Step]]:
-        """The lists of steps inside this one."""
+        """The lists of steps inside this one, which the same run executes."""
         return iter(())
+
+    def concurrent(self) -> dict[str, list[Step]]:
+        """Those of its blocks that run at the same time, by name."""
+        return {}
+
+    def child(self) -> Child | None:
+        """The runs of a task or of another workflow that it starts."""
+        return None
+
+    def jumps(self) -> Iterator[tuple[str, Word]]:
+        """The steps that it names as places to continue at, each with the field that does."""
+        return iter(())
+
+    def jump(self) -> Word | None:
+        """The step at which the flow always continues, instead of the one that follows in the list."""
+        return None
+
+    def decision(self) -> Decision | None:
+        """The condition by which it chooses between its blocks. The `when` that every step may have is not one."""
+        return None
+
+    @property
+    def condition(self) -> Text | None:
+        """The condition of its decision."""
+        decision = self.decision()
+        return decision.condition if decision is not None else None
+
+    def bindings(self) -> Bindings | None:
+        """The mapping whose templates may use names that its other templates may not."""
+        return None
+
+    def assigns(self) -> dict[str, Tree] | None:
+        """The state fields that it computes from templates; None for a step that computes none.
+
+        If it has an `output_to` that is not among them, that field gets all of them as one object.
+        """
+        return None
+
+    def returns(self) -> Tree | None:
+        """The value that the run returns when it ends at this step."""
+        return None
+
+    @property
+    def recovers(self) -> bool:
+        """Whether the flow continues with another step after this one has failed."""
+        return False
 
     def writes(self) -> dict[str, tuple[Span, Type]]:
         """The state fields it writes: where that is said, and what is known of the value."""
@@ -210,7 +260,7 @@ class Step(Shape):
         """The files that it writes, as far as their names stand in the source."""
         return iter(())
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         """Add this step's states and edges to the chart; `after` is where the flow goes on."""
         raise NotImplementedError(self.kind)
 
@@ -259,6 +309,15 @@ class Fallible(Step):
         default="fail",
     )
 
+    def jumps(self) -> Iterator[tuple[str, Word]]:
+        if isinstance(self.on_error, Recovery) and self.on_error.goto:
+            yield "on_error", self.on_error.goto
+
+    @property
+    def recovers(self) -> bool:
+        handler = self.on_error
+        return isinstance(handler, Recovery) or (handler is not None and handler.text == "continue")
+
 
 class Retried(Fallible):
     """A step that may be tried again."""
@@ -274,8 +333,8 @@ class UnknownStep(Step):
     def texts(self) -> Iterator[Text]:
         return iter(())
 
-    def lower(self, chart: Lowering, after: str) -> None:
-        """It could do anything: the flow waits for it and goes on."""
+    def lower(self, chart: ChartBuilder, after: str) -> None:
+        """Wait for it and continue: a step of an unknown type may do anything, but later steps can be checked."""
         chart.edge(chart.state(self), after, "submit")
 
 
@@ -314,19 +373,18 @@ class Answered(Keeping):
         """Demands on properties of the result beyond their type."""
         return {}
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         chart.suspend(self, chart.effect("Ask", self, self.ask), after, "submit")
 
     def ask(self) -> dict[str, Any]:
         """The arguments of the Ask."""
         schema = self.result_schema_data()
         kind = self.result_class()
-        result = schema if schema is not None else Ref(kind.__name__) if kind is not None else None
         return {
             "kind": self.kind,
             "instruction": self.instruction,
             "parameters": self.parameters(),
-            "result": result,
+            "result": schema if schema is not None else kind,
             "where": self.narrowing() or None,
             "timeout": self.setting("timeout") if "timeout" in self.FIELDS else None,
         }

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from wfc.language.steps.base import Step
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
+from wfc.language.steps.protocol import ChartBuilder
 
 
 class Break(Step):
@@ -21,7 +17,8 @@ class Break(Step):
 
     kind = "break"
     label = "a break step"
+    ends_block = True
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         _, end = chart.innermost_loop(after)
         chart.edge(chart.state(self), end)

@@ -1,14 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from wfc.caching import lazy
 from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, SECONDS_COMPUTED, WORD, WORDS
 from wfc.language.shape import Field
 from wfc.language.steps.base import Keeping, Retried
+from wfc.language.steps.protocol import ChartBuilder, Child
 from wfc.language.values import Text
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
 
 
 class Call(Keeping, Retried):
@@ -31,6 +30,7 @@ class Call(Keeping, Retried):
     kind = "call"
     label = "a call step"
     color = "child"
+    origin = ("what another workflow returned", "what {} gets back comes from outside")
 
     workflow = Field(WORD, "The name of the workflow to run.", required=True, example="deploy-service")
     with_ = Field(BINDINGS, "Its inputs.")
@@ -52,7 +52,22 @@ class Call(Keeping, Retried):
         example=["services"],
     )
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def child(self) -> Child:
+        return self._child
+
+    @lazy
+    def _child(self) -> Child:
+        return Child(
+            self,
+            "workflow",
+            self.workflow,
+            self.with_,
+            max_depth=self.setting("max_depth") or 0,
+            is_lenient=bool(self.setting("only_declared")),
+            facts=tuple(self.facts or ()),
+        )
+
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         chart.suspend(self, chart.effect("Spawn", self, self._spawn), after, "joined")
 
     def _spawn(self) -> dict[str, Any]:

@@ -3,14 +3,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from wfc.ir import Effect, Guard
 from wfc.language.fields import BLOCK, CONDITION
 from wfc.language.shape import Field
 from wfc.language.steps.base import Keeping, Retried, Step
-from wfc.struct import replace
+from wfc.language.steps.protocol import ChartBuilder, Decision
+from wfc.language.values import Tree
 
 if TYPE_CHECKING:
-    from wfc.lower import Lowering
+    from wfc.ir import Effect, Guard
 
 
 class Condition(Keeping, Retried):
@@ -43,7 +43,13 @@ class Condition(Keeping, Retried):
         yield self.then or []
         yield self.else_ or []
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def decision(self) -> Decision:
+        return Decision(self.if_, self.then or [], self.else_ or [])
+
+    def assigns(self) -> dict[str, Tree]:
+        return {self.output_to.text: Tree(self.if_.node)} if self.output_to and self.if_ else {}
+
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         then, other = self.then or [], self.else_ or []
         name = chart.state(self, self._keep(chart))
         chart.choose(
@@ -52,16 +58,14 @@ class Condition(Keeping, Retried):
         chart.block(then, after)
         chart.block(other, after)
 
-    def _keep(self, chart: Lowering) -> Effect | None:
+    def _keep(self, chart: ChartBuilder) -> Effect | None:
         """With `output_to` the condition is evaluated once, kept, and the choice made by what was kept."""
         if not self.output_to and not self.retry:
             return None
         updates = {self.output_to.text: self.if_} if self.output_to else {}
-        effect = chart.effect("Assign", self, lambda: {"updates": updates})
-        return replace(effect, writes=None)
+        return chart.effect("Assign", self, lambda: {"updates": updates}, keeps=False)
 
-    def _guard(self, chart: Lowering) -> Guard:
+    def _guard(self, chart: ChartBuilder) -> Guard:
         if not self.output_to:
             return chart.guard(self, self.if_)
-        field = self.output_to.text
-        return Guard("when", f"{{{{ state.{field} }}}}", (field,))
+        return chart.guard_on(self.output_to.text)

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from wfc.language.steps.base import Step
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
+from wfc.language.steps.protocol import ChartBuilder
 
 
 class Continue(Step):
@@ -21,7 +17,8 @@ class Continue(Step):
 
     kind = "continue"
     label = "a continue step"
+    ends_block = True
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         turn, _ = chart.innermost_loop(after)
         chart.edge(chart.state(self), turn)

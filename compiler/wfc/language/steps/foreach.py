@@ -1,15 +1,14 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from wfc.caching import lazy
 from wfc.language import types
 from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, ITEMS, OPTIONAL_TEXT, WORD
 from wfc.language.shape import Field
 from wfc.language.steps.base import Keeping, Retried
+from wfc.language.steps.protocol import Bindings, ChartBuilder, Child
 from wfc.language.types import Type
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
 
 
 class Foreach(Keeping, Retried):
@@ -37,6 +36,7 @@ class Foreach(Keeping, Retried):
     kind = "foreach"
     label = "a foreach step"
     color = "child"
+    origin = ("what an agent wrote", "what the agent that {} asks returns comes from outside")
 
     items = Field(ITEMS, "The list, usually one expression.", required=True, example="{{ state.modules }}")
     task = Field(WORD, "The task to run for each item.", required=True, example="audit_module")
@@ -52,7 +52,27 @@ class Foreach(Keeping, Retried):
     def result_type(self) -> Type:
         return types.LIST
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def child(self) -> Child:
+        return self._child
+
+    @lazy
+    def _child(self) -> Child:
+        return Child(
+            self,
+            "task",
+            self.task,
+            self.with_,
+            is_task=True,
+            items=self.items,
+            is_bounded=self.max_items is not None,
+            sequential=bool(self.setting("sequential")),
+            agent=self.agent_name,
+        )
+
+    def bindings(self) -> Bindings | None:
+        return Bindings("with", self.with_) if self.with_ else None
+
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         chart.suspend(self, chart.effect("Spawn", self, self._spawn), after, "joined")
 
     def _spawn(self) -> dict[str, Any]:

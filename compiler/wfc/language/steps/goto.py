@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Iterator
 
-from wfc.ir import Guard
 from wfc.language.fields import COUNT, WORD
 from wfc.language.shape import Field
 from wfc.language.steps.base import Step
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
+from wfc.language.steps.protocol import ChartBuilder
+from wfc.language.values import Word
 
 
 class Goto(Step):
@@ -28,14 +26,24 @@ class Goto(Step):
 
     kind = "goto"
     label = "a goto step"
+    ends_block = True
 
     target = Field(WORD, "The id of the step to go to.", required=True, example="improve")
     max_iterations = Field(COUNT, "How often the jump may be taken.", required=True, example=3)
     else_ = Field(WORD, "Where to go when the jumps are used up.")
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def jumps(self) -> Iterator[tuple[str, Word]]:
+        if self.target:
+            yield "target", self.target
+        if self.else_:
+            yield "else", self.else_
+
+    def jump(self) -> Word | None:
+        return self.target
+
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         name = chart.state(self)
-        turns = Guard("at_most", at_most=self.setting("max_iterations"))
-        chart.edge(name, chart.target(self.target, after), guard=turns)
+        jumps = chart.at_most(self.setting("max_iterations"))
+        chart.edge(name, chart.target(self.target, after), guard=jumps)
         if self.else_:
             chart.edge(name, chart.target(self.else_, after), "recover")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from wfc.language.fields import BINDINGS, FLAG, TEXT
 from wfc.language.shape import Field
-from wfc.language.steps.served import Served
+from wfc.language.steps.served import FILE_ORIGIN, Served
 from wfc_runtime.contract import MergeJsonStateResult
 
 
@@ -23,6 +23,7 @@ class MergeJsonState(Served):
 
     kind = "merge_json_state"
     label = "a merge_json_state step"
+    origin = FILE_ORIGIN
     writes_to = "path"
     result = MergeJsonStateResult
 

@@ -1,14 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from wfc.language.fields import BRANCHES
 from wfc.language.shape import Field
 from wfc.language.steps.base import Step
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
+from wfc.language.steps.protocol import ChartBuilder
 
 
 class Parallel(Step):
@@ -34,9 +31,12 @@ class Parallel(Step):
     branches = Field(BRANCHES, "The branches: a name and a list of steps for each.", required=True)
 
     def blocks(self) -> Iterator[list[Step]]:
-        yield from (self.branches or {}).values()
+        yield from self.concurrent().values()
 
-    def lower(self, chart: Lowering, after: str) -> None:
-        regions = tuple(chart.branch(self, name, steps) for name, steps in (self.branches or {}).items())
+    def concurrent(self) -> dict[str, list[Step]]:
+        return self.branches or {}
+
+    def lower(self, chart: ChartBuilder, after: str) -> None:
+        regions = tuple(chart.branch(self, name, steps) for name, steps in self.concurrent().items())
         name = chart.state(self, regions=regions)
         chart.edge(name, after, f"done_state_{name}")

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from wfc.language.fields import FLAG, NUMBER, TEXT, Computed
 from wfc.language.shape import Field
-from wfc.language.steps.served import Served
+from wfc.language.steps.served import FILE_ORIGIN, Served
 from wfc_runtime.contract import ReadFileResult
 
 
@@ -22,6 +22,7 @@ class ReadFile(Served):
 
     kind = "read_file"
     label = "a read_file step"
+    origin = FILE_ORIGIN
     result = ReadFileResult
 
     path = Field(TEXT, "The file.", required=True, example="VERSION")

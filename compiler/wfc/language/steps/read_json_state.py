@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from wfc.language.fields import FLAG, TEXT
 from wfc.language.shape import Field
-from wfc.language.steps.served import Served
+from wfc.language.steps.served import FILE_ORIGIN, Served
 from wfc_runtime.contract import ReadJsonStateResult
 
 
@@ -21,6 +21,7 @@ class ReadJsonState(Served):
 
     kind = "read_json_state"
     label = "a read_json_state step"
+    origin = FILE_ORIGIN
     result = ReadJsonStateResult
 
     path = Field(TEXT, "The file.", required=True, example=".state/progress.json")

@@ -1,14 +1,10 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from wfc.ir import FINISHED
 from wfc.language.fields import ANYTHING
 from wfc.language.shape import Field
 from wfc.language.steps.base import Retried
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
+from wfc.language.steps.protocol import ChartBuilder
+from wfc.language.values import Tree
 
 
 class Return(Retried):
@@ -30,9 +26,13 @@ class Return(Retried):
     kind = "return"
     label = "a return step"
     color = "end"
+    ends_block = True
 
     value = Field(ANYTHING, "The value, with templates in its strings.")
     without = ("when",)
 
-    def lower(self, chart: Lowering, after: str) -> None:
-        chart.perform(self, chart.effect("Return", self, lambda: {"value": self.value}), FINISHED, after)
+    def returns(self) -> Tree | None:
+        return self.value
+
+    def lower(self, chart: ChartBuilder, after: str) -> None:
+        chart.perform(self, chart.effect("Return", self, lambda: {"value": self.value}), chart.end, after)

@@ -8,6 +8,9 @@ from typing import Any, ClassVar
 from wfc.language.steps.base import Action
 from wfc.language.values import Literal, Text
 
+FILE_ORIGIN = ("what stood in a file", "what {} reads comes from outside")
+"""The `origin` of steps that read a file."""
+
 
 class Served(Action):
     """An action whose fields, other than those of every step, are its parameters."""

@@ -1,16 +1,13 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from wfc.language import types
 from wfc.language.fields import UPDATES
 from wfc.language.shape import Field
 from wfc.language.steps.base import Keeping, Retried
+from wfc.language.steps.protocol import Bindings, ChartBuilder
 from wfc.language.types import Type, type_of
+from wfc.language.values import Tree
 from wfc.yaml import Mapping, Span
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
 
 
 class SetState(Keeping, Retried):
@@ -47,5 +44,11 @@ class SetState(Keeping, Retried):
     def result_type(self) -> Type:
         return types.OBJECT
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def assigns(self) -> dict[str, Tree]:
+        return self.updates or {}
+
+    def bindings(self) -> Bindings | None:
+        return Bindings("updates", self.updates, in_order=True) if self.updates else None
+
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         chart.perform(self, chart.effect("Assign", self, lambda: {"updates": self.updates}), after)

@@ -90,6 +90,7 @@ class Shell(Action):
     kind = "shell"
     label = "a shell step"
     color = "agent"
+    origin = ("what a command printed", "what the command of {} prints comes from outside")
     result = ShellResult
 
     command = Field(TEXT, "The command line.", required=True, example="npm test")

@@ -1,14 +1,12 @@
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from wfc.language.fields import SECONDS, TEXT
 from wfc.language.shape import Field
 from wfc.language.steps.base import Answered
+from wfc.language.steps.protocol import ChartBuilder
 from wfc_runtime.contract import WaitResult
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
 
 
 class Wait(Answered):
@@ -36,7 +34,7 @@ class Wait(Answered):
     def parameters(self) -> dict[str, object]:
         return {"message": self.message} if self.message else {}
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         chart.suspend(self, chart.effect("Ask", self, self.ask), after, "due")
 
     def ask(self) -> dict[str, Any]:

@@ -1,15 +1,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
-from wfc.ir import Effect
 from wfc.language.fields import CONDITION, COUNT, STEPS
 from wfc.language.shape import Field
 from wfc.language.steps.base import Fallible, Step
-
-if TYPE_CHECKING:
-    from wfc.lower import Lowering
+from wfc.language.steps.protocol import ChartBuilder, Decision
 
 
 class While(Fallible):
@@ -31,6 +27,7 @@ class While(Fallible):
 
     kind = "while"
     label = "a while step"
+    repeats = True
 
     if_ = Field(CONDITION, "Whether to take another turn.", required=True)
     max_iterations = Field(COUNT, "The most turns.", required=True, example=10)
@@ -39,9 +36,12 @@ class While(Fallible):
     def blocks(self) -> Iterator[list[Step]]:
         yield self.steps or []
 
-    def lower(self, chart: Lowering, after: str) -> None:
+    def decision(self) -> Decision:
+        return Decision(self.if_, self.steps or [], [])
+
+    def lower(self, chart: ChartBuilder, after: str) -> None:
         body = self.steps or []
-        start = chart.state(self, Effect("Begin", lambda: {"loop": turn}))
+        start = chart.state(self, chart.begin(lambda: turn))
         turn = chart.state(self, part="turn")
         chart.edge(start, turn)
         guard = chart.guard(self, self.if_, self.setting("max_iterations"))

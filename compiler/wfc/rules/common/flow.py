@@ -14,14 +14,7 @@ from wfc.language.ast import Scope, walk
 from wfc.language.fields import CONDITION
 from wfc.language.scopes import blocks_of
 from wfc.language.steps.base import Step
-from wfc.language.steps.break_ import Break
-from wfc.language.steps.condition import Condition
-from wfc.language.steps.continue_ import Continue
-from wfc.language.steps.goto import Goto
-from wfc.language.steps.parallel import Parallel
 from wfc.language.steps.prompt import Prompt
-from wfc.language.steps.return_ import Return
-from wfc.language.steps.while_ import While
 from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.common.state import ScopeUse, StateRead
@@ -63,15 +56,15 @@ class Beside:
     @cached_property
     def _counts(self) -> dict[Step, list[tuple[Counter[str], Counter[str]]]]:
         """For each step, how often each field is written in all branches around it, and in its own."""
-        if not any(isinstance(step, Parallel) for step in self._scope.walk()):
+        if not any(step.concurrent() for step in self._scope.walk()):
             return {}
         blocks = blocks_of(self._scope)
         own: dict[int, Counter[str]] = {}
         total: dict[Step, Counter[str]] = {}
         for step in blocks:
-            if isinstance(step, Parallel):
+            if branches := step.concurrent():
                 total[step] = Counter()
-                for branch in step.blocks():
+                for branch in branches.values():
                     own[id(branch)] = Counter(name for one in walk(branch) for name in one.writes())
                     total[step].update(own[id(branch)])
         return {
@@ -105,9 +98,9 @@ class Loops:
     def found(self) -> Iterator[Loop]:
         """The loops that nothing but conditions can end."""
         steps = list(self._scope.walk())
-        if any(isinstance(step, While) for step in steps):
+        if any(step.repeats for step in steps):
             yield from self._whiles(steps)
-        if any(isinstance(step, Goto) for step in steps):
+        if any(step.jump() is not None for step in steps):
             yield from self._gotos()
 
     def writes(self, loop: Loop, field: str) -> bool:
@@ -119,12 +112,13 @@ class Loops:
     def _whiles(self, steps: list[Step]) -> Iterator[Loop]:
         nodes = self._nodes
         for step in steps:
-            if isinstance(step, While) and step.if_ is not None and step.if_.is_text:
-                body = list(walk(step.steps or []))
+            condition = step.condition if step.repeats else None
+            if condition is not None and condition.is_text:
+                body = list(walk([inner for block in step.blocks() for inner in block]))
                 inside = {node for one in (step, *body) for node in nodes.get(one, ())}
                 mine = set(nodes.get(step, ()))
                 if not any(self._leaves(node, inside) for node in inside - mine):
-                    yield Loop(step, [step.if_], _written(body), "on_error" in step.values)
+                    yield Loop(step, [condition], _written(body), "on_error" in step.values)
 
     def _leaves(self, node: str, inside: set[str]) -> bool:
         return any(edge.target not in inside for edge in self._flow.out.get(node, ()) if edge.join is None)
@@ -150,7 +144,7 @@ class Loops:
         inside = sorted(nodes & self._flow.states.keys(), key=self._rank.__getitem__)
         states = [self._flow.states[node] for node in inside]
         steps = list(dict.fromkeys(state.step for state in states if state.step))
-        gotos = [step for step in steps if isinstance(step, Goto)]
+        gotos = [step for step in steps if step.jump() is not None]
         # How often a `while` inside it turns, and what it writes on the way, is not followed.
         if not gotos or any(state.kind == "turn" for state in states):
             return
@@ -167,13 +161,16 @@ class Loops:
         texts = [self._condition(state.id) for state in states if state.id in deciding]
         found = [text for text in texts if text is not None]
         if found and len(found) == len(texts):
-            has_rest = any(step.else_ is not None for step in gotos)
+            has_rest = any(field == "else" for step in gotos for field, _ in step.jumps())
             yield Loop(self._leading_back(gotos), found, _written(steps), has_rest)
 
-    def _leading_back(self, gotos: list[Goto]) -> Goto:
+    def _leading_back(self, gotos: list[Step]) -> Step:
         """The last goto whose target stands before it."""
         order = self._order
-        back = [step for step in gotos if step.target and order.get(step.target.text, 0) <= order[step.name]]
+        targets = [(step, step.jump()) for step in gotos]
+        back = [
+            step for step, word in targets if word is not None and order.get(word.text, 0) <= order[step.name]
+        ]
         return (back or gotos)[-1]
 
     @cached_property
@@ -188,7 +185,8 @@ class Loops:
         return any(edge.event == "recover" and not self._is_used_up(edge) for edge in self._flow.out[node])
 
     def _is_used_up(self, edge: FlowEdge) -> bool:
-        return edge.event == "recover" and isinstance(self._flow.step(edge.source), Goto)
+        step = self._flow.step(edge.source)
+        return edge.event == "recover" and step is not None and step.jump() is not None
 
     def _always_passes(self, nodes: frozenset[str], gate: str) -> bool:
         """Whether every turn comes by a node: without it, nothing goes round."""
@@ -203,8 +201,10 @@ class Loops:
         """The text that decides where a node leads."""
         state = self._flow.states[node]
         step = state.step
-        text = step.when if step and state.kind == "when" else step.values.get("if") if step else None
-        return text if isinstance(text, Text) and text.is_text else None
+        if step is None:
+            return None
+        text = step.when if state.kind == "when" else step.condition
+        return text if text is not None and text.is_text else None
 
     # -- what both need --------------------------------------------------------
 
@@ -230,7 +230,6 @@ def _written(steps: list[Step]) -> frozenset[str]:
 
 
 _ANSWER = "selected"
-_LEAVING = (Break, Continue, Goto, Return)
 
 
 @struct(frozen=True)
@@ -266,15 +265,13 @@ class Comparisons:
         self.decide_alone &= not any(_has_rest(one.step, tested) for one in self.all)
 
     def _look(self, step: Step, text: Text, reads: int) -> None:
-        if text is not step.when and text is not step.values.get("if"):
+        if text is not step.when and text is not step.condition:
             # Showing the answer is not acting on it.
             self.decide_alone &= isinstance(step, Prompt) and text is step.message
             return
         expression = text.template.expression if text.template.ast is not None else None
         found = list(self._compared(expression)) if expression is not None else []
-        leaves = isinstance(step, _LEAVING if text is step.when else While) or (
-            isinstance(step, Condition) and text is step.if_ and never_goes_on(step.then or [])
-        )
+        leaves = step.ends_block if text is step.when else _leaves_where_true(step)
         for node, words, positive in found:
             self.decide_alone &= positive
             self.all.append(Comparison(step, text, node, words, leaves))
@@ -321,12 +318,21 @@ def _words(node: nodes.Expr, sign: str) -> list[nodes.Const] | None:
 def never_goes_on(block: list[Step]) -> bool:
     """Whether the flow leaves a list of steps before its end, on every way through it."""
     last = block[-1] if block else None
-    if isinstance(last, Condition) and last.when is None:
-        return never_goes_on(last.then or []) and never_goes_on(last.else_ or [])
-    return isinstance(last, _LEAVING) and last.when is None
+    if last is None or last.when is not None:
+        return False
+    decision = last.decision() if not last.repeats else None
+    if decision is not None:
+        return never_goes_on(decision.then) and never_goes_on(decision.otherwise)
+    return last.ends_block
+
+
+def _leaves_where_true(step: Step) -> bool:
+    """Whether the step after this one is reached only if its condition is false."""
+    decision = step.decision()
+    return step.repeats or (decision is not None and never_goes_on(decision.then))
 
 
 def _has_rest(step: Step, tested: set[Step]) -> bool:
     """Whether a condition has an `else` that does more than go on comparing."""
-    other = step.else_ if isinstance(step, Condition) else None
-    return bool(other) and any(inner not in tested for inner in other or ())
+    decision = step.decision()
+    return decision is not None and any(inner not in tested for inner in decision.otherwise)

@@ -12,8 +12,7 @@ from wfc.language.dialect import Language
 from wfc.language.fields import kind_of
 from wfc.language.shape import NUMERIC, InputDecl, Shape
 from wfc.language.steps.base import Step
-from wfc.language.steps.call import Call
-from wfc.language.steps.foreach import Foreach
+from wfc.language.steps.protocol import Child
 from wfc.language.values import plain
 from wfc.project import SourceFile
 from wfc.rules.common.hints import quote
@@ -225,13 +224,17 @@ class Binding:
     """One step that runs a child."""
 
     scope: Scope
-    step: Foreach | Call
+    run: Child
     child: Scope
     title: str
     """What messages call the child: "the task `audit_module`"."""
     declared: list[str]
     given: Mapping | None
     """The `with`, if there is one."""
+
+    @property
+    def step(self) -> Step:
+        return self.run.step
 
     @property
     def keys(self) -> set[str]:
@@ -244,11 +247,6 @@ class Binding:
         return {
             name: decl for name, decl in inputs.items() if decl.is_required and "default" not in decl.values
         }
-
-    @property
-    def is_lenient(self) -> bool:
-        """Whether what the child has no input for is left out."""
-        return isinstance(self.step, Call) and bool(self.step.setting("only_declared"))
 
     @property
     def unbound(self) -> list[str]:
@@ -269,7 +267,7 @@ class Binding:
                 found[name] = language.name_of("inputs", name)
             elif name in here.fields:
                 found[name] = language.name_of("state", name)
-            elif isinstance(self.step, Foreach) and not self._uses_item and "item" not in found.values():
+            elif self.run.is_task and not self._uses_item and "item" not in found.values():
                 found[name] = "item"
         if len(found) < len(names):
             return None
@@ -277,7 +275,7 @@ class Binding:
 
     @property
     def _uses_item(self) -> bool:
-        trees = (self.step.with_ or {}).values()
+        trees = (self.run.inputs or {}).values()
         return any(
             read.root == "item" for tree in trees for text in tree.texts for read in text.template.reads
         )
@@ -287,24 +285,25 @@ def bindings(unit: SourceFile) -> Iterator[Binding]:
     """Every step that runs a child which is there, with what it hands over."""
     for scope in unit.scopes:
         for step in scope.walk():
-            if isinstance(step, Foreach | Call):
-                yield from _binding(unit, scope, step)
+            run = step.child()
+            if run is not None:
+                yield from _binding(unit, scope, run)
 
 
-def _binding(unit: SourceFile, scope: Scope, step: Foreach | Call) -> Iterator[Binding]:
-    child, title = _child(unit, step)
+def _binding(unit: SourceFile, scope: Scope, run: Child) -> Iterator[Binding]:
+    child, title = _scope_of(unit, run)
     declared = keys_of(child, "inputs") if child else None
-    given = step.node.get("with")
+    given = run.step.node.get("with")
     if child is not None and declared is not None and (given is None or isinstance(given, Mapping)):
-        yield Binding(scope, step, child, title, declared, given)
+        yield Binding(scope, run, child, title, declared, given)
 
 
-def _child(unit: SourceFile, step: Step) -> tuple[Scope | None, str]:
-    if isinstance(step, Foreach) and step.task and unit.workflow:
-        name = step.task.text
+def _scope_of(unit: SourceFile, run: Child) -> tuple[Scope | None, str]:
+    """The task or workflow that a step runs, and what messages call it."""
+    if run.name is None or unit.workflow is None:
+        return None, ""
+    name = run.name.text
+    if run.is_task:
         return unit.workflow.declared_tasks.get(name), f"the task `{name}`"
-    if isinstance(step, Call) and step.workflow:
-        name = step.workflow.text
-        found = unit.project.named(name)
-        return found[0].workflow if found else None, f"the workflow `{name}`"
-    return None, ""
+    found = unit.project.named(name)
+    return found[0].workflow if found else None, f"the workflow `{name}`"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import field
 from functools import cached_property
 
 from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
 from wfc.caching import cached_per_file
 from wfc.language.ast import Scope, walk
-from wfc.language.scopes import CHILD_IN_TURN, EVERYWHERE, NamesInScope, Targets, jumps
+from wfc.language.scopes import EVERYWHERE, NamesInScope, Targets
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step, UnknownStep
+from wfc.language.steps.protocol import CHILD_IN_TURN
 from wfc.language.values import Text, Tree, Word, state_use
 from wfc.project import SourceFile
 from wfc.struct import struct
@@ -264,8 +265,7 @@ class ScopeUse:
         kept = {*self.scope.initial, *(name for step in others for name in step.writes())}
         written = {name for step in gone for name in step.writes()} - kept
         needed = {word.text for step in others for word in step.declared}
-        tasks = {step.values["task"].text for step in gone if step.values.get("task")}
-        tasks -= {step.values["task"].text for step in others if step.values.get("task")}
+        tasks = set(_tasks_run_by(gone)) - set(_tasks_run_by(others))
         return not (written & needed or tasks or any(readers <= gone for readers in self._readers.values()))
 
     @cached_property
@@ -292,6 +292,13 @@ class ScopeUse:
         return self.flow.initial == self.flow.end or bool(self.ends)
 
 
+def _tasks_run_by(steps: Iterable[Step]) -> Iterator[str]:
+    for step in steps:
+        child = step.child()
+        if child is not None and child.is_task and child.name is not None:
+            yield child.name.text
+
+
 def _sources(flow: Flow, edge: FlowEdge) -> tuple[str, ...]:
     """The nodes that must be reached for an edge to be taken."""
     return flow.branch_ends[edge.join] if edge.join is not None else (edge.source,)
@@ -308,7 +315,7 @@ def scope_uses(unit: SourceFile) -> list[ScopeUse]:
         targets = Targets(use.scope)
         for step in use.scope.walk():
             _add(use, step)
-            if not all(targets.can_reach(step, word.text) for _, word in jumps(step)):
+            if not all(targets.can_reach(step, word.text) for _, word in step.jumps()):
                 use.is_clear = False
     for access in state_access(unit):
         use = found[access.fields.scope]
@@ -328,7 +335,8 @@ def _add(use: ScopeUse, step: Step) -> None:
             _add_unread(use, entry.value)
     if any(name not in step.values for name in step.REQUIRED):
         use.is_whole = False
-    given = CHILD_IN_TURN | (step.values.get("updates") or {}).keys()
+    bindings = step.bindings()
+    given = CHILD_IN_TURN | (bindings.values.keys() if bindings is not None and bindings.in_order else set())
     for text in step.texts():
         template = text.template
         if template.error is not None:
