@@ -13,7 +13,7 @@ from pathlib import Path
 from wfc.checker import each_finding, in_order
 from wfc.config import Config
 from wfc.findings import Diagnostic, Note
-from wfc.project import Project, load_unit
+from wfc.project import Project, load_file
 from wfc.render.style import Style
 from wfc.render.text import render_text
 from wfc.rules import BY_CODE
@@ -63,11 +63,11 @@ def findings(snippet: str, rules: Iterable[Rule]) -> list[Diagnostic]:
     before = _before(snippet)
     config = Config(Path("."), tools=_TOOLS)
     project = Project(config)
-    load_unit("workflow.yaml", (before + snippet + _after(snippet)).encode(), config, project)
-    load_unit("deploy-service.yaml", _CALLED.encode(), config, project)
+    load_file("workflow.yaml", (before + snippet + _after(snippet)).encode(), config, project)
+    load_file("deploy-service.yaml", _CALLED.encode(), config, project)
     shown = Source("workflow.yaml", snippet)
     chosen = list(rules)
-    found = in_order(list(each_finding(unit, chosen)) for unit in project.units)
+    found = in_order(list(each_finding(file, chosen)) for file in project.files)
     return [_moved(one, shown, len(before)) for one in found]
 
 

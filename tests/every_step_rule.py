@@ -15,6 +15,6 @@ from wfc.rules.base import Finding, rule
 
 
 @rule("WF888", "every-step", severity=Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for step in unit.steps:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for step in file.steps:
         yield Finding(step.span, f"`{step.name}` is a step", step=step.name)

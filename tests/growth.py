@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.support import check, load, loaded, unit_of
+from tests.support import check, file_of, load, loaded
 from tests.unit.graph.samples import flow_of
 from wfc.analysis.call_graph import CallGraph
 from wfc.findings import Diagnostic, Edit, Fix, Severity
@@ -54,7 +54,7 @@ def _calls(count: int) -> Work:
 
     def look() -> None:
         graph = CallGraph(made)
-        found = [call for unit in made.units for call in graph.calls(unit)]
+        found = [call for file in made.files for call in graph.calls(file)]
         _is(len(found), count)
         _is(any(graph.is_circular(call) for call in found), False)
 
@@ -89,7 +89,7 @@ steps:
 def _comments(count: int) -> Work:
     [found] = check(_PANEL)
     text = _PANEL + "# wfc: ignore[WF003, WF301]\n" * count
-    return lambda: _is(unit_of(text).suppressions.cover(found), False)
+    return lambda: _is(file_of(text).suppressions.cover(found), False)
 
 
 def _plan(count: int) -> Work:

@@ -14,7 +14,7 @@ from wfc.checker import check_project, each_finding, in_order
 from wfc.compiler import compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic, Severity
-from wfc.project import Project, SourceFile, load_unit
+from wfc.project import Project, SourceFile, load_file
 from wfc.rules import BY_CODE
 from wfc_runtime.machine import Workflow
 
@@ -41,12 +41,12 @@ def load(*texts: str, config: Config | None = None) -> Project:
     settings = config or Config(Path("."))
     project = Project(settings)
     for number, text in enumerate(texts, 1):
-        load_unit(f"w{number}.yaml", text.encode(), settings, project)
+        load_file(f"w{number}.yaml", text.encode(), settings, project)
     return project
 
 
-def unit_of(text: str) -> SourceFile:
-    return load(text).units[0]
+def file_of(text: str) -> SourceFile:
+    return load(text).files[0]
 
 
 def check(*texts: str, config: Config | None = None) -> list[Diagnostic]:
@@ -57,7 +57,7 @@ def found_by(rules: Iterable[str], project: Project) -> list[Diagnostic]:
     """What the rules of some codes find, sorted by place. A test of a rule runs that rule, so that another one which
     is added later changes nothing here."""
     chosen = [BY_CODE[code] for code in sorted(set(rules))]
-    return in_order(list(each_finding(unit, chosen)) for unit in project.units)
+    return in_order(list(each_finding(file, chosen)) for file in project.files)
 
 
 SETTLED = tuple((ROOT / "tests" / "clean" / "rules.txt").read_text(encoding="utf-8").split())
@@ -80,7 +80,7 @@ def workflow_of(module: str) -> Workflow:
 def loaded(*texts: str) -> dict[str, Workflow]:
     """Workflows compiled and imported, by name. They may call each other."""
     project = load(*texts)
-    compilation = compile_project(project, {unit: unit.source.path for unit in project.units})
+    compilation = compile_project(project, {file: file.source.path for file in project.files})
     broken = [f"{one.code} {one.message}" for one in compilation.findings if one.severity is Severity.ERROR]
     assert not broken, broken
     found = [workflow_of(module.text) for module in compilation.modules]

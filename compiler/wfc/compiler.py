@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from wfc.analysis.types.workflow import typed_module
-from wfc.checker import check_unit, has_errors, in_order
+from wfc.checker import check_file, has_errors, in_order
 from wfc.emit.module import emit_body, with_header
 from wfc.findings import Diagnostic, Severity
 from wfc.lower.names import module_name
@@ -18,7 +18,7 @@ from wfc_runtime.header import digest
 class Compiled:
     """One module: what it is called, what it was made from, and its text."""
 
-    unit: SourceFile
+    file: SourceFile
     file_name: str
     text: str
 
@@ -32,20 +32,20 @@ class Compilation:
 def compile_project(project: Project, recorded_paths: dict[SourceFile, str]) -> Compilation:
     """Every workflow without an error as a module. `recorded_paths`: what each header says it was made from."""
 
-    def work(unit: SourceFile) -> tuple[list[Diagnostic], Compiled | None]:
-        found = check_unit(unit)
-        sound = unit.module is not None and not has_errors(found)
-        return found, compile_unit(unit, recorded_paths[unit]) if sound else None
+    def work(file: SourceFile) -> tuple[list[Diagnostic], Compiled | None]:
+        found = check_file(file)
+        sound = file.module is not None and not has_errors(found)
+        return found, compile_file(file, recorded_paths[file]) if sound else None
 
-    done = run_in_workers(work, project.units, project.processes, project.progress)
+    done = run_in_workers(work, project.files, project.processes, project.progress)
     findings = in_order(found for found, _ in done)
     broken = {found.span.source for found in findings if found.severity is Severity.ERROR}
-    modules = [module for _, module in done if module is not None and module.unit.source not in broken]
+    modules = [module for _, module in done if module is not None and module.file.source not in broken]
     return Compilation(modules, findings)
 
 
-def compile_unit(unit: SourceFile, recorded_path: str) -> Compiled:
-    module = typed_module(unit)
+def compile_file(file: SourceFile, recorded_path: str) -> Compiled:
+    module = typed_module(file)
     assert module is not None
-    text = with_header(recorded_path, digest(unit.source.text), emit_body(module))
-    return Compiled(unit, f"{module_name(module.name)}.py", text)
+    text = with_header(recorded_path, digest(file.source.text), emit_body(module))
+    return Compiled(file, f"{module_name(module.name)}.py", text)

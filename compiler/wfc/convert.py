@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from wfc.checker import check_unit
+from wfc.checker import check_file
 from wfc.findings import Severity
 from wfc.language.values import plain
-from wfc.project import Project, SourceFile, load_unit
+from wfc.project import Project, SourceFile, load_file
 from wfc.suppress import can_be_hidden
 from wfc.yaml.nodes import nodes_of
 from wfc.yaml.write import write_yaml
 
 
-def to_steps(unit: SourceFile) -> str:
+def to_steps(file: SourceFile) -> str:
     """The file as steps. What its own language lets pass and the steps language does not is marked as kept."""
-    assert unit.workflow is not None
-    data = plain(unit.workflow.node)
+    assert file.workflow is not None
+    data = plain(file.workflow.node)
     assert isinstance(data, dict)
     text = write_yaml(data)
-    while (kept := _with_kept(text, unit)) != text:
+    while (kept := _with_kept(text, file)) != text:
         text = kept
     return text
 
@@ -25,11 +25,11 @@ def to_steps(unit: SourceFile) -> str:
 def _with_kept(text: str, original: SourceFile) -> str:
     """The text with a comment before each line that has an error which is a matter of judgement."""
     project = Project(original.config, others=original.project.others)
-    unit = load_unit(original.source.path, text.encode(), original.config, project)
+    file = load_file(original.source.path, text.encode(), original.config, project)
     marks: dict[int, set[str]] = {}
-    for found in check_unit(unit):
+    for found in check_file(file):
         if found.severity is Severity.ERROR and can_be_hidden(found.code, found.severity):
-            marks.setdefault(_line_of(unit, found.span.start), set()).add(found.code)
+            marks.setdefault(_line_of(file, found.span.start), set()).add(found.code)
     lines = text.split("\n")
     for number in sorted(marks, reverse=True):
         line = lines[number - 1]
@@ -38,9 +38,9 @@ def _with_kept(text: str, original: SourceFile) -> str:
     return "\n".join(lines)
 
 
-def _line_of(unit: SourceFile, offset: int) -> int:
+def _line_of(file: SourceFile, offset: int) -> int:
     """The line on which the text begins that a place is in."""
-    for scalar in nodes_of(unit.document.root).scalars:
+    for scalar in nodes_of(file.document.root).scalars:
         if scalar.span.start <= offset < scalar.span.end:
             return scalar.span.line
-    return unit.source.position(offset)[0]
+    return file.source.position(offset)[0]

@@ -124,9 +124,9 @@ def check_project_files(config: Config) -> Iterator[Result]:
 
 
 def _workflows(selection: Selection) -> Iterator[Result]:
-    project, units = load_project(selection, with_runs=True)
+    project, files = load_project(selection, with_runs=True)
     found = [one for one in check_project(project) if one.severity is not Severity.INFO]
-    many = counted(len(units), "workflow")
+    many = counted(len(files), "workflow")
     if found:
         yield bad("workflows", f"{many} with {counted(len(found), 'finding')}", "`wfc check` shows them")
     else:

@@ -177,7 +177,7 @@ class Project:
     config: Config
     others: Callable[[], Iterable[tuple[str, bytes]]] = tuple
     """Other files of the project, read only when a call needs a name."""
-    units: list[SourceFile] = field(default_factory=list)
+    files: list[SourceFile] = field(default_factory=list)
     runs: Callable[[], Iterable[Waiting]] = tuple
     """Runs in progress in the store of the project, read only when a rule needs them."""
     offered: Callable[[str], bool] = lambda name: False
@@ -212,23 +212,23 @@ class Project:
         found: dict[str, list[SourceFile]] = {}
         beside = Project(self.config, overrides=self.overrides)
         for path, data in self.others():
-            load_unit(path, data, self.config, beside)
-        for unit in [*self.units, *beside.units]:
-            if unit.name is not None:
-                found.setdefault(unit.name, []).append(unit)
+            load_file(path, data, self.config, beside)
+        for file in [*self.files, *beside.files]:
+            if file.name is not None:
+                found.setdefault(file.name, []).append(file)
         return found
 
 
-def load_unit(path: str, data: bytes, config: Config, project: Project) -> SourceFile:
+def load_file(path: str, data: bytes, config: Config, project: Project) -> SourceFile:
     """Read one file. Mistakes are not errors here; rules report them."""
     limits = config.limits
     source, problems = read_source(data, path, limits.source_bytes)
     if problems:
-        unit = SourceFile(source, Document(None, problems), config, None, project)
+        file = SourceFile(source, Document(None, problems), config, None, project)
     else:
         document = parse_document(source, YamlLimits(limits.yaml_depth, limits.yaml_nodes))
         root = document.root
         parsed = dialect_of(root).parse(root) if isinstance(root, Mapping) else None
-        unit = SourceFile(source, document, config, parsed, project)
-    project.units.append(unit)
-    return unit
+        file = SourceFile(source, document, config, parsed, project)
+    project.files.append(file)
+    return file

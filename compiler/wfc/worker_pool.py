@@ -28,7 +28,7 @@ _MOST = 8
 
 def run_in_workers(
     work: Callable[[SourceFile], T],
-    units: Sequence[SourceFile],
+    files: Sequence[SourceFile],
     processes: int,
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> list[T]:
@@ -36,35 +36,35 @@ def run_in_workers(
 
     `progress` is called from time to time with the number of files done and their total.
     """
-    characters = sum(len(unit.source.text) for unit in units)
-    number = min(processes, _MOST, len(units), characters // _WORTH_IT)
+    characters = sum(len(file.source.text) for file in files)
+    number = min(processes, _MOST, len(files), characters // _WORTH_IT)
     if number < 2 or not _can_fork():
         return [
-            _work_and_report(work, unit, progress, done, len(units)) for done, unit in enumerate(units, 1)
+            _work_and_report(work, file, progress, done, len(files)) for done, file in enumerate(files, 1)
         ]
-    shares = [units[start::number] for start in range(number)]
-    with _workers(work, shares[1:], units) as answers:
+    shares = [files[start::number] for start in range(number)]
+    with _workers(work, shares[1:], files) as answers:
         # Workers report nothing until they end; they are assumed to be as far as this process.
         mine = [
-            _work_and_report(work, unit, progress, min(done * number, len(units)), len(units))
-            for done, unit in enumerate(shares[0], 1)
+            _work_and_report(work, file, progress, min(done * number, len(files)), len(files))
+            for done, file in enumerate(shares[0], 1)
         ]
         found = [mine]
         for share, read in zip(shares[1:], answers, strict=True):
             done = read()
             # If a worker crashes, its share runs here, and the error appears as it would in one process.
-            found.append([work(unit) for unit in share] if done is None else done)
-    return [found[index % number][index // number] for index in range(len(units))]
+            found.append([work(file) for file in share] if done is None else done)
+    return [found[index % number][index // number] for index in range(len(files))]
 
 
 def _work_and_report(
     work: Callable[[SourceFile], T],
-    unit: SourceFile,
+    file: SourceFile,
     progress: Callable[[int, int], None],
     done: int,
     of: int,
 ) -> T:
-    result = work(unit)
+    result = work(file)
     progress(done, of)
     return result
 
@@ -75,10 +75,10 @@ def _can_fork() -> bool:
 
 @contextmanager
 def _workers(
-    work: Callable[[SourceFile], T], shares: list[Sequence[SourceFile]], units: Sequence[SourceFile]
+    work: Callable[[SourceFile], T], shares: list[Sequence[SourceFile]], files: Sequence[SourceFile]
 ) -> Iterator[list[Callable[[], list[T] | None]]]:
     """Start a worker process for each share. All of them are gone when the context ends, however it ends."""
-    known = _SharedPickling(units)
+    known = _SharedPickling(files)
     children: list[int] = []
     pipes: list[int] = []
 
@@ -108,7 +108,7 @@ def _serve(
 ) -> NoReturn:
     """The body of a worker process: work, send the results, exit. It prints no errors: the parent repeats the work."""
     try:
-        data = known.dump([work(unit) for unit in share])
+        data = known.dump([work(source_file) for source_file in share])
         with open(pipe, "wb") as file:
             file.write(data)
     finally:
@@ -123,8 +123,8 @@ def _read_all(pipe: int) -> bytes:
 class _SharedPickling:
     """Pickling between the processes: files that both sides have are sent as numbers, not copied."""
 
-    def __init__(self, units: Sequence[SourceFile]) -> None:
-        self._things: list[SourceFile | Source] = [*units, *(unit.source for unit in units)]
+    def __init__(self, files: Sequence[SourceFile]) -> None:
+        self._things: list[SourceFile | Source] = [*files, *(file.source for file in files)]
         self._numbers = {id(thing): number for number, thing in enumerate(self._things)}
 
     def dump(self, results: list[Any]) -> bytes:

@@ -19,7 +19,7 @@ Reply = dict[str, Any]
 def compiled(folder: Path, *texts: str) -> Path:
     """The modules of some workflows, none of which may have an error, in a folder."""
     project = load(*texts)
-    made = compile_project(project, {unit: unit.source.path for unit in project.units})
+    made = compile_project(project, {file: file.source.path for file in project.files})
     assert [one.message for one in made.findings if one.severity is Severity.ERROR] == []
     generated = folder / "generated"
     generated.mkdir()
@@ -33,14 +33,14 @@ def run(
 ) -> Reply:
     """Run the first of some workflows, commands in `folder`; people answer by step id."""
     generated = compiled(folder, *texts)
-    unit = load(texts[0]).units[0]
+    file = load(texts[0]).files[0]
     work = folder / "work"
     work.mkdir(exist_ok=True)
     service = ServingService(
         Store(folder / "state.db"), Registry(generated), Grant.all_commands(work), every_kind=True
     )
     try:
-        reply = service.start(unit.name or "", inputs or {})
+        reply = service.start(file.name or "", inputs or {})
         run_id = str(reply["workflow_id"])
         while reply["status"] in ("pending_action", "running"):
             for action in reply.get("actions") or ([reply["action"]] if "action" in reply else []):

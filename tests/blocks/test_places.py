@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import check, unit_of
+from tests.support import check, file_of
 from wfc.language.scopes import template_sites
 
 TEXT = """
@@ -33,7 +33,7 @@ outputs:
 
 def reads() -> list[tuple[str, str]]:
     """Each thing that a template reads, as the core names it and as the file has it."""
-    workflow = unit_of(TEXT).workflow
+    workflow = file_of(TEXT).workflow
     assert workflow is not None
     return [
         (".".join(map(str, (read.root, *read.names))), site.text.at(read.start, read.end).text)
@@ -56,7 +56,7 @@ def test_a_read_is_shown_where_it_stands(core: str, file: str, count: int) -> No
 
 
 def test_a_part_of_a_reference_has_its_own_place() -> None:
-    workflow = unit_of(TEXT).workflow
+    workflow = file_of(TEXT).workflow
     assert workflow is not None
     [site] = [one for one in template_sites(workflow) if "stdout" in one.text.node.text]
     [read] = site.text.template.reads

@@ -9,7 +9,7 @@ import pytest
 from tests.support import SETTLED, found_by
 from wfc.config import Config
 from wfc.findings import Severity
-from wfc.project import Project, load_unit
+from wfc.project import Project, load_file
 
 FILES = sorted(Path(__file__).parent.glob("*.yaml"))
 
@@ -18,6 +18,6 @@ FILES = sorted(Path(__file__).parent.glob("*.yaml"))
 def test_nothing_is_found_in_what_is_right(file: Path) -> None:
     config = Config(file.parent)
     project = Project(config)
-    load_unit(file.name, file.read_bytes(), config, project)
+    load_file(file.name, file.read_bytes(), config, project)
     found = [item for item in found_by(SETTLED, project) if item.severity is not Severity.INFO]
     assert [f"{item.span.line}: {item.code} {item.message}" for item in found] == []

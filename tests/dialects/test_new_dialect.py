@@ -46,7 +46,7 @@ def found(text: str, code: str) -> list[Diagnostic]:
 
 def test_its_files_compile_with_its_advice_for_failed_runs() -> None:
     project = load(CHORES)
-    compilation = compile_project(project, {unit: unit.source.path for unit in project.units})
+    compilation = compile_project(project, {file: file.source.path for file in project.files})
     assert "Do the chore by hand." in compilation.modules[0].text
 
 
@@ -64,7 +64,7 @@ def test_a_fix_for_the_core_is_not_offered_in_a_translated_file() -> None:
 
 
 def test_a_step_without_a_name_is_called_what_the_language_calls_it() -> None:
-    [unnamed] = load("name: x\nversion: '1'\nsteps: [{type: shell, command: ls}]\n").units[0].steps
+    [unnamed] = load("name: x\nversion: '1'\nsteps: [{type: shell, command: ls}]\n").files[0].steps
     assert ChoresLanguage().call(unnamed) == "the chore"
     assert Language().call(unnamed) == "the step"
 

@@ -19,7 +19,7 @@ from tests.support import found_by
 from wfc.compiler import compile_project
 from wfc.config import Config, load_config
 from wfc.findings import Diagnostic, Severity
-from wfc.project import Project, drift_of, load_unit
+from wfc.project import Project, drift_of, load_file
 from wfc.render.github import render_github
 from wfc.render.json import render_json
 from wfc.render.sarif import render_sarif
@@ -54,10 +54,13 @@ def findings(path: Path, text: str | None = None) -> list[Diagnostic]:
     project = Project(config, runs=lambda: runs_under_way(path))
     for file in files:
         data = text.encode() if text is not None and file == files[0] else file.read_bytes()
-        load_unit(file.name, data, config, project)
+        load_file(file.name, data, config, project)
     # A comment that hides a finding needs the rule of that finding too.
     named = {
-        one for unit in project.units for one in re.findall(r"WF\d{3}", unit.source.text) if one in BY_CODE
+        one
+        for source_file in project.files
+        for one in re.findall(r"WF\d{3}", source_file.source.text)
+        if one in BY_CODE
     }
     found = found_by({code, *named}, project) + drift_findings(project, path / "generated")
     return [one for one in found if one.code == code]
@@ -74,15 +77,15 @@ def drift_findings(project: Project, folder: Path) -> list[Diagnostic]:
     """What `wfc compile --check` adds for a case that has modules in `generated/`."""
     if not folder.is_dir():
         return []
-    for module in compile_project(project, {unit: unit.source.path for unit in project.units}).modules:
+    for module in compile_project(project, {file: file.source.path for file in project.files}).modules:
         place = folder / module.file_name
         if os.environ.get("UPDATE") and folder.parent.name.startswith("good"):
             place.write_text(module.text, encoding="utf-8")
         before = place.read_text(encoding="utf-8") if place.exists() else None
-        drift = drift_of(f"generated/{module.file_name}", before, module.text, module.unit.source.text)
-        module.unit.drift += [drift] if drift else []
+        drift = drift_of(f"generated/{module.file_name}", before, module.text, module.file.source.text)
+        module.file.drift += [drift] if drift else []
     rules = (BY_CODE["WF701"], BY_CODE["WF702"])
-    return [found for unit in project.units for rule in rules for found in rule.run(unit)]
+    return [found for file in project.files for rule in rules for found in rule.run(file)]
 
 
 def expect(path: Path, actual: str) -> None:

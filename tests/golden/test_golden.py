@@ -14,7 +14,7 @@ import pytest
 from tests.support import load, workflow_of
 from tests.type_checker import mypy
 from wfc.checker import check_project
-from wfc.compiler import compile_unit
+from wfc.compiler import compile_file
 from wfc.findings import Severity
 from wfc.ir import dump
 from wfc.project import Project
@@ -32,7 +32,7 @@ def project_of(case: Path) -> Project:
 
 
 def module_of(case: Path) -> str:
-    return compile_unit(project_of(case).units[0], "workflow.yaml").text
+    return compile_file(project_of(case).files[0], "workflow.yaml").text
 
 
 def expect(path: Path, actual: str) -> None:
@@ -49,7 +49,7 @@ def test_it_has_no_errors(case: Path) -> None:
 
 @each_case
 def test_it_is_lowered_to_this_chart(case: Path) -> None:
-    module = project_of(case).units[0].module
+    module = project_of(case).files[0].module
     assert module is not None
     expect(case / "ir.txt", dump(module))
 
@@ -68,9 +68,9 @@ def test_black_leaves_its_module_alone(case: Path) -> None:
 @each_case
 def test_its_module_can_be_imported(case: Path) -> None:
     workflow = workflow_of(module_of(case))
-    unit = project_of(case).units[0]
-    assert workflow.name == unit.name
-    assert set(workflow.tasks) == set(unit.workflow.declared_tasks if unit.workflow else ())
+    file = project_of(case).files[0]
+    assert workflow.name == file.name
+    assert set(workflow.tasks) == set(file.workflow.declared_tasks if file.workflow else ())
 
 
 def test_their_modules_pass_mypy_strict(tmp_path: Path) -> None:

@@ -132,7 +132,7 @@ def test_versions_of_a_text_that_are_past_are_let_go(
         for version in range(1, 12):
             put(server, uri, SMALL.format(name=f"build{version}"), version)
             await server.rested(uri)
-            seen.append(await server.ask(uri, lambda now: weakref.ref(now.unit)))
+            seen.append(await server.ask(uri, lambda now: weakref.ref(now.file)))
 
     asyncio.run(type_on())
     gc.collect()

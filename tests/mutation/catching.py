@@ -10,12 +10,12 @@ from tests.mutation import in_commands, in_control, in_expressions, in_form, in_
 from tests.mutation.misses import LISTED
 from tests.mutation.seeding import MISTAKES, Mutant, Where, mutants
 from tests.support import ROOT
-from wfc.checker import check_unit, each_finding
+from wfc.checker import check_file, each_finding
 from wfc.config import Config, load_config
 from wfc.findings import Diagnostic, Severity
 from wfc.language.steps.call import Call
 from wfc.language.values import plain
-from wfc.project import Project, SourceFile, load_unit
+from wfc.project import Project, SourceFile, load_file
 from wfc.rules import RULES
 from wfc.yaml import Source, YamlLimits, parse_document
 
@@ -36,39 +36,41 @@ def originals() -> dict[str, SourceFile]:
     for path in sorted((ROOT / "workflows").glob("*.yaml")):
         data = path.read_bytes()
         if not path.stem.endswith(".test") and b"\nsteps:" in data:
-            load_unit(path.name, data, config, project)
-    return {unit.source.path: unit for unit in project.units}
+            load_file(path.name, data, config, project)
+    return {file.source.path: file for file in project.files}
 
 
 @cache
 def all_mutants() -> list[Mutant]:
     found: dict[object, Mutant] = {}
     for mistake in MISTAKES.values():
-        for file, unit in originals().items():
-            for mutant in mutants(mistake, file, unit):
+        for file, source_file in originals().items():
+            for mutant in mutants(mistake, file, source_file):
                 found.setdefault((mistake, mutant.seed.what) if mistake.once else mutant, mutant)
     return list(found.values())
 
 
 @cache
-def _called(unit: SourceFile) -> list[str]:
-    return [step.workflow.text for step in unit.steps if isinstance(step, Call) and step.workflow]
+def _called(file: SourceFile) -> list[str]:
+    return [step.workflow.text for step in file.steps if isinstance(step, Call) and step.workflow]
 
 
 @cache
 def _beside(file: str) -> tuple[list[str], list[str]]:
     """The workflows that call this one, and all others that it or they call."""
-    units = originals()
-    callers = [other for other, unit in units.items() if units[file].name in _called(unit)]
-    names = {name for one in (file, *callers) for name in _called(units[one])}
+    files = originals()
+    callers = [other for other, source_file in files.items() if files[file].name in _called(source_file)]
+    names = {name for one in (file, *callers) for name in _called(files[one])}
     return callers, [
-        other for other, unit in units.items() if unit.name in names and other not in (file, *callers)
+        other
+        for other, source_file in files.items()
+        if source_file.name in names and other not in (file, *callers)
     ]
 
 
 def clean_findings() -> list[str]:
     """What is found in the originals themselves."""
-    found = [item for unit in originals().values() for item in check_unit(unit)]
+    found = [item for file in originals().values() for item in check_file(file)]
     return [f"{item.path}: {item.message}" for item in found if item.severity is not Severity.INFO]
 
 
@@ -108,15 +110,15 @@ def findings(mutant: Mutant) -> Iterator[Diagnostic]:
     # The last of the rules looks at what the others have seen.
     rules = [*sorted(RULES[:-1], key=lambda rule: rule.code != latest), *RULES[-1:]]
     for callers in (False, True) if mutant.mistake.where is Where.ANYWHERE else (False,):
-        for unit in _project(mutant.file, text, callers).units:
-            for item in each_finding(unit, rules):
+        for file in _project(mutant.file, text, callers).files:
+            for item in each_finding(file, rules):
                 if item.severity is not Severity.INFO:
                     yield item
 
 
 def findings_in(file: str) -> tuple[str, Callable[[str], list[Diagnostic]]]:
     """A workflow's text, and what is found in another text in its place."""
-    return originals()[file].source.text, lambda text: check_unit(_project(file, text, False).units[0])
+    return originals()[file].source.text, lambda text: check_file(_project(file, text, False).files[0])
 
 
 def one_of_each() -> list[Mutant]:
@@ -133,7 +135,7 @@ def _project(file: str, text: str, callers: bool) -> Project:
     calling, called = _beside(file)
     project = Project(config, others=lambda: [_file(name) for name in called])
     for name, data in [(file, text.encode()), *map(_file, calling if callers else ())]:
-        load_unit(name, data, config, project)
+        load_file(name, data, config, project)
     return project
 
 

@@ -16,8 +16,8 @@ _QUOTED = re.compile(r"\{\{([^{}]*?) *\| *shquote *\}\}")
 _SPECIAL = " \n\t;|&$`'\"<>()*?[]#~=%!{}\\"
 
 
-def _holes(unit: SourceFile) -> Iterator[tuple[Scope, Shell, Text, re.Match[str]]]:
-    for scope in unit.scopes:
+def _holes(file: SourceFile) -> Iterator[tuple[Scope, Shell, Text, re.Match[str]]]:
+    for scope in file.scopes:
         for step in scope.walk():
             if isinstance(step, Shell) and step.command:
                 for hole in _QUOTED.finditer(step.command.template.text):
@@ -47,22 +47,22 @@ def _unquoted(scope: Scope, expression: str) -> bool:
 
 
 @mistake(Where.HERE)
-def leave_a_value_unquoted(unit: SourceFile) -> Iterator[Seed]:
-    for scope, step, command, hole in _holes(unit):
+def leave_a_value_unquoted(file: SourceFile) -> Iterator[Seed]:
+    for scope, step, command, hole in _holes(file):
         if _unquoted(scope, hole[1]):
             yield replace(step, command.at(*hole.span()), f"{{{{{hole[1]} }}}}")
 
 
 @mistake(Where.HERE)
-def quote_by_hand(unit: SourceFile) -> Iterator[Seed]:
-    for scope, step, command, hole in _holes(unit):
+def quote_by_hand(file: SourceFile) -> Iterator[Seed]:
+    for scope, step, command, hole in _holes(file):
         if command.node.style not in ("'", '"') and _unquoted(scope, hole[1]):
             yield replace(step, command.at(*hole.span()), f'"{{{{{hole[1]} }}}}"')
 
 
 @mistake(Where.STEP)
-def drop_the_dashes_before_a_value(unit: SourceFile) -> Iterator[Seed]:
-    for scope, step, command, hole in _holes(unit):
+def drop_the_dashes_before_a_value(file: SourceFile) -> Iterator[Seed]:
+    for scope, step, command, hole in _holes(file):
         text = command.template.text
         if text[: hole.start()].endswith(" -- ") and _differs(scope, hole[1], ["-a", "-1"]):
             yield Seed(
@@ -71,9 +71,9 @@ def drop_the_dashes_before_a_value(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def paste_a_token(unit: SourceFile) -> Iterator[Seed]:
+def paste_a_token(file: SourceFile) -> Iterator[Seed]:
     token = "ghp_" + "R2d2C3poBb8Yoda5Chewie7Leia9Han3Luke"
-    for step in unit.steps:
+    for step in file.steps:
         if isinstance(step, Shell) and step.command:
             at = step.command.at(0, 0).start
             yield Seed(step.name, "a token in the command", (Change(at, at, f"GITHUB_TOKEN={token} "),))
@@ -85,9 +85,9 @@ def paste_a_token(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def reach_into_the_inner_parts(unit: SourceFile) -> Iterator[Seed]:
+def reach_into_the_inner_parts(file: SourceFile) -> Iterator[Seed]:
     """`state.x.__class__`, which the sandbox refuses."""
-    for step in unit.steps:
+    for step in file.steps:
         reads = [(text, read) for text in step.texts() for read in text.template.reads]
         for text, read in [(text, read) for text, read in reads if read.root == "state"][:1]:
             at = text.at(read.end, read.end).start
@@ -95,8 +95,8 @@ def reach_into_the_inner_parts(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.STEP)
-def parse_without_a_way_out(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def parse_without_a_way_out(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         entry = step.node.entry("on_error")
         if entry and "parse_json" in step.node.span.text:
             yield drop(step, step.node, entry)

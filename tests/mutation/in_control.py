@@ -23,17 +23,17 @@ from wfc.yaml import Mapping, Sequence
 
 
 @mistake(Where.STEP)
-def drop_the_bound_of_a_loop(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def drop_the_bound_of_a_loop(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         entry = step.node.entry("max_iterations")
         if entry:
             yield drop(step, step.node, entry)
 
 
 @mistake(Where.HERE)
-def turn_without_end_or_wait(unit: SourceFile) -> Iterator[Seed]:
+def turn_without_end_or_wait(file: SourceFile) -> Iterator[Seed]:
     """After each step but a jump: a jump back to it that nothing waits for and nothing bounds."""
-    for scope in unit.scopes:
+    for scope in file.scopes:
         for step in scope.block:
             if isinstance(step, SetState):
                 at = step_lines(step)[1]
@@ -43,9 +43,9 @@ def turn_without_end_or_wait(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def never_change_what_a_loop_asks(unit: SourceFile) -> Iterator[Seed]:
+def never_change_what_a_loop_asks(file: SourceFile) -> Iterator[Seed]:
     """The update that would end the loop is missing."""
-    for loop in unit.steps:
+    for loop in file.steps:
         if not isinstance(loop, While):
             continue
         asked = reads(loop)
@@ -74,8 +74,8 @@ def _inside(step: Step) -> Iterator[Step]:
 
 
 @mistake(Where.ANYWHERE)
-def return_nothing_on_one_way(unit: SourceFile) -> Iterator[Seed]:
-    for scope in unit.scopes:
+def return_nothing_on_one_way(file: SourceFile) -> Iterator[Seed]:
+    for scope in file.scopes:
         returns = [step for step in scope.walk() if isinstance(step, Return)]
         for step in returns if len(returns) > 1 else ():
             entry = step.node.entry("value")
@@ -84,8 +84,8 @@ def return_nothing_on_one_way(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def return_too_early(unit: SourceFile) -> Iterator[Seed]:
-    for scope in unit.scopes:
+def return_too_early(file: SourceFile) -> Iterator[Seed]:
+    for scope in file.scopes:
         for step in scope.block[1:]:
             at = step_lines(step)[0]
             indent = " " * (step.node.span.column - 3)
@@ -97,8 +97,8 @@ def return_too_early(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.STEP)
-def do_the_same_in_both_branches(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def do_the_same_in_both_branches(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         if isinstance(step, Condition) and step.then and not step.else_ and not any(_inside_of(step.then)):
             source = step.node.span.source.text
             _start, end = step_lines(step)
@@ -115,8 +115,8 @@ def _inside_of(steps: list[Step]) -> Iterator[Step]:
 
 
 @mistake(Where.HERE)
-def write_one_field_in_two_branches(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def write_one_field_in_two_branches(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         outputs = [
             [nested.value_span("output_to") for nested in block if nested.values.get("output_to")]
             for block in (step.blocks() if isinstance(step, Parallel) else ())
@@ -126,17 +126,17 @@ def write_one_field_in_two_branches(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def rename_an_option(unit: SourceFile) -> Iterator[Seed]:
+def rename_an_option(file: SourceFile) -> Iterator[Seed]:
     """What the person can choose is no longer what the branches ask for."""
-    for step in unit.steps:
+    for step in file.steps:
         node = step.node.get("options") if isinstance(step, Prompt) else None
         for item in node.items if isinstance(node, Sequence) else ():
             yield replace(step, item.span, misspell(item.span.text))
 
 
 @mistake(Where.ANYWHERE)
-def offer_an_option_that_nobody_handles(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def offer_an_option_that_nobody_handles(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         node = step.node.get("options") if isinstance(step, Prompt) else None
         if isinstance(node, Sequence):
             last = node.items[-1].span
@@ -147,9 +147,9 @@ def offer_an_option_that_nobody_handles(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.ANYWHERE)
-def forget_the_exit_code(unit: SourceFile) -> Iterator[Seed]:
+def forget_the_exit_code(file: SourceFile) -> Iterator[Seed]:
     """The condition that looks at it is gone, and with it what it did; the output is still used."""
-    for scope in unit.scopes:
+    for scope in file.scopes:
         for step in scope.walk():
             name = _only_exit_code(step)
             if name and _looked_at_by(scope, name) == [step] and _used_elsewhere(scope, name, step):
@@ -198,22 +198,22 @@ def _blocks(scope: Scope) -> Iterator[list[Step]]:
 
 
 @mistake(Where.STEP)
-def drop_the_bound_of_a_foreach(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def drop_the_bound_of_a_foreach(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         entry = step.node.entry("max_items") if isinstance(step, Foreach) else None
         if entry:
             yield drop(step, step.node, entry)
 
 
 @mistake(Where.ANYWHERE)
-def rename_a_property_of_a_result_schema(unit: SourceFile) -> Iterator[Seed]:
+def rename_a_property_of_a_result_schema(file: SourceFile) -> Iterator[Seed]:
     """What the agent sends is no longer what the expressions read."""
-    for step in unit.steps:
+    for step in file.steps:
         node = step.node.get("result_schema")
         for mapping in _properties(node) if isinstance(node, Mapping) else ():
             for entry in mapping.entries:
                 old, new = entry.key.text, misspell(entry.key.text)
-                if not re.search(rf"""[.'"]{old}\b""", unit.source.text):
+                if not re.search(rf"""[.'"]{old}\b""", file.source.text):
                     continue  # handed on as a whole, and read by nobody here
                 yield Seed(
                     step.name,

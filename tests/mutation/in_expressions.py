@@ -19,25 +19,25 @@ from wfc_runtime.expr import TESTS
 _HOLE = re.compile(r"\{\{.*?\}\}", re.S)
 
 
-def texts(unit: SourceFile) -> Iterator[tuple[Step, Text]]:
+def texts(file: SourceFile) -> Iterator[tuple[Step, Text]]:
     """Every template that has holes."""
-    for step in unit.steps:
+    for step in file.steps:
         for text in step.texts():
             if not text.template.is_literal:
                 yield step, text
 
 
-def each(unit: SourceFile, *kinds: type[nodes.Node]) -> Iterator[tuple[Step, Text, nodes.Node]]:
+def each(file: SourceFile, *kinds: type[nodes.Node]) -> Iterator[tuple[Step, Text, nodes.Node]]:
     """Every node of those kinds in every template."""
-    for step, text in texts(unit):
+    for step, text in texts(file):
         if text.template.ast is not None:
             for node in text.template.ast.find_all(kinds):
                 yield step, text, node
 
 
-def _names(unit: SourceFile, fits: Callable[[nodes.Getattr], bool]) -> Iterator[Seed]:
+def _names(file: SourceFile, fits: Callable[[nodes.Getattr], bool]) -> Iterator[Seed]:
     """The name behind a dot, misspelt."""
-    for step, text, node in each(unit, nodes.Getattr):
+    for step, text, node in each(file, nodes.Getattr):
         if isinstance(node, nodes.Getattr) and fits(node):
             yield replace(step, text.at(*text.template.token_span(node)), misspell(node.attr))
 
@@ -47,24 +47,24 @@ def _is_of(node: nodes.Getattr, root: str) -> bool:
 
 
 @mistake(Where.HERE)
-def misspell_a_state_field(unit: SourceFile) -> Iterator[Seed]:
-    yield from _names(unit, lambda node: _is_of(node, "state"))
+def misspell_a_state_field(file: SourceFile) -> Iterator[Seed]:
+    yield from _names(file, lambda node: _is_of(node, "state"))
 
 
 @mistake(Where.HERE)
-def misspell_an_input(unit: SourceFile) -> Iterator[Seed]:
-    yield from _names(unit, lambda node: _is_of(node, "inputs"))
+def misspell_an_input(file: SourceFile) -> Iterator[Seed]:
+    yield from _names(file, lambda node: _is_of(node, "inputs"))
 
 
 @mistake(Where.HERE)
-def misspell_a_property(unit: SourceFile) -> Iterator[Seed]:
-    yield from _names(unit, lambda node: not _is_of(node, "state") and not _is_of(node, "inputs"))
+def misspell_a_property(file: SourceFile) -> Iterator[Seed]:
+    yield from _names(file, lambda node: not _is_of(node, "state") and not _is_of(node, "inputs"))
 
 
 @mistake(Where.HERE)
-def misspell_an_attribute_of_a_list(unit: SourceFile) -> Iterator[Seed]:
+def misspell_an_attribute_of_a_list(file: SourceFile) -> Iterator[Seed]:
     """The text in `map(attribute='name')` and `selectattr('name', ...)`."""
-    for step, text, node in each(unit, nodes.Filter):
+    for step, text, node in each(file, nodes.Filter):
         assert isinstance(node, nodes.Filter)
         found = [pair.value for pair in node.kwargs if pair.key == "attribute"]
         found += node.args[:1] if node.name.endswith("attr") else []
@@ -75,32 +75,32 @@ def misspell_an_attribute_of_a_list(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def misspell_a_filter(unit: SourceFile) -> Iterator[Seed]:
-    for step, text in texts(unit):
+def misspell_a_filter(file: SourceFile) -> Iterator[Seed]:
+    for step, text in texts(file):
         for use in text.template.filters:
             yield replace(step, text.at(use.start, use.end), misspell(use.name))
 
 
 @mistake(Where.HERE)
-def misspell_a_test(unit: SourceFile) -> Iterator[Seed]:
-    for step, text in texts(unit):
+def misspell_a_test(file: SourceFile) -> Iterator[Seed]:
+    for step, text in texts(file):
         for use in text.template.tests:
             if misspell(use.name) not in TESTS:
                 yield replace(step, text.at(use.start, use.end), misspell(use.name))
 
 
 @mistake(Where.HERE)
-def misspell_a_function(unit: SourceFile) -> Iterator[Seed]:
-    for step, text in texts(unit):
+def misspell_a_function(file: SourceFile) -> Iterator[Seed]:
+    for step, text in texts(file):
         for use in text.template.functions:
             yield replace(step, text.at(use.start, use.end), misspell(use.name))
 
 
 @mistake(Where.HERE)
-def misspell_a_bare_name(unit: SourceFile) -> Iterator[Seed]:
+def misspell_a_bare_name(file: SourceFile) -> Iterator[Seed]:
     """A loop's variable, an earlier key of the same updates, `item`, a function."""
     seen: set[tuple[Step, str]] = set()
-    for step, text, node in each(unit, nodes.Name):
+    for step, text, node in each(file, nodes.Name):
         if not isinstance(node, nodes.Name) or node.ctx != "load" or node.name in ("state", "inputs"):
             continue
         if (step, node.name) not in seen:
@@ -109,9 +109,9 @@ def misspell_a_bare_name(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def forget_the_state_or_inputs_before_a_name(unit: SourceFile) -> Iterator[Seed]:
+def forget_the_state_or_inputs_before_a_name(file: SourceFile) -> Iterator[Seed]:
     seen: set[tuple[Step, str]] = set()
-    for step, text in texts(unit):
+    for step, text in texts(file):
         for read in text.template.reads:
             if read.root in ("state", "inputs") and read.path and (step, read.root) not in seen:
                 seen.add((step, read.root))
@@ -120,9 +120,9 @@ def forget_the_state_or_inputs_before_a_name(unit: SourceFile) -> Iterator[Seed]
 
 
 @mistake(Where.HERE)
-def compare_with_another_type(unit: SourceFile) -> Iterator[Seed]:
+def compare_with_another_type(file: SourceFile) -> Iterator[Seed]:
     """A number is compared with text, text with a number."""
-    for step, text, node in each(unit, nodes.Compare):
+    for step, text, node in each(file, nodes.Compare):
         if not isinstance(node, nodes.Compare):
             continue
         const = node.ops[0].expr
@@ -132,9 +132,9 @@ def compare_with_another_type(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def compare_with_what_it_never_is(unit: SourceFile) -> Iterator[Seed]:
+def compare_with_what_it_never_is(file: SourceFile) -> Iterator[Seed]:
     """A choice, an enum or a status that no one can have answered, misspelt."""
-    for step, text, node in each(unit, nodes.Compare):
+    for step, text, node in each(file, nodes.Compare):
         const = node.ops[0].expr if isinstance(node, nodes.Compare) else None
         if isinstance(const, nodes.Const) and isinstance(const.value, str) and const.value:
             start, end = text.template.token_span(const)
@@ -142,20 +142,20 @@ def compare_with_what_it_never_is(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def add_text_to_a_number(unit: SourceFile) -> Iterator[Seed]:
-    for step, text, node in each(unit, nodes.Add, nodes.Sub):
+def add_text_to_a_number(file: SourceFile) -> Iterator[Seed]:
+    for step, text, node in each(file, nodes.Add, nodes.Sub):
         if isinstance(node, nodes.Add | nodes.Sub) and isinstance(node.right, nodes.Const):
             yield replace(step, text.at(*text.template.token_span(node.right)), "'1'")
 
 
 @mistake(Where.HERE)
-def go_through_what_is_no_list(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def go_through_what_is_no_list(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         node = step.node.get("items") if isinstance(step, Foreach) else None
         if isinstance(node, Scalar):
             for wrong in ("{{ 12 }}", "{{ now().isoformat() }}", "{{ index == 1 }}", "one, two"):
                 yield replace(step, node.span, f'"{wrong}"')
-    for step, text, loop in each(unit, nodes.For):
+    for step, text, loop in each(file, nodes.For):
         if isinstance(loop, nodes.For):
             end = text.template.span(loop.iter)[1]
             yield Seed(
@@ -170,8 +170,8 @@ def _said(text: Text, node: nodes.Node) -> str:
     return text.template.text[start:end]
 
 
-def _conditions(unit: SourceFile) -> Iterator[tuple[Step, Scalar]]:
-    for step in unit.steps:
+def _conditions(file: SourceFile) -> Iterator[tuple[Step, Scalar]]:
+    for step in file.steps:
         for key in ("if", "when"):
             node = step.node.get(key)
             if isinstance(node, Scalar):
@@ -179,43 +179,43 @@ def _conditions(unit: SourceFile) -> Iterator[tuple[Step, Scalar]]:
 
 
 @mistake(Where.HERE)
-def forget_the_braces_of_a_condition(unit: SourceFile) -> Iterator[Seed]:
-    for step, node in _conditions(unit):
+def forget_the_braces_of_a_condition(file: SourceFile) -> Iterator[Seed]:
+    for step, node in _conditions(file):
         yield replace(step, node.span, node.span.text.replace("{{ ", "").replace(" }}", ""))
 
 
 @mistake(Where.HERE)
-def close_the_braces_within_a_condition(unit: SourceFile) -> Iterator[Seed]:
+def close_the_braces_within_a_condition(file: SourceFile) -> Iterator[Seed]:
     """`{{ a }} and {{ b }}` is text, and so always true."""
-    for step, node in _conditions(unit):
+    for step, node in _conditions(file):
         for word in (" and ", " or "):
             if word in node.text:
                 yield replace(step, node.span, node.span.text.replace(word, f" }}}}{word}{{{{ "))
 
 
 @mistake(Where.HERE)
-def leave_a_condition_constant(unit: SourceFile) -> Iterator[Seed]:
-    for step, node in _conditions(unit):
+def leave_a_condition_constant(file: SourceFile) -> Iterator[Seed]:
+    for step, node in _conditions(file):
         if not isinstance(step, While):
             yield replace(step, node.span, '"{{ true }}"')
 
 
-def _holes(unit: SourceFile) -> Iterator[tuple[Step, Span]]:
+def _holes(file: SourceFile) -> Iterator[tuple[Step, Span]]:
     """The last hole of each step."""
-    for step, text in dict(texts(unit)).items():
+    for step, text in dict(texts(file)).items():
         *_, last = _HOLE.finditer(text.template.text)
         yield step, text.at(*last.span())
 
 
 @mistake(Where.STEP)
-def leave_braces_open(unit: SourceFile) -> Iterator[Seed]:
-    for step, span in _holes(unit):
+def leave_braces_open(file: SourceFile) -> Iterator[Seed]:
+    for step, span in _holes(file):
         yield Seed(step.name, f"{_short(span)} without its end", (Change(span.end - 2, span.end, ""),))
 
 
 @mistake(Where.STEP)
-def leave_a_bracket_or_quote_open(unit: SourceFile) -> Iterator[Seed]:
-    for step, span in _holes(unit):
+def leave_a_bracket_or_quote_open(file: SourceFile) -> Iterator[Seed]:
+    for step, span in _holes(file):
         last = max(span.text.rfind(")"), span.text.rfind("'"), span.text.rfind("]"))
         if last > 0:
             at = span.start + last
@@ -225,9 +225,9 @@ def leave_a_bracket_or_quote_open(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.STEP)
-def leave_a_block_open(unit: SourceFile) -> Iterator[Seed]:
+def leave_a_block_open(file: SourceFile) -> Iterator[Seed]:
     """No `{% endfor %}` or `{% endif %}`."""
-    for step, text in texts(unit):
+    for step, text in texts(file):
         for end in re.finditer(r"\{%-? *end\w+ *-?%\}", text.template.text):
             span = text.at(*end.span())
             yield Seed(step.name, f"no {end[0]}", (put(span, ""),))

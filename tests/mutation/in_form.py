@@ -15,31 +15,31 @@ from wfc.project import SourceFile
 from wfc.yaml import Entry, Mapping, Scalar, Sequence
 
 
-def _keys(unit: SourceFile) -> Iterator[tuple[Shape, Entry]]:
-    for shape in unit.shapes:
+def _keys(file: SourceFile) -> Iterator[tuple[Shape, Entry]]:
+    for shape in file.shapes:
         for entry in shape.node.entries:
             if entry.key.text in shape.FIELDS:
                 yield shape, entry
 
 
 @mistake(Where.HERE, once=True)
-def misspell_a_key(unit: SourceFile) -> Iterator[Seed]:
-    for shape, entry in _keys(unit):
+def misspell_a_key(file: SourceFile) -> Iterator[Seed]:
+    for shape, entry in _keys(file):
         yield replace(shape, entry.key.span, misspell(entry.key.text), of=shape.label)
 
 
 @mistake(Where.ANYWHERE, once=True)
-def drop_a_required_key(unit: SourceFile) -> Iterator[Seed]:
-    for shape, entry in _keys(unit):
+def drop_a_required_key(file: SourceFile) -> Iterator[Seed]:
+    for shape, entry in _keys(file):
         if shape.FIELDS[entry.key.text].required:
             change = cut(shape.node, entry)
             yield Seed(title(shape), f"{shape.label}: no {entry.key.text}", (change,))
 
 
 @mistake(Where.HERE, once=True)
-def give_a_key_the_wrong_type(unit: SourceFile) -> Iterator[Seed]:
+def give_a_key_the_wrong_type(file: SourceFile) -> Iterator[Seed]:
     """A number with a unit, a boolean in words, text where a list belongs."""
-    for shape, entry in _keys(unit):
+    for shape, entry in _keys(file):
         key, value = entry.key.text, shape.values.get(entry.key.text)
         if isinstance(value, Literal):
             wrong = "maybe" if isinstance(value.value, bool) else f"{value.node.text}s"
@@ -54,15 +54,15 @@ def give_a_key_the_wrong_type(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE, once=True)
-def misspell_a_step_type(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def misspell_a_step_type(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         yield replace(step, step.value_span("type"), misspell(step.kind))
 
 
 @mistake(Where.HERE, once=True)
-def misspell_a_word_of_the_language(unit: SourceFile) -> Iterator[Seed]:
+def misspell_a_word_of_the_language(file: SourceFile) -> Iterator[Seed]:
     """`prompt_type: confrim`, `on_error: contnue`, `type: strng`."""
-    for shape in unit.shapes:
+    for shape in file.shapes:
         for key in (
             "prompt_type",
             "on_error",
@@ -75,9 +75,9 @@ def misspell_a_word_of_the_language(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.HERE)
-def break_a_default(unit: SourceFile) -> Iterator[Seed]:
+def break_a_default(file: SourceFile) -> Iterator[Seed]:
     """A default outside of its own limits or of another type."""
-    for scope in unit.scopes:
+    for scope in file.scopes:
         for name, decl in scope.declared_inputs.items():
             node = decl.node.get("default")
             if not isinstance(node, Scalar):
@@ -93,9 +93,9 @@ def break_a_default(unit: SourceFile) -> Iterator[Seed]:
 
 
 @mistake(Where.STEP, once=True)
-def use_a_key_of_another_step_type(unit: SourceFile) -> Iterator[Seed]:
+def use_a_key_of_another_step_type(file: SourceFile) -> Iterator[Seed]:
     """`options` on a shell step, `command` on a delegate, and so on."""
-    for step in unit.steps:
+    for step in file.steps:
         for key, value in (("options", "[a, b]"), ("command", "make"), ("duration_seconds", "5")):
             if key not in step.FIELDS:
                 yield Seed(step.name, f"{key} on {step.kind}", (add_line(step, f"{key}: {value}"),))

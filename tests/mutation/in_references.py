@@ -15,16 +15,16 @@ from wfc.yaml import Mapping, Scalar, Span
 
 
 @mistake(Where.HERE)
-def give_a_step_the_id_of_another(unit: SourceFile) -> Iterator[Seed]:
-    for scope in unit.scopes:
+def give_a_step_the_id_of_another(file: SourceFile) -> Iterator[Seed]:
+    for scope in file.scopes:
         steps = list(scope.walk())
         for before, step in itertools.pairwise(steps):
             yield replace(step, step.span, before.name)
 
 
-def _jumps(unit: SourceFile) -> Iterator[tuple[Step, Span]]:
+def _jumps(file: SourceFile) -> Iterator[tuple[Step, Span]]:
     """Every place that names a step to go to."""
-    for step in unit.steps:
+    for step in file.steps:
         if isinstance(step, Goto):
             yield from ((step, word.span) for word in (step.target, step.else_) if word)
         recovery = step.values.get("on_error")
@@ -33,19 +33,19 @@ def _jumps(unit: SourceFile) -> Iterator[tuple[Step, Span]]:
 
 
 @mistake(Where.HERE)
-def misspell_a_target(unit: SourceFile) -> Iterator[Seed]:
-    for step, span in _jumps(unit):
+def misspell_a_target(file: SourceFile) -> Iterator[Seed]:
+    for step, span in _jumps(file):
         yield replace(step, span, misspell(span.text))
 
 
 @mistake(Where.HERE)
-def aim_a_jump_into_a_block(unit: SourceFile) -> Iterator[Seed]:
+def aim_a_jump_into_a_block(file: SourceFile) -> Iterator[Seed]:
     """The target is a step inside a branch or loop that the jump is not in."""
     seen: set[Span] = set()
-    for scope in unit.scopes:
+    for scope in file.scopes:
         for owner in scope.walk():
             for block in owner.blocks():
-                for step, span in _jumps(unit):
+                for step, span in _jumps(file):
                     if step in scope.walk() and block and not _is_within(step, block) and span not in seen:
                         seen.add(span)
                         yield replace(step, span, block[0].name)
@@ -58,65 +58,65 @@ def _is_within(step: Step, block: list[Step]) -> bool:
 
 
 @mistake(Where.HERE)
-def aim_a_jump_at_itself(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def aim_a_jump_at_itself(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         if isinstance(step, Goto) and step.target:
             yield replace(step, step.target.span, step.name)
 
 
 @mistake(Where.ANYWHERE)
-def exchange_target_and_else(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def exchange_target_and_else(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         if isinstance(step, Goto) and step.target and step.else_:
             target, other = step.target.span, step.else_.span
             yield Seed(step.name, "target <-> else", (put(target, other.text), put(other, target.text)))
 
 
 @mistake(Where.HERE)
-def misspell_a_task(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def misspell_a_task(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         if isinstance(step, Foreach) and step.task:
             yield replace(step, step.task.span, misspell(step.task.text))
 
 
 @mistake(Where.HERE)
-def misspell_a_called_workflow(unit: SourceFile) -> Iterator[Seed]:
-    for step in unit.steps:
+def misspell_a_called_workflow(file: SourceFile) -> Iterator[Seed]:
+    for step in file.steps:
         if isinstance(step, Call) and step.workflow:
             yield replace(step, step.workflow.span, misspell(step.workflow.text))
 
 
 @mistake(Where.HERE)
-def write_an_agent_wrong(unit: SourceFile) -> Iterator[Seed]:
+def write_an_agent_wrong(file: SourceFile) -> Iterator[Seed]:
     """Without its sign, in capitals, with an underscore."""
-    for step in unit.steps:
+    for step in file.steps:
         node = step.node.get("agent")
         if isinstance(node, Scalar):
             for wrong in (node.text[1:], node.text.title(), f"{node.text}_2"):
                 yield replace(step, node.span, f'"{wrong}"')
 
 
-def _bindings(unit: SourceFile) -> Iterator[tuple[Step, Mapping]]:
-    for step in unit.steps:
+def _bindings(file: SourceFile) -> Iterator[tuple[Step, Mapping]]:
+    for step in file.steps:
         node = step.node.get("with") if isinstance(step, Foreach | Call) else None
         if isinstance(node, Mapping):
             yield step, node
 
 
 @mistake(Where.STEP)
-def leave_an_argument_out(unit: SourceFile) -> Iterator[Seed]:
-    for step, node in _bindings(unit):
-        needed = _needed(unit, step)
+def leave_an_argument_out(file: SourceFile) -> Iterator[Seed]:
+    for step, node in _bindings(file):
+        needed = _needed(file, step)
         for entry in node.entries:
             if entry.key.text in needed:
                 yield drop(step, node, entry)
 
 
-def _needed(unit: SourceFile, step: Step) -> set[str]:
-    if isinstance(step, Foreach) and step.task and unit.workflow:
-        declared = unit.workflow.declared_tasks[step.task.text].declared_inputs
+def _needed(file: SourceFile, step: Step) -> set[str]:
+    if isinstance(step, Foreach) and step.task and file.workflow:
+        declared = file.workflow.declared_tasks[step.task.text].declared_inputs
     elif isinstance(step, Call) and step.workflow:
-        called = unit.project.named(step.workflow.text)[0].workflow
+        called = file.project.named(step.workflow.text)[0].workflow
         declared = called.declared_inputs if called else {}
     else:
         return set()
@@ -124,16 +124,16 @@ def _needed(unit: SourceFile, step: Step) -> set[str]:
 
 
 @mistake(Where.HERE)
-def misspell_an_argument(unit: SourceFile) -> Iterator[Seed]:
-    for step, node in _bindings(unit):
+def misspell_an_argument(file: SourceFile) -> Iterator[Seed]:
+    for step, node in _bindings(file):
         for entry in node.entries:
             yield replace(step, entry.key.span, misspell(entry.key.text))
 
 
 @mistake(Where.HERE)
-def compute_what_must_be_named(unit: SourceFile) -> Iterator[Seed]:
+def compute_what_must_be_named(file: SourceFile) -> Iterator[Seed]:
     """The tool, task, agent or workflow comes from a value."""
-    for step in unit.steps:
+    for step in file.steps:
         for key in ("tool", "task", "agent", "workflow"):
             node = step.node.get(key)
             if isinstance(node, Scalar):

@@ -91,9 +91,9 @@ class Mutant:
             shift += len(change.text) - (change.end - change.start)
 
 
-def mutants(mistake: Mistake, file: str, unit: SourceFile) -> Iterator[Mutant]:
+def mutants(mistake: Mistake, file: str, source_file: SourceFile) -> Iterator[Mutant]:
     """All that a mistake makes of a workflow, in a steady order."""
-    seeds = sorted(mistake.sow(unit), key=lambda seed: (seed.owner, seed.what, seed.changes[0].start))
+    seeds = sorted(mistake.sow(source_file), key=lambda seed: (seed.owner, seed.what, seed.changes[0].start))
     for _, same in groupby(seeds, key=lambda seed: (seed.owner, seed.what)):
         for number, seed in enumerate(same, 1):
             yield Mutant(mistake, file, seed, number)

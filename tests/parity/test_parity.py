@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 from tests.blocks.support import result
-from tests.support import ROOT, load, unit_of
-from wfc.checker import check_unit
+from tests.support import ROOT, file_of, load
+from wfc.checker import check_file
 from wfc.convert import to_steps
 from wfc.dialects import DIALECTS
 from wfc.findings import Severity
@@ -27,9 +27,9 @@ SHIPPED = [
 RUNS = sorted((ROOT / "tests" / "blocks" / "cases").glob("*.yaml"))
 
 
-def module_of(unit: SourceFile) -> Module:
-    assert unit.module is not None
-    return unit.module
+def module_of(file: SourceFile) -> Module:
+    assert file.module is not None
+    return file.module
 
 
 def text_of(path: Path) -> str:
@@ -39,31 +39,31 @@ def text_of(path: Path) -> str:
 @pytest.mark.parametrize("name", PAIRS)
 def test_the_same_flow_is_the_same_machine_in_every_language(name: str) -> None:
     assert set(PAIRS[name]) == {dialect.name for dialect in DIALECTS}
-    dumps = {language: dump(module_of(unit_of(text_of(path)))) for language, path in PAIRS[name].items()}
+    dumps = {language: dump(module_of(file_of(text_of(path)))) for language, path in PAIRS[name].items()}
     assert dumps["blocks"] == dumps["steps"]
 
 
 @pytest.mark.parametrize("path", [*SHIPPED, *RUNS], ids=lambda path: path.stem)
 def test_what_convert_writes_is_the_same_machine(path: Path) -> None:
     others = [text_of(other) for other in SHIPPED if other != path and path in SHIPPED]
-    unit = load(text_of(path), *others).units[0]
-    steps = to_steps(unit)
+    file = load(text_of(path), *others).files[0]
+    steps = to_steps(file)
     assert "steps:" in steps
-    kept, before = module_of(unit_of(steps)), module_of(unit)
+    kept, before = module_of(file_of(steps)), module_of(file)
     assert dump(kept) == dump(before)
     assert (kept.tags, kept.author, kept.main.facts) == (before.tags, before.author, before.main.facts)
     wrong = [
-        one.message for one in check_unit(load(steps, *others).units[0]) if one.severity is Severity.ERROR
+        one.message for one in check_file(load(steps, *others).files[0]) if one.severity is Severity.ERROR
     ]
     assert wrong == []
 
 
 def test_convert_keeps_who_wrote_it_and_the_words_to_find_it_by() -> None:
     shipped = next(path for path in SHIPPED if path.stem == "python-ci")
-    steps = to_steps(load(*(text_of(path) for path in (shipped, *SHIPPED))).units[0])
+    steps = to_steps(load(*(text_of(path) for path in (shipped, *SHIPPED))).files[0])
     assert "\nauthor: wfc\n" in steps
     assert "\ntags: [python, ci]\n" in steps
-    assert module_of(unit_of(steps)).tags == ("python", "ci")
+    assert module_of(file_of(steps)).tags == ("python", "ci")
 
 
 def test_we_ship_at_least_six_workflows_of_blocks() -> None:
@@ -77,4 +77,4 @@ def test_we_ship_at_least_six_workflows_of_blocks() -> None:
 def test_what_convert_writes_gives_the_same_result(name: str, tmp_path: Path) -> None:
     case = ROOT / "tests" / "blocks" / "cases" / f"{name}.yaml"
     expected = json.loads(case.with_suffix(".json").read_text(encoding="utf-8"))
-    assert result(tmp_path, to_steps(unit_of(text_of(case)))) == expected
+    assert result(tmp_path, to_steps(file_of(text_of(case)))) == expected

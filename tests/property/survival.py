@@ -8,7 +8,7 @@ from pathlib import Path
 from wfc.compiler import Compilation, compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic
-from wfc.project import Project, load_unit
+from wfc.project import Project, load_file
 from wfc.render.github import render_github
 from wfc.render.json import render_json
 from wfc.render.sarif import render_sarif
@@ -25,8 +25,8 @@ def compiled(*texts: str | bytes, config: Config = CONFIG) -> Compilation:
     project = Project(config)
     for number, text in enumerate(texts, 1):
         data = text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass")
-        load_unit(f"w{number}.yaml", data, config, project)
-    return compile_project(project, {unit: unit.source.path for unit in project.units})
+        load_file(f"w{number}.yaml", data, config, project)
+    return compile_project(project, {file: file.source.path for file in project.files})
 
 
 def survived(*texts: str | bytes) -> Compilation:

@@ -13,7 +13,7 @@ from wfc.author.diff import compare
 from wfc.author.diff.verdict import reasons
 from wfc.author.explore.search import NoInputsError
 from wfc.author.explore.trial import Trace
-from wfc.checker import check_unit, has_errors
+from wfc.checker import check_file, has_errors
 from wfc_runtime.machine.effects import Ask, Effect
 from wfc_runtime.plan import explain_plan
 
@@ -24,8 +24,8 @@ few = settings(max_examples=settings.default.max_examples // 2 or 1)
 @given(workflows())
 def test_no_run_asks_for_more_or_for_less_than_the_plan_says(tree: Tree) -> None:
     text = to_yaml(tree)
-    unit = load(text, HELPER).units[0]
-    assume(not has_errors(check_unit(unit)))
+    file = load(text, HELPER).files[0]
+    assume(not has_errors(check_file(file)))
     search = search_of(text, HELPER, runs=25)
     traces: list[Trace] = []
     add = search.findings.add
@@ -35,7 +35,7 @@ def test_no_run_asks_for_more_or_for_less_than_the_plan_says(tree: Tree) -> None
     except NoInputsError:
         return
     found = {name: module.workflow for name, module in search.world.modules.items()}
-    plan = explain_plan(found[str(unit.name)], found.get)["actions"]
+    plan = explain_plan(found[str(file.name)], found.get)["actions"]
     if plan["most"] is not None and "per_item" not in plan:
         assert max(len(trace.asked) for trace in traces) <= plan["most"]
     effects = {
@@ -63,9 +63,9 @@ def _is_action(effect: Effect | None) -> bool:
 @given(workflows())
 def test_a_workflow_does_not_differ_from_itself_and_bears_its_own_runs(tree: Tree) -> None:
     text = to_yaml(tree)
-    old, new = load(text, HELPER).units[0], load(text, HELPER).units[0]
+    old, new = load(text, HELPER).files[0], load(text, HELPER).files[0]
     assert compare(old, new) == []
-    assume(not has_errors(check_unit(old)))
+    assume(not has_errors(check_file(old)))
     search = search_of(text, HELPER)
     workflow = search.world.modules[str(old.name)].workflow
     assert reasons(old, new, workflow, workflow) == []

@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 from tests.property.grammar import HELPER, Tree, to_yaml, workflows
 from tests.property.survival import CONFIG
 from wfc.checker import check_project, has_errors
-from wfc.compiler import compile_unit
-from wfc.project import Project, SourceFile, load_unit
+from wfc.compiler import compile_file
+from wfc.project import Project, SourceFile, load_file
 
 FIRST = {"id": "very-first", "type": "shell", "command": "make"}
 """Every workflow has a shell step, so that one more needs no further import."""
@@ -28,7 +28,7 @@ def test_inserting_a_step_changes_only_the_lines_about_it_and_its_neighbours(
     tree["steps"].insert(0, FIRST)
     places = [(number, place) for number, steps in enumerate(_lists(tree)) for place in range(len(steps) + 1)]
     number, place = data.draw(st.sampled_from(places))
-    before = _unit(tree)
+    before = _file(tree)
     assume(before is not None)
     _, following = _neighbour(tree, number, place, "inserted-step")
     name = "z" * len(following)  # as long as what comes after it: no line changes its layout
@@ -57,26 +57,26 @@ def _neighbour(tree: Tree, number: int, place: int, name: str) -> tuple[SourceFi
     """The tree with a step of that name inserted, and the state that comes after it."""
     changed = copy.deepcopy(tree)
     list(_lists(changed))[number].insert(place, {"id": name, "type": "shell", "command": "make more"})
-    unit = _unit(changed)
-    assume(unit is not None)
-    assert unit is not None
-    assert unit.module is not None
-    edges = [edge for chart in unit.module.charts for edge in chart.edges()]
-    ids = {state.id for chart in unit.module.charts for state in chart.states() if state.title == name}
-    return unit, next(edge.target for edge in edges if edge.source in ids)
+    file = _file(changed)
+    assume(file is not None)
+    assert file is not None
+    assert file.module is not None
+    edges = [edge for chart in file.module.charts for edge in chart.edges()]
+    ids = {state.id for chart in file.module.charts for state in chart.states() if state.title == name}
+    return file, next(edge.target for edge in edges if edge.source in ids)
 
 
-def _unit(tree: Tree) -> SourceFile | None:
+def _file(tree: Tree) -> SourceFile | None:
     project = Project(CONFIG)
-    unit = load_unit("w.yaml", to_yaml(tree).encode(), CONFIG, project)
-    load_unit("helper.yaml", HELPER.encode(), CONFIG, project)
-    return None if has_errors(check_project(project)) else unit
+    file = load_file("w.yaml", to_yaml(tree).encode(), CONFIG, project)
+    load_file("helper.yaml", HELPER.encode(), CONFIG, project)
+    return None if has_errors(check_project(project)) else file
 
 
-def _chart(unit: SourceFile | None) -> list[str]:
+def _chart(file: SourceFile | None) -> list[str]:
     """The module without its header and its table of lines."""
-    assert unit is not None
-    return compile_unit(unit, "w.yaml").text.split("\nWORKFLOW = ")[0].splitlines()[4:]
+    assert file is not None
+    return compile_file(file, "w.yaml").text.split("\nWORKFLOW = ")[0].splitlines()[4:]
 
 
 def _difference(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from tests.support import check, load
-from wfc.compiler import compile_unit
+from wfc.compiler import compile_file
 from wfc.findings import Severity
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Registry
@@ -31,7 +31,7 @@ def modules_of(*texts: str) -> dict[str, str]:
     """What `wfc compile` would write: file names and texts."""
     errors = [found.message for found in check(*texts) if found.severity is Severity.ERROR]
     assert not errors, errors
-    modules = [compile_unit(unit, f"workflows/{unit.name}.yaml") for unit in load(*texts).units]
+    modules = [compile_file(file, f"workflows/{file.name}.yaml") for file in load(*texts).files]
     return {module.file_name: module.text for module in modules}
 
 

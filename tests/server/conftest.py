@@ -12,7 +12,7 @@ from tests.server.driver import ERAS, Agent, Place
 from wfc.checker import has_errors
 from wfc.compiler import compile_project
 from wfc.config import Config
-from wfc.project import Project, load_unit
+from wfc.project import Project, load_file
 
 WORKFLOWS = Path(__file__).parent / "workflows"
 
@@ -28,8 +28,8 @@ def modules() -> dict[str, str]:
     """The compiled workflows of these tests, by file name."""
     project = Project(Config(Path(".")))
     for path in sorted(WORKFLOWS.glob("*.yaml")):
-        load_unit(f"workflows/{path.name}", path.read_bytes(), project.config, project)
-    compilation = compile_project(project, {unit: unit.source.path for unit in project.units})
+        load_file(f"workflows/{path.name}", path.read_bytes(), project.config, project)
+    compilation = compile_project(project, {file: file.source.path for file in project.files})
     assert not has_errors(compilation.findings)
     return {module.file_name: module.text for module in compilation.modules}
 

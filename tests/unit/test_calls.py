@@ -21,7 +21,7 @@ def project(**calls: str) -> Project:
 
 def calls(made: Project) -> tuple[CallGraph, dict[str, CallSite]]:
     graph = CallGraph(made)
-    found = [call for unit in made.units for call in graph.calls(unit)]
+    found = [call for file in made.files for call in graph.calls(file)]
     return graph, {f"{call.caller.name}>{call.callee.name}": call for call in found}
 
 

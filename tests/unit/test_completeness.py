@@ -8,7 +8,7 @@ import textwrap
 
 import pytest
 
-from tests.support import ROOT, check, unit_of
+from tests.support import ROOT, check, file_of
 from wfc.findings import Severity
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step
@@ -83,7 +83,7 @@ def test_its_example_is_right(kind: str) -> None:
     loop, indent = (IN_A_LOOP, 6) if kind in ("break", "continue") else ("", 2)
     before = BEFORE + loop
     text = before + textwrap.indent(example, " " * indent) + AFTER
-    assert kind in [step.kind for step in unit_of(text).steps if not step.name.startswith("first-")]
+    assert kind in [step.kind for step in file_of(text).steps if not step.name.startswith("first-")]
     first = before.count("\n") + 1
     last = first + example.count("\n")
     wrong = [
@@ -97,7 +97,7 @@ def test_its_example_is_right(kind: str) -> None:
 @each_kind
 def test_it_has_a_golden_case(kind: str) -> None:
     text = (ROOT / "tests" / "golden" / kind / "workflow.yaml").read_text(encoding="utf-8")
-    assert kind in [step.kind for step in unit_of(text).steps]
+    assert kind in [step.kind for step in file_of(text).steps]
 
 
 @each_kind

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import ROOT, check, codes, loaded, unit_of
+from tests.support import ROOT, check, codes, file_of, loaded
 from tests.unit.explore.support import explored
 from wfc.analysis.control_flow import Flow
 from wfc.analysis.types.workflow import types_of
@@ -183,7 +183,7 @@ def test_right_workflows_have_no_findings() -> None:
 
 
 def test_the_flow_goes_through_the_blocks() -> None:
-    module = unit_of(LOOP).module
+    module = file_of(LOOP).module
     assert module is not None
     flow = Flow(module.main)
     assert {"ask", "alarm", "cheer", "done"} <= flow.reachable
@@ -191,7 +191,7 @@ def test_the_flow_goes_through_the_blocks() -> None:
 
 
 def test_types_go_through_the_loop_and_into_what_is_kept() -> None:
-    types = types_of(unit_of(LOOP))
+    types = types_of(file_of(LOOP))
     assert types is not None
     assert isinstance(types.main.returns, Record)
     assert [(prop.name, str(prop.type)) for prop in types.main.returns.properties] == [
@@ -201,7 +201,7 @@ def test_types_go_through_the_loop_and_into_what_is_kept() -> None:
 
 
 def test_types_of_a_task_reach_the_step_that_runs_it() -> None:
-    types = types_of(unit_of(TASK))
+    types = types_of(file_of(TASK))
     assert types is not None
     assert str(types.main.returns) == "list of int"
 
@@ -259,13 +259,13 @@ def test_a_secret_that_they_keep_is_secret() -> None:
     text = LOOP.replace(
         "initial_state", "inputs: {token: {type: string, required: true, secret: true}}\ninitial_state"
     )
-    module = unit_of(text.replace("state.health.exit_code == 0", "inputs.token")).module
+    module = file_of(text.replace("state.health.exit_code == 0", "inputs.token")).module
     assert module is not None
     assert module.main.secrets == ("healthy",)
 
 
 def test_they_are_drawn() -> None:
-    module = unit_of(LOOP).module
+    module = file_of(LOOP).module
     assert module is not None
     drawn = render_mermaid(to_picture(module))
     assert "poll" in drawn

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import unit_of
+from tests.support import file_of
 from wfc.analysis.control_flow import endless_circles, flows_of
 
 
 def circles(steps: str) -> list[set[str]]:
-    ((_, flow),) = flows_of(unit_of(f"steps:\n{steps}"))
+    ((_, flow),) = flows_of(file_of(f"steps:\n{steps}"))
     return [set(circle.nodes) for circle in endless_circles(flow)]
 
 

@@ -11,7 +11,7 @@ from wfc.project import Project
 def depths(made: Project) -> dict[str, int]:
     """Of every step of a workflow itself that starts runs, by the names of what starts and what is started."""
     runs = Nesting(made)
-    workflows = [unit.workflow for unit in made.units if unit.workflow]
+    workflows = [file.workflow for file in made.files if file.workflow]
     found = [one for workflow in workflows for one in runs.descents(workflow)]
     return {f"{one.outer}>{one.inner}": runs.depth(one) for one in found}
 

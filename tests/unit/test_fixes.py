@@ -7,7 +7,7 @@ from typing import SupportsIndex
 
 import pytest
 
-from tests.support import ROOT, check, unit_of
+from tests.support import ROOT, check, file_of
 from wfc.findings import Diagnostic, Edit, Fix, Severity
 from wfc.rules.common.edits import add_entry, remove_entry, remove_items, rename, whole_lines
 from wfc.suppress import apply_fixes
@@ -264,7 +264,7 @@ BROKEN = sorted(
 @pytest.mark.parametrize("path", BROKEN, ids=lambda path: f"{path.parent.name}-{path.stem}")
 def test_fixing_all_of_a_broken_workflow_keeps_it_yaml_and_comes_to_an_end(path: Path) -> None:
     original = path.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
-    broken = len(unit_of(original).problems)
+    broken = len(file_of(original).problems)
     first = check(original)
     for unsafe in (False, True):
         text, found = original, first
@@ -272,7 +272,7 @@ def test_fixing_all_of_a_broken_workflow_keeps_it_yaml_and_comes_to_an_end(path:
             text, settled = apply_fixes(text, found, unsafe=unsafe)
             if not settled:
                 break
-            assert len(unit_of(text).problems) <= broken, text
+            assert len(file_of(text).problems) <= broken, text
             found = check(text)
         else:
             pytest.fail(f"ten rounds were not enough, {unsafe=}")

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from tests.support import unit_of
+from tests.support import file_of
 from wfc.analysis.control_flow import Flow, flows_of
 
 
 def flow_of(steps: str) -> Flow:
-    ((_, flow),) = flows_of(unit_of(f"steps:\n{steps}"))
+    ((_, flow),) = flows_of(file_of(f"steps:\n{steps}"))
     return flow
 
 
@@ -86,6 +86,6 @@ def test_a_branch_can_be_ended_by_the_one_beside_it() -> None:
 
 
 def test_every_scope_has_a_flow_of_its_own() -> None:
-    unit = unit_of("steps: [{id: a, type: return}]\ntasks: {t: {steps: [{id: b, type: return}]}}")
-    assert [list(flow.states) for _, flow in flows_of(unit)] == [["a"], ["b"]]
-    assert [scope for scope, _ in flows_of(unit)] == unit.scopes
+    file = file_of("steps: [{id: a, type: return}]\ntasks: {t: {steps: [{id: b, type: return}]}}")
+    assert [list(flow.states) for _, flow in flows_of(file)] == [["a"], ["b"]]
+    assert [scope for scope, _ in flows_of(file)] == file.scopes

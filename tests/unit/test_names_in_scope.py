@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support import unit_of
+from tests.support import file_of
 from wfc.language.scopes import NamesInScope, runners, template_sites
 
 WORKFLOW = """
@@ -42,7 +42,7 @@ tasks:
 
 
 def names() -> dict[str, NamesInScope]:
-    workflow = unit_of(WORKFLOW).workflow
+    workflow = file_of(WORKFLOW).workflow
     assert workflow
     return {site.text.template.reads[0].root: site.names for site in template_sites(workflow)}
 
@@ -82,7 +82,7 @@ def test_an_update_sees_the_keys_before_it() -> None:
 
 
 def test_runners_are_found_in_tasks_too() -> None:
-    workflow = unit_of(WORKFLOW).workflow
+    workflow = file_of(WORKFLOW).workflow
     assert workflow
     found = {task: [child.step.name for child in children] for task, children in runners(workflow).items()}
     assert found == {"alone": ["spread", "e"], "in_turn": ["in-turn"], "both": ["both-1", "both-2"]}

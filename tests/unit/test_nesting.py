@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support import unit_of
+from tests.support import file_of
 from wfc.language.scopes import Targets, blocks_of
 
 WORKFLOW = """
@@ -34,7 +34,7 @@ tasks:
 
 
 def test_a_list_is_named_after_the_step_and_field_that_holds_it() -> None:
-    main, other = unit_of(WORKFLOW).scopes
+    main, other = file_of(WORKFLOW).scopes
     labels = {step.name: block.label for step, block in blocks_of(main).items()}
     assert labels == {
         "choose": "the steps of the workflow",
@@ -51,7 +51,7 @@ def test_a_list_is_named_after_the_step_and_field_that_holds_it() -> None:
 
 
 def test_a_jump_reaches_its_own_list_and_those_around_it() -> None:
-    main = unit_of(WORKFLOW).scopes[0]
+    main = file_of(WORKFLOW).scopes[0]
     targets = Targets(main)
     assert list(targets.in_reach(targets["turn"])) == ["yes-1", "loop", "choose", "both", "last"]
     assert list(targets.in_reach(targets["l"])) == ["choose", "both", "last"]
@@ -61,6 +61,6 @@ def test_a_jump_reaches_its_own_list_and_those_around_it() -> None:
 
 
 def test_jumps_are_those_of_goto_and_on_error() -> None:
-    main = unit_of(WORKFLOW).scopes[0]
+    main = file_of(WORKFLOW).scopes[0]
     found = [(step.name, field, word.text) for step in main.walk() for field, word in step.jumps()]
     assert found == [("turn", "target", "yes-1"), ("turn", "else", "last"), ("no-1", "on_error", "last")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 
-from tests.support import ROOT, unit_of
+from tests.support import ROOT, file_of
 
 PLACES = ("tests/errors", "tests/clean", "tests/unit/test_suppress.py", "tests/docs/test_examples.py")
 STEP = 'name: w\nversion: "1"\nsteps:\n  - {id: a, type: return, value: 1}\n'
@@ -22,7 +22,7 @@ def _run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_the_rule_that_is_added_really_reports_every_step() -> None:
-    assert unit_of(STEP).steps
+    assert file_of(STEP).steps
     assert _run("-c", PROBE % STEP).stdout.strip() == "['WF888']"
 
 

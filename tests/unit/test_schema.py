@@ -8,7 +8,7 @@ from typing import Any
 import jsonschema
 import pytest
 
-from tests.support import ROOT, check, unit_of
+from tests.support import ROOT, check, file_of
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.reference import block_page
 from wfc.dialects.blocks.schema import blocks_schema
@@ -37,8 +37,8 @@ WRONG = [
 
 
 def data_of(path: Path) -> Any:
-    unit = unit_of(path.read_text(encoding="utf-8"))
-    return plain(unit.document.root) if unit.document.root else None
+    file = file_of(path.read_text(encoding="utf-8"))
+    return plain(file.document.root) if file.document.root else None
 
 
 def validator_of(data: Any) -> jsonschema.Draft7Validator:
@@ -92,7 +92,7 @@ def test_every_type_of_block_is_described_with_an_example_that_is_right(name: st
     text = f"name: example\nblocks:\n{page.example}"
     called = "name: run-tests\nblocks:\n  - {id: a, type: EchoBlock, inputs: {message: b}}\n"
     assert [found.message for found in check(text, called) if found.severity is not Severity.INFO] == []
-    assert BLOCKS.is_valid(plain(unit_of(text).document.root))
+    assert BLOCKS.is_valid(plain(file_of(text).document.root))
 
 
 def test_text_compared_with_a_number_is_explained_in_the_words_of_blocks() -> None:

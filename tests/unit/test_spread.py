@@ -18,7 +18,7 @@ from wfc import worker_pool as module
 from wfc.checker import check_project
 from wfc.compiler import compile_project
 from wfc.config import Config
-from wfc.project import Project, SourceFile, load_unit
+from wfc.project import Project, SourceFile, load_file
 from wfc.render.json import render_json
 from wfc.render.sarif import render_sarif
 from wfc.render.style import Style
@@ -47,7 +47,7 @@ def project(processes: int) -> Project:
     texts = [SMALL, SMALL.replace("command", "comand"), CALLER, UNSAFE, "name: [", SMALL, SMALL]
     for number, text in enumerate(texts):
         data = text.format(name=f"flow-{min(number, 5)}").encode()
-        load_unit(f"flow-{number}.yaml", data, config, found)
+        load_file(f"flow-{number}.yaml", data, config, found)
     return found
 
 
@@ -63,26 +63,26 @@ def test_findings_are_the_same_however_many_processes_look_for_them() -> None:
 
 def test_modules_are_the_same_and_belong_to_the_units_of_the_project() -> None:
     one, two = project(1), project(3)
-    alone = compile_project(one, {unit: unit.source.path for unit in one.units})
-    together = compile_project(two, {unit: unit.source.path for unit in two.units})
+    alone = compile_project(one, {file: file.source.path for file in one.files})
+    together = compile_project(two, {file: file.source.path for file in two.files})
     assert [(made.file_name, made.text) for made in together.modules] == [
         (made.file_name, made.text) for made in alone.modules
     ]
-    assert all(made.unit in two.units for made in together.modules)
-    assert all(any(found.span.source is unit.source for unit in two.units) for found in together.findings)
+    assert all(made.file in two.files for made in together.modules)
+    assert all(any(found.span.source is file.source for file in two.files) for found in together.findings)
 
 
 def test_the_work_is_shared_and_comes_back_in_order() -> None:
-    units = project(1).units
-    done = run_in_workers(lambda unit: (unit, os.getpid()), units, 3)
-    assert [unit for unit, _ in done] == units
+    files = project(1).files
+    done = run_in_workers(lambda file: (file, os.getpid()), files, 3)
+    assert [file for file, _ in done] == files
     assert len({process for _, process in done}) == 3
     assert [process for _, process in done][::3] == [os.getpid()] * 3
 
 
 def test_little_work_stays_in_one_process(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_WORTH_IT", 60_000)
-    assert set(run_in_workers(lambda unit: os.getpid(), project(1).units, 8)) == {os.getpid()}
+    assert set(run_in_workers(lambda file: os.getpid(), project(1).files, 8)) == {os.getpid()}
 
 
 def test_a_process_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -91,7 +91,7 @@ def test_a_process_with_threads_does_not_fork(monkeypatch: pytest.MonkeyPatch) -
     thread = threading.Thread(target=done.wait)
     thread.start()
     try:
-        assert set(run_in_workers(lambda unit: os.getpid(), project(1).units, 3)) == {os.getpid()}
+        assert set(run_in_workers(lambda file: os.getpid(), project(1).files, 3)) == {os.getpid()}
     finally:
         done.set()
         thread.join()
@@ -108,22 +108,22 @@ def nobody_is_left() -> bool:
 def test_what_a_helper_fails_at_is_done_here() -> None:
     here = os.getpid()
 
-    def work(unit: SourceFile) -> str:
+    def work(file: SourceFile) -> str:
         if os.getpid() != here:
             raise MemoryError
-        return unit.source.path
+        return file.source.path
 
-    units = project(1).units
-    assert run_in_workers(work, units, 3) == [unit.source.path for unit in units]
+    files = project(1).files
+    assert run_in_workers(work, files, 3) == [file.source.path for file in files]
 
 
 def test_what_fails_everywhere_fails_as_it_would_alone() -> None:
-    def work(unit: SourceFile) -> str:
-        raise RecursionError(unit.source.path)
+    def work(file: SourceFile) -> str:
+        raise RecursionError(file.source.path)
 
     before = nobody_is_left()
     with pytest.raises(RecursionError, match=r"flow-0\.yaml"):
-        run_in_workers(work, project(1).units, 3)
+        run_in_workers(work, project(1).files, 3)
     assert nobody_is_left() == before
 
 
@@ -148,12 +148,12 @@ import wfc.checker
 from wfc.workspace import loading as files
 from wfc.cli.main import main
 
-def work(unit):
+def work(file):
     os.write(1, f"{os.getpid()}\\n".encode())
     time.sleep(60)
 
 files._processors = lambda: 2
-wfc.checker.check_unit = work
+wfc.checker.check_file = work
 sys.argv = ["wfc", "check", "--no-cache"]
 main()
 """

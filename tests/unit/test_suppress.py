@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import found_by, load, unit_of
+from tests.support import file_of, found_by, load
 from wfc.config import Config
 from wfc.findings import Diagnostic
 
@@ -101,7 +101,7 @@ def test_a_comment_does_not_speak_for_the_line_after_its_own() -> None:
 def test_a_comment_inside_a_text_is_text() -> None:
     text = panel("").replace("message: Which?", 'message: "Which? # wfc: ignore[WF003]"')
     assert codes(text) == ["WF003"]
-    assert unit_of(text).suppressions.comments == []
+    assert file_of(text).suppressions.comments == []
 
 
 def reader(message: str) -> str:

@@ -34,20 +34,20 @@ class CallGraph:
 
     def __init__(self, project: Project) -> None:
         self._calls: dict[SourceFile, list[CallSite]] = {}
-        todo = list(project.units)
+        todo = list(project.files)
         while todo:
-            unit = todo.pop()
-            if unit not in self._calls:
-                self._calls[unit] = list(_calls_of(unit, project))
-                todo += [call.callee for call in self._calls[unit]]
+            file = todo.pop()
+            if file not in self._calls:
+                self._calls[file] = list(_calls_of(file, project))
+                todo += [call.callee for call in self._calls[file]]
         self._circle: dict[SourceFile, int] = {}
         """Workflows that can call each other in a circle have the same number."""
-        graph = {unit: [call.callee for call in calls] for unit, calls in self._calls.items()}
+        graph = {file: [call.callee for call in calls] for file, calls in self._calls.items()}
         for number, members in enumerate(components(graph, graph)):
             self._circle |= dict.fromkeys(members, number)
 
-    def calls(self, unit: SourceFile) -> list[CallSite]:
-        return self._calls[unit]
+    def calls(self, file: SourceFile) -> list[CallSite]:
+        return self._calls[file]
 
     def is_circular(self, call: CallSite) -> bool:
         """Whether the called workflow can come to call the caller."""
@@ -70,12 +70,12 @@ class CallGraph:
         return found[::-1]
 
 
-def _calls_of(unit: SourceFile, project: Project) -> Iterator[CallSite]:
-    for step in unit.steps:
+def _calls_of(file: SourceFile, project: Project) -> Iterator[CallSite]:
+    for step in file.steps:
         child = step.child()
         if child is not None and child.name and not child.is_task:
             for callee in project.named(child.name.text)[:1]:
-                yield CallSite(unit, child, child.name.span, callee)
+                yield CallSite(file, child, child.name.span, callee)
 
 
 @cached_per_file(1)
@@ -109,12 +109,12 @@ class Nesting:
 
     def __init__(self, project: Project) -> None:
         self._descents: dict[Scope, list[Descent]] = {}
-        todo = [scope for unit in project.units for scope in _located(unit)]
+        todo = [scope for file in project.files for scope in _located(file)]
         while todo:
-            name, scope, unit = todo.pop()
+            name, scope, file = todo.pop()
             if scope not in self._descents:
                 self._descents[scope] = [
-                    found for step in scope.walk() for found in _from(step, name, unit, project)
+                    found for step in scope.walk() for found in _from(step, name, file, project)
                 ]
                 todo += [
                     place
@@ -149,19 +149,19 @@ class Nesting:
         return found
 
 
-def _located(unit: SourceFile) -> Iterator[tuple[str, Scope, SourceFile]]:
+def _located(file: SourceFile) -> Iterator[tuple[str, Scope, SourceFile]]:
     """The workflow of a file and its tasks, with their names."""
-    if unit.workflow is not None:
-        yield unit.name or unit.source.path, unit.workflow, unit
-        yield from ((name, task, unit) for name, task in unit.workflow.declared_tasks.items())
+    if file.workflow is not None:
+        yield file.name or file.source.path, file.workflow, file
+        yield from ((name, task, file) for name, task in file.workflow.declared_tasks.items())
 
 
-def _from(step: Step, outer: str, unit: SourceFile, project: Project) -> Iterator[Descent]:
+def _from(step: Step, outer: str, file: SourceFile, project: Project) -> Iterator[Descent]:
     child = step.child()
-    if child is None or child.name is None or unit.workflow is None:
+    if child is None or child.name is None or file.workflow is None:
         return
     if child.is_task:
-        scope: Scope | None = unit.workflow.declared_tasks.get(child.name.text)
+        scope: Scope | None = file.workflow.declared_tasks.get(child.name.text)
     else:
         # Not the project of the unit: a file beside those being compiled has one of its own.
         called = project.named(child.name.text)

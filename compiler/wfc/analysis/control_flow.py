@@ -130,10 +130,10 @@ class Flow:
 
 
 @cached_per_file(8)
-def flows_of(unit: SourceFile) -> list[tuple[Scope, Flow]]:
+def flows_of(file: SourceFile) -> list[tuple[Scope, Flow]]:
     """Every scope of a file with its flow."""
-    charts = unit.module.charts if unit.module else []
-    return [(scope, Flow(chart)) for scope, chart in zip(unit.scopes, charts, strict=True)]
+    charts = file.module.charts if file.module else []
+    return [(scope, Flow(chart)) for scope, chart in zip(file.scopes, charts, strict=True)]
 
 
 def _edges(region: Region) -> Iterator[FlowEdge]:

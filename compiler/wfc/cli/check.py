@@ -132,16 +132,16 @@ def check_selection(
     from wfc.findings import Severity
     from wfc.workspace.loading import load_project
 
-    project, units = load_project(selection, texts, with_runs=True)
+    project, files = load_project(selection, texts, with_runs=True)
     with progress("checking", with_progress) as project.progress:
         found = check_project(project)
     text = rendered(found, form)
     if show_types:
         from wfc.render.types import render_types
 
-        text += "".join(f"{render_types(unit)}\n" for unit in units.values())
+        text += "".join(f"{render_types(file)}\n" for file in files.values())
     if form == "text" and not quiet:
-        text += f"{_summary(found, len(units))}\n"
+        text += f"{_summary(found, len(files))}\n"
     return Answer(text, 1 if any(one.severity is not Severity.INFO for one in found) else 0)
 
 

@@ -34,14 +34,14 @@ def command(workflow: str, language: str, output: Path | None) -> int:
     WORKFLOW is a file or the name of a workflow of the project. What comes out compiles to an equivalent machine: the
     same states, the same actions, the same results. Comments are lost. Exits with 1 if the workflow has errors.
     """
-    unit = find_workflow(workflow)
-    if unit.workflow is not None and not unit.is_translated:
-        raise click.UsageError(f"`{unit.source.path}` is written in the {language} language already")
-    if print_errors([unit]):
+    source_file = find_workflow(workflow)
+    if source_file.workflow is not None and not source_file.is_translated:
+        raise click.UsageError(f"`{source_file.source.path}` is written in the {language} language already")
+    if print_errors([source_file]):
         return 1
     from wfc.convert import to_steps
 
-    text = to_steps(unit)
+    text = to_steps(source_file)
     if output is None:
         sys.stdout.write(text)
         return 0

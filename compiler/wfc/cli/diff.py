@@ -12,14 +12,14 @@ from pathlib import Path
 import click
 
 from wfc.author.diff import Reason, WorkflowDiff, compare
-from wfc.checker import check_unit
+from wfc.checker import check_file
 from wfc.cli.shared.git import commit_of, content_of, files_at, top_of
 from wfc.cli.shared.names import REVISIONS
 from wfc.cli.shared.output import say, to_json, write_out
 from wfc.cli.shared.workflow import compile_in_memory
 from wfc.config import Config, load_config
 from wfc.findings import Severity
-from wfc.project import Project, SourceFile, load_unit
+from wfc.project import Project, SourceFile, load_file
 from wfc.workspace.files import ENDINGS, as_typed, is_left_out, read_bytes, select, stored_runs
 
 
@@ -75,8 +75,8 @@ def print_differences(found: list[WorkflowDiff], form: str) -> None:
 def _differences(versions: Versions) -> list[WorkflowDiff]:
     found: list[WorkflowDiff] = []
     for old, new in versions.pairs:
-        before = versions.old.unit(old) if old is not None else None
-        after = versions.new.unit(new) if new is not None else None
+        before = versions.old.file(old) if old is not None else None
+        after = versions.new.file(new) if new is not None else None
         diff = _difference(before, after)
         if diff.status != "same" or diff.errors:
             found.append(_with_runs(diff, versions))
@@ -105,15 +105,15 @@ def _difference(old: SourceFile | None, new: SourceFile | None) -> WorkflowDiff:
     return replace(diff, reasons=reasons(old, new, was.workflow, now.workflow))
 
 
-def _errors(unit: SourceFile) -> int:
-    return sum(found.severity is Severity.ERROR for found in check_unit(unit))
+def _errors(file: SourceFile) -> int:
+    return sum(found.severity is Severity.ERROR for found in check_file(file))
 
 
 def _with_runs(diff: WorkflowDiff, versions: Versions) -> WorkflowDiff:
     """The verdict, with the runs that it would hit now."""
     if not diff.reasons:
         return diff
-    names = {diff.name, versions.old.unit(diff.old_path).name if diff.old_path else None}
+    names = {diff.name, versions.old.file(diff.old_path).name if diff.old_path else None}
     waiting = [run for run in stored_runs(versions.new.config) if run.workflow in names and not run.is_brief]
     told = [
         replace(
@@ -139,14 +139,14 @@ class Version:
     """By path, as a person would type it."""
     contents: dict[str, str] = field(default_factory=dict)
     """What git calls each content: equal names, equal bytes."""
-    _units: dict[str, SourceFile] = field(default_factory=dict)
+    _files: dict[str, SourceFile] = field(default_factory=dict)
 
-    def unit(self, path: str) -> SourceFile:
+    def file(self, path: str) -> SourceFile:
         """A file, among the others of its version: a call finds the workflow as it was then."""
-        if path not in self._units:
+        if path not in self._files:
             project = Project(self.config, others=lambda: self._others(path))
-            self._units[path] = load_unit(path, self.files[path](), self.config, project)
-        return self._units[path]
+            self._files[path] = load_file(path, self.files[path](), self.config, project)
+        return self._files[path]
 
     def _others(self, path: str) -> Iterator[tuple[str, bytes]]:
         return ((other, read()) for other, read in self.files.items() if other != path)
@@ -272,8 +272,8 @@ def _pairs(old: Version, new: Version) -> list[tuple[str | None, str | None]]:
         if old.contents[path] != new.contents.get(path)
         and (path in new.contents or old.files[path]() != new.files[path]())
     ]
-    gone = {old.unit(path).name: path for path in old.files if path not in new.files}
-    come = {path: new.unit(path).name for path in new.files if path not in old.files}
+    gone = {old.file(path).name: path for path in old.files if path not in new.files}
+    come = {path: new.file(path).name for path in new.files if path not in old.files}
     found: list[tuple[str | None, str | None]] = [(path, path) for path in changed]
     found += [(gone.pop(name, None), path) for path, name in come.items()]
     found += [(path, None) for path in gone.values()]

@@ -58,11 +58,11 @@ def command(
     (on_error) is none of these. For each the smallest answers that show it are printed: `wfc run --answers` plays
     them, and with --out they are tests for `wfc test`. Exits with 1 if there is a problem.
     """
-    unit = find_workflow(workflow)
-    units = with_called(unit)
-    if print_errors(units) or unit.name is None or unit.workflow is None:
+    file = find_workflow(workflow)
+    files = with_called(file)
+    if print_errors(files) or file.name is None or file.workflow is None:
         return 1
-    if missing := missing_calls(units):
+    if missing := missing_calls(files):
         names = ", ".join(f"`{name}`" for name in missing)
         click.echo(f"{workflow} calls {names}, not there: nobody can say what that gives back", err=True)
         return 1
@@ -72,9 +72,9 @@ def command(
     from wfc.cli.run.inputs import given_inputs
     from wfc_runtime.machine.values import Limits
 
-    limits = Limits.of(unit.config.run_limits)
-    modules = compile_in_memory(units)
-    given = given_inputs(modules[unit.name].workflow, pairs, None, {})
+    limits = Limits.of(file.config.run_limits)
+    modules = compile_in_memory(files)
+    given = given_inputs(modules[file.name].workflow, pairs, None, {})
     try:
         with progress("exploring", not no_progress) as show:
 
@@ -82,11 +82,11 @@ def command(
                 show(done, runs, f", {reached} branches reached, {problems} suspicious")
 
             budget = Budget(runs, seconds, seed, limits, tell)
-            report = explore(modules, unit.name, unit.workflow.declared_inputs, budget, given)
+            report = explore(modules, file.name, file.workflow.declared_inputs, budget, given)
     except NoInputsError as error:
         raise click.UsageError(f"no run can be started: {error}; say what fits with --input") from error
     if out is not None:
-        _write(report, out, Path(unit.source.path))
+        _write(report, out, Path(file.source.path))
     _print(report, out, as_json)
     return 1 if report.problems else 0
 

@@ -74,8 +74,8 @@ class FixedFile:
 def fix_files(selection: Selection, *, unsafe: bool) -> tuple[list[FixedFile], int]:
     """The files that change when all is fixed that can be, and how many findings that settles."""
     marks = {path: mark for path in selection.files if (mark := _mark(path, selection.config)) is not None}
-    units = load_project(selection)[1]
-    before = {path: units[path].source.text for path in marks}
+    files = load_project(selection)[1]
+    before = {path: files[path].source.text for path in marks}
     after, settled = dict(before), 0
     for _ in range(_ROUNDS):
         number = _fix_once(selection, after, unsafe)
@@ -103,23 +103,23 @@ def _mark(path: Path, config: Config) -> bytes | None:
 
 def _fix_once(selection: Selection, texts: dict[Path, str], unsafe: bool) -> int:
     """Fix each text in place once. Returns how many findings that settles."""
-    project, units = load_project(selection, texts)
+    project, files = load_project(selection, texts)
     found: dict[Source, list[Diagnostic]] = {}
     for diagnostic in check_project(project):
         found.setdefault(diagnostic.span.source, []).append(diagnostic)
     settled = 0
     for path in texts:
-        fixed, number = apply_fixes(texts[path], found.get(units[path].source, []), unsafe=unsafe)
-        if fixed != texts[path] and _is_still_yaml(fixed, units[path]):
+        fixed, number = apply_fixes(texts[path], found.get(files[path].source, []), unsafe=unsafe)
+        if fixed != texts[path] and _is_still_yaml(fixed, files[path]):
             texts[path] = fixed
             settled += number
     return settled
 
 
-def _is_still_yaml(text: str, unit: SourceFile) -> bool:
+def _is_still_yaml(text: str, file: SourceFile) -> bool:
     """A fix that breaks a file would be our mistake; the author's text is worth more than the fix."""
-    limits = YamlLimits(unit.limits.yaml_depth, unit.limits.yaml_nodes)
-    return len(parse_document(Source(unit.source.path, text), limits).problems) <= len(unit.problems)
+    limits = YamlLimits(file.limits.yaml_depth, file.limits.yaml_nodes)
+    return len(parse_document(Source(file.source.path, text), limits).problems) <= len(file.problems)
 
 
 def _lines(text: str) -> list[str]:

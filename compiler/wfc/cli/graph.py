@@ -30,10 +30,10 @@ def command(workflow: str, form: str | None, output: Path | None, task: str | No
     file with -o. Exits with 1 and prints the findings if the workflow has an error.
     """
     chosen = form or _format_of(output)
-    unit = find_workflow(workflow)
-    if print_errors([unit]) or unit.module is None:
+    file = find_workflow(workflow)
+    if print_errors([file]) or file.module is None:
         return 1
-    module = unit.module
+    module = file.module
     if task is not None and task not in module.tasks:
         raise click.UsageError(_no_task(module, task))
     _write(_draw(module, chosen, task), output)

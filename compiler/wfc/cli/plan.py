@@ -23,16 +23,16 @@ def command(workflow: str, as_json: bool) -> int:
     and answer: a shell command, a tool call, a delegated task, a prompt. Exits with 1 and prints the findings if
     the workflow, or one that it calls, has an error.
     """
-    unit = find_workflow(workflow)
-    units = with_called(unit)
-    if print_errors(units) or unit.name is None:
+    file = find_workflow(workflow)
+    files = with_called(file)
+    if print_errors(files) or file.name is None:
         return 1
     from wfc.render.plan import render_plan
     from wfc.render.style import style_for
     from wfc_runtime.plan import explain_plan
 
-    modules = {name: module.workflow for name, module in compile_in_memory(units).items()}
-    plan = {**explain_plan(modules[unit.name], modules.get), "source": unit.source.path}
+    modules = {name: module.workflow for name, module in compile_in_memory(files).items()}
+    plan = {**explain_plan(modules[file.name], modules.get), "source": file.source.path}
     if as_json:
         click.echo(to_json(plan))
     else:

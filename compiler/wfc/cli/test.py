@@ -128,14 +128,14 @@ def _coverage(reports: list[FileReport], paths: tuple[str, ...]) -> list[Coverag
     if paths:
         names = {one.workflow for one in reports if one.workflow and not one.problems}
         folders = tuple(dict.fromkeys(str(Path(one.path).parent) for one in reports))
-        _, units = load_project(select(folders))
+        _, files = load_project(select(folders))
     else:
-        _, units = load_project(select(()))
-        names = {str(unit.name) for unit in units.values() if unit.name is not None}
+        _, files = load_project(select(()))
+        names = {str(file.name) for file in files.values() if file.name is not None}
     found = [
-        measure(unit.module, str(path), trace)
-        for path, unit in units.items()
-        if unit.module is not None and unit.name in names
+        measure(file.module, str(path), trace)
+        for path, file in files.items()
+        if file.module is not None and file.name in names
     ]
     return sorted(found, key=lambda one: one.path)
 

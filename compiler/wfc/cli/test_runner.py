@@ -17,7 +17,7 @@ from wfc.author.answers import Answers, NoAnswerError, Questions, check_scripts,
 from wfc.author.driver import Asked, Worker, drive
 from wfc.author.files import Reader
 from wfc.author.testing import Case, Mismatch, TestFile, Trace, compare, read_tests
-from wfc.checker import check_unit, has_errors
+from wfc.checker import check_file, has_errors
 from wfc.cli.run.sources import SourceRegistry, called_by
 from wfc.cli.shared.service import NO_DEADLINE
 from wfc.cli.shared.workflow import with_called
@@ -188,29 +188,29 @@ def run_file(path: Path, wanted: Callable[[str, str], bool]) -> FileReport:
     report = FileReport(str(path))
     reader = Reader(str(path), path.read_bytes(), load_config(path.parent).limits)
     file = read_tests(reader)
-    unit = None if reader.found else _unit(path, file, reader)
+    source_file = None if reader.found else _file(path, file, reader)
     report.problems = reader.found
-    if unit is None:
+    if source_file is None:
         return report
-    report.workflow = str(unit.name)
-    units = with_called(unit)
-    findings = [one for unit in units for one in check_unit(unit)]
+    report.workflow = str(source_file.name)
+    files = with_called(source_file)
+    findings = [one for source_file in files for one in check_file(source_file)]
     if has_errors(findings):
         report.problems = findings
         return report
-    registry = SourceRegistry(unit.config)
-    registry.prefer(units)
+    registry = SourceRegistry(source_file.config)
+    registry.prefer(files)
     module = registry.find(report.workflow)
     report.problems = _mistakes(file, reader, registry, module)
     cases = [] if report.problems else [case for case in file.cases if wanted(report.workflow, case.name)]
     if cases:
-        with _stage(registry, unit) as (service, clock):
+        with _stage(registry, source_file) as (service, clock):
             service.watch = report.trace.watch
             report.cases = [_run(case, service, module, clock) for case in cases]
     return report
 
 
-def _unit(path: Path, file: TestFile, reader: Reader) -> SourceFile | None:
+def _file(path: Path, file: TestFile, reader: Reader) -> SourceFile | None:
     """The workflow that the file is about."""
     named = file.workflow
     target = tested_file(path, named.value if named else None)
@@ -220,11 +220,11 @@ def _unit(path: Path, file: TestFile, reader: Reader) -> SourceFile | None:
         hint = did_you_mean(target.name, beside) or "name it with `workflow:`, relative to the test file"
         reader.wrong(span, f"there is no workflow `{target}`", hint)
         return None
-    [unit] = load_project(select((str(target),)))[1].values()
-    if unit.name is None and not has_errors(check_unit(unit)):
+    [source_file] = load_project(select((str(target),)))[1].values()
+    if source_file.name is None and not has_errors(check_file(source_file)):
         reader.wrong(span, f"`{target}` holds no workflow")
         return None
-    return unit
+    return source_file
 
 
 def _mistakes(file: TestFile, reader: Reader, registry: SourceRegistry, module: Module) -> list[Diagnostic]:
@@ -254,9 +254,9 @@ def _mistakes(file: TestFile, reader: Reader, registry: SourceRegistry, module: 
 
 
 @contextmanager
-def _stage(registry: SourceRegistry, unit: SourceFile) -> Iterator[tuple[SqliteService, _Clock]]:
+def _stage(registry: SourceRegistry, file: SourceFile) -> Iterator[tuple[SqliteService, _Clock]]:
     clock, count = _Clock(), iter(range(1, 10**9))
-    limits = replace(Limits.of(unit.config.run_limits), grace_seconds=NO_DEADLINE)
+    limits = replace(Limits.of(file.config.run_limits), grace_seconds=NO_DEADLINE)
     with tempfile.TemporaryDirectory(prefix="wfc-test-") as folder:
         store = Store(Path(folder) / "state.db", durable=False)
         # Ids of their own kind, the same each time: uuid() and the ids of children are made from them.

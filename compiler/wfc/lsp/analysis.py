@@ -41,12 +41,12 @@ class Analysis:
         self.config_error = ""
 
     @cached_property
-    def unit(self) -> SourceFile:
+    def file(self) -> SourceFile:
         selection = Selection(self._config(), [self.path], [])
         text = self.text.encode("utf-8", "replace").decode()
-        project, units = load_project(selection, {self.path: text}, with_runs=True)
+        project, files = load_project(selection, {self.path: text}, with_runs=True)
         project.others = partial(self._others, project.others, selection.config)
-        return units[self.path]
+        return files[self.path]
 
     def _others(
         self, on_disk: Callable[[], Iterable[tuple[str, bytes]]], config: Config
@@ -70,32 +70,32 @@ class Analysis:
 
     @cached_property
     def index(self) -> Index:
-        return Index(self.unit)
+        return Index(self.file)
 
     @cached_property
     def findings(self) -> list[Diagnostic]:
         """What is wrong with this file, or with others because of it."""
         if not self.is_workflow:
             return []
-        return [found for found in check_project(self.unit.project) if found.span.source is self.unit.source]
+        return [found for found in check_project(self.file.project) if found.span.source is self.file.source]
 
     @cached_property
     def sites(self) -> list[Site]:
-        return template_sites(self.unit.workflow) if self.unit.workflow else []
+        return template_sites(self.file.workflow) if self.file.workflow else []
 
     @cached_property
     def scopes(self) -> dict[Scope, ScopeTypes]:
-        types = types_of(self.unit)
+        types = types_of(self.file)
         return {scope.scope: scope for scope in types.scopes} if types else {}
 
     @cached_property
     def is_workflow(self) -> bool:
         """Editors send every YAML file. Ours are those in the folder of workflows, and what looks like one."""
-        folder = self.unit.config.workflows_dir.resolve()
+        folder = self.file.config.workflows_dir.resolve()
         path = self.path.resolve()
         if path.is_relative_to(folder):
-            return not is_left_out(path, folder, self.unit.config)
-        return is_workflow(self.unit.document.root)
+            return not is_left_out(path, folder, self.file.config)
+        return is_workflow(self.file.document.root)
 
     def prepare(self) -> None:
         """Do now what the first question would otherwise wait for."""
@@ -110,7 +110,7 @@ class Analysis:
         return None
 
     def step_named(self, name: str) -> tuple[Scope, Step] | None:
-        for scope in self.unit.scopes:
+        for scope in self.file.scopes:
             for step in scope.walk():
                 if step.name == name:
                     return scope, step
@@ -118,26 +118,26 @@ class Analysis:
 
     def complete(self, text: str, offset: int) -> list[Suggestion]:
         """What can be typed at a place of `text`, which may be newer than this version."""
-        return list(self.unit.dialect.complete(self, text, offset)) if self.is_workflow else []
+        return list(self.file.dialect.complete(self, text, offset)) if self.is_workflow else []
 
     # -- what dialects ask for completion: `wfc.dialects.editing.OpenFile` -----
 
     @property
     def parsed(self) -> Parsed | None:
-        return self.unit.parsed
+        return self.file.parsed
 
     def workflows(self) -> Iterable[str]:
-        return self.unit.project.names()
+        return self.file.project.names()
 
     def called(self, name: str) -> Workflow | None:
-        return next((unit.workflow for unit in self.unit.project.named(name) if unit.workflow), None)
+        return next((file.workflow for file in self.file.project.named(name) if file.workflow), None)
 
     def fields(self, scope: Scope | None) -> dict[str, Type]:
         types = self.scopes.get(scope) if scope else None
         return dict(types.field_types()) if types else {}
 
     def names_given(self, scope: Scope | None, starting: Child | None = None) -> dict[str, Type]:
-        workflow = self.unit.workflow
+        workflow = self.file.workflow
         if starting is not None:
             children = [starting]
         else:

@@ -20,7 +20,7 @@ FIX_ALL = "source.fixAll.wfc"
 def diagnostics_of(analysis: Analysis, uri: str) -> list[lsp.Diagnostic]:
     found = [_diagnostic(one, uri) for one in analysis.findings]
     if analysis.config_error:
-        start = to_range(analysis.unit.source.start)
+        start = to_range(analysis.file.source.start)
         found.append(lsp.Diagnostic(start, analysis.config_error, lsp.DiagnosticSeverity.Error, source="wfc"))
     return found
 
@@ -51,10 +51,10 @@ def actions_of(analysis: Analysis, uri: str, asked: lsp.CodeActionParams) -> lis
             if one.fix and one.is_fixed_in_place and _meet(place, asked.range):
                 found.append(_quick_fix(one, one.fix, uri))
     if _wants(only, FIX_ALL):
-        text, settled = apply_fixes(analysis.unit.source.text, analysis.findings, unsafe=False)
+        text, settled = apply_fixes(analysis.file.source.text, analysis.findings, unsafe=False)
         if settled:
             whole = lsp.Range(
-                lsp.Position(0, 0), to_position(analysis.unit.source, len(analysis.unit.source.text))
+                lsp.Position(0, 0), to_position(analysis.file.source, len(analysis.file.source.text))
             )
             edit = lsp.WorkspaceEdit(changes={uri: [lsp.TextEdit(whole, text)]})
             found.append(lsp.CodeAction("wfc: fix all that is safe to fix", kind=FIX_ALL, edit=edit))

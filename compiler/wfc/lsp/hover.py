@@ -25,7 +25,7 @@ def hover_at(analysis: Analysis, offset: int) -> Shown | None:
 
 def _part(analysis: Analysis, offset: int) -> Shown | None:
     """A part of a step's result that only the dialect knows."""
-    found = analysis.unit.dialect.part_at(analysis.unit.source, offset)
+    found = analysis.file.dialect.part_at(analysis.file.source, offset)
     owner = analysis.index.find("step", None, found.step) if found else None
     if found is None or not found.doc or owner is None or not owner.definitions:
         return None
@@ -43,7 +43,7 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
             if span.start <= offset <= span.end and not part.called:
                 names = [read.root, *(one.name for one in read.path[:count])]
                 kind = analysis.type_of_path(site.scope, names, _starting(site))
-                title = analysis.unit.language.name_of(*names)
+                title = analysis.file.language.name_of(*names)
                 return "\n\n".join([_typed(title, kind), *_about(analysis, offset)]), (span.start, span.end)
     uses = ((FILTERS, template.filters), (TESTS, template.tests), (FUNCTIONS, template.functions))
     for table, used in uses:
@@ -56,9 +56,9 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
 
 def _root(analysis: Analysis, site: Site, name: str) -> str:
     """The name that a path begins with, unless the file's own language has another word for it."""
-    if analysis.unit.workflow is None or analysis.unit.is_translated:
+    if analysis.file.workflow is None or analysis.file.is_translated:
         return ""
-    roots = analysis.unit.language.roots
+    roots = analysis.file.language.roots
     if name in roots:
         return f"`{name}`: {roots[name]}"
     kind = analysis.names_given(site.scope, _starting(site)).get(name)
@@ -99,7 +99,7 @@ def _title(analysis: Analysis, symbol: Symbol) -> str:
     match symbol.kind:
         case "field" if scope is not None:
             kind = analysis.type_of_path(scope, ["state", symbol.name])
-            return _typed(analysis.unit.language.name_of("state", symbol.name), kind)
+            return _typed(analysis.file.language.name_of("state", symbol.name), kind)
         case "input" if scope is not None:
             kind = analysis.type_of_path(scope, ["inputs", symbol.name])
             return _typed(f"inputs.{symbol.name}", kind)
@@ -123,8 +123,8 @@ def _about(analysis: Analysis, offset: int) -> Iterator[str]:
         case "step" if named := analysis.step_named(symbol.name):
             step = named[1]
             yield f"type `{step.kind}`" + (f": {step.description.text}" if step.description else "")
-        case "task" if analysis.unit.workflow:
-            task = analysis.unit.workflow.declared_tasks.get(symbol.name)
+        case "task" if analysis.file.workflow:
+            task = analysis.file.workflow.declared_tasks.get(symbol.name)
             if task and task.description:
                 yield task.description.text
 
@@ -136,13 +136,13 @@ def _lines(spans: list[Span]) -> str:
 
 def _field(analysis: Analysis, offset: int) -> Shown | None:
     """A key of the language, or the type of a step."""
-    for shape in analysis.unit.shapes:
+    for shape in analysis.file.shapes:
         for entry in shape.node.entries:
             key, value = entry.key.span, entry.value.span
             if key.start <= offset <= key.end and entry.key.text in shape.FIELDS:
                 return _documented(shape, entry.key.text), (key.start, key.end)
             if entry.key.text == "type" and value.start <= offset <= value.end:
-                doc = analysis.unit.dialect.page(shape, value.text.strip("'\""))
+                doc = analysis.file.dialect.page(shape, value.text.strip("'\""))
                 return (doc, (value.start, value.end)) if doc else None
     return None
 

@@ -43,19 +43,19 @@ class Symbol:
 
 
 class Index:
-    def __init__(self, unit: SourceFile) -> None:
+    def __init__(self, file: SourceFile) -> None:
         self._symbols: dict[tuple[str, Scope | None, str], Symbol] = {}
-        workflow = unit.workflow
+        workflow = file.workflow
         if workflow is not None:
             self._define("workflow", None, workflow.name.text, workflow.name.span) if workflow.name else None
             for entry in _entries(workflow.node, "tasks"):
                 self._define("task", None, entry.key.text, entry.key.span)
             for scope in workflow.scopes:
-                self._add_scope(scope, unit)
+                self._add_scope(scope, file)
             for site in template_sites(workflow):
                 self._add_reads(site)
-            if unit.parsed is not None and unit.is_translated:
-                self._add_uses(unit.parsed, unit)
+            if file.parsed is not None and file.is_translated:
+                self._add_uses(file.parsed, file)
         found = [(span.start, span.end, symbol) for symbol in self for span in symbol.places]
         self._places = sorted(found, key=lambda place: place[:2])
         self._starts = [start for start, _, _ in self._places]
@@ -79,19 +79,19 @@ class Index:
 
     # -- filling it ------------------------------------------------------------
 
-    def _add_scope(self, scope: Scope, unit: SourceFile) -> None:
+    def _add_scope(self, scope: Scope, file: SourceFile) -> None:
         for entry in _entries(scope.node, "inputs"):
             self._define("input", scope, entry.key.text, entry.key.span)
         for entry in _entries(scope.node, "initial_state"):
             self._define("field", scope, entry.key.text, entry.key.span)
         for step in scope.walk():
-            self._add_step(scope, step, unit)
+            self._add_step(scope, step, file)
 
-    def _add_uses(self, parsed: Parsed, unit: SourceFile) -> None:
+    def _add_uses(self, parsed: Parsed, file: SourceFile) -> None:
         """The names of a translated file: the core's steps and state fields are not in it."""
         for key in [key for key in self._symbols if key[0] in ("step", "field")]:
             del self._symbols[key]
-        for use in unit.dialect.step_uses(parsed, unit.document.root):
+        for use in file.dialect.step_uses(parsed, file.document.root):
             if use.is_definition:
                 self._define("step", None, use.name, use.span)
                 symbol = self._symbol("step", None, use.name)
@@ -99,7 +99,7 @@ class Index:
             else:
                 self._refer("step", None, use.name, use.span)
 
-    def _add_step(self, scope: Scope, step: Step, unit: SourceFile) -> None:
+    def _add_step(self, scope: Scope, step: Step, file: SourceFile) -> None:
         if step.id:
             self._define("step", scope, step.name, step.id.span)
         for _, word in step.jumps():
@@ -111,7 +111,7 @@ class Index:
         child = step.child()
         if child is not None and child.name is not None:
             self._refer("task" if child.is_task else "workflow", None, child.name.text, child.name.span)
-            tasks = unit.workflow.declared_tasks if unit.workflow and child.is_task else {}
+            tasks = file.workflow.declared_tasks if file.workflow and child.is_task else {}
             task = tasks.get(child.name.text)
             for entry in _entries(step.node, "with") if task else ():
                 self._refer("input", task, entry.key.text, entry.key.span)

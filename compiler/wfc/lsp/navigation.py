@@ -22,16 +22,16 @@ def definitions_at(analysis: Analysis, offset: int) -> list[tuple[Path, Span]]:
     """Where the thing named at a place is defined. A state field has as many definitions as writers."""
     found = analysis.index.at(offset)
     if found is None:
-        part = analysis.unit.dialect.part_at(analysis.unit.source, offset)
+        part = analysis.file.dialect.part_at(analysis.file.source, offset)
         owner = analysis.index.find("step", None, part.step) if part else None
         return [(analysis.path, span) for span in owner.definitions[:1]] if owner else []
     symbol, _ = found
     if symbol.kind == "workflow" and not symbol.definitions:
-        units = analysis.unit.project.named(symbol.name)
+        files = analysis.file.project.named(symbol.name)
         named = [
-            (unit.source.path, unit.workflow.name.span)
-            for unit in units
-            if unit.workflow and unit.workflow.name
+            (file.source.path, file.workflow.name.span)
+            for file in files
+            if file.workflow and file.workflow.name
         ]
         return [(Path(os.path.abspath(path)), span) for path, span in named]
     return [(analysis.path, span) for span in symbol.definitions]
@@ -50,7 +50,7 @@ def renamable_at(analysis: Analysis, offset: int) -> tuple[Symbol, Span] | None:
     if found is None or found[0].kind not in RENAMED or not found[0].definitions:
         return None
     symbol, (start, end) = found
-    return symbol, Span(analysis.unit.source, start, end)
+    return symbol, Span(analysis.file.source, start, end)
 
 
 def renamed(analysis: Analysis, offset: int, name: str) -> list[Span]:
@@ -59,7 +59,7 @@ def renamed(analysis: Analysis, offset: int, name: str) -> list[Span]:
     if found is None:
         raise RenameError("there is nothing here that can be renamed")
     symbol, span = found
-    word = analysis.unit.language.step if symbol.kind == "step" else symbol.kind
+    word = analysis.file.language.step if symbol.kind == "step" else symbol.kind
     wrong = RENAMED[symbol.kind].mismatches(Scalar(span, name, name, ""))
     if wrong:
         raise RenameError(f"`{name}` is no name for a {word}: {wrong[0].help or wrong[0].message}")

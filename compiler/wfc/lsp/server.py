@@ -146,8 +146,8 @@ async def act(server: WorkflowServer, asked: lsp.CodeActionParams) -> list[lsp.C
 async def outline(server: WorkflowServer, asked: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
     def symbols(now: Analysis) -> list[lsp.DocumentSymbol]:
         return [
-            _symbol(now.unit.source, step.name, step.kind, step.node.span, step.span)
-            for step in now.unit.steps
+            _symbol(now.file.source, step.name, step.kind, step.node.span, step.span)
+            for step in now.file.steps
             if step.name
         ]
 
@@ -155,7 +155,7 @@ async def outline(server: WorkflowServer, asked: lsp.DocumentSymbolParams) -> li
 
 
 def _offset(analysis: Analysis, place: lsp.Position) -> int:
-    return to_offset(analysis.unit.source, place)
+    return to_offset(analysis.file.source, place)
 
 
 def _hover(analysis: Analysis, place: lsp.Position) -> list[lsp.Hover]:
@@ -165,7 +165,7 @@ def _hover(analysis: Analysis, place: lsp.Position) -> list[lsp.Hover]:
         return []
     text, (start, end) = found
     content = lsp.MarkupContent(lsp.MarkupKind.Markdown, text)
-    return [lsp.Hover(content, to_range(Span(analysis.unit.source, start, end)))]
+    return [lsp.Hover(content, to_range(Span(analysis.file.source, start, end)))]
 
 
 def _hover_moved(found: list[lsp.Hover], lines: Lines) -> list[lsp.Hover]:

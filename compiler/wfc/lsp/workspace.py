@@ -103,7 +103,7 @@ class WorkflowServer(LanguageServer):
 
     def _keep(self, uri: str, analysis: Analysis) -> None:
         self._latest[uri] = analysis
-        if analysis.unit.workflow is not None:
+        if analysis.file.workflow is not None:
             self._readable[uri] = analysis
 
     # -- checking --------------------------------------------------------------
@@ -125,13 +125,13 @@ class WorkflowServer(LanguageServer):
         if self.workspace.get_text_document(uri).source != analysis.text:
             return
         self._keep(uri, analysis)
-        if analysis.unit.workflow is not None:
+        if analysis.file.workflow is not None:
             self._checked[uri] = analysis
         self.text_document_publish_diagnostics(
             lsp.PublishDiagnosticsParams(uri, diagnostics_of(analysis, uri), version)
         )
         if not alone:
-            self._check_callers(uri, {one.unit.name for one in (before, analysis) if one})
+            self._check_callers(uri, {one.file.name for one in (before, analysis) if one})
 
     def _prepare(self, analysis: Analysis) -> None:
         """One text after the other: side by side, each would take as long as all of them."""
@@ -163,7 +163,7 @@ class WorkflowServer(LanguageServer):
 
 
 def _loaded(analysis: Analysis) -> Analysis:
-    _ = analysis.unit
+    _ = analysis.file
     return analysis
 
 

@@ -12,15 +12,15 @@ from wfc.project import SourceFile
 from wfc.yaml import Span
 
 
-def render_types(unit: SourceFile) -> str:
+def render_types(file: SourceFile) -> str:
     """What is known of a file's state, as text for people."""
-    types = types_of(unit)
+    types = types_of(file)
     if types is None:
-        return f"{unit.source.path}: nothing is known of its types; see `wfc check`\n"
+        return f"{file.source.path}: nothing is known of its types; see `wfc check`\n"
     lines: list[str] = []
     for scope in types.scopes:
-        title = scope.scope.known_as if scope is not types.main else f"the workflow `{unit.name or '?'}`"
-        lines += [f"{unit.source.path}: {title}", *_scope(scope), ""]
+        title = scope.scope.known_as if scope is not types.main else f"the workflow `{file.name or '?'}`"
+        lines += [f"{file.source.path}: {title}", *_scope(scope), ""]
     return "\n".join(lines)
 
 

@@ -45,8 +45,8 @@ _LOOSE = (nodes.And, nodes.Or, nodes.Not, nodes.CondExpr, nodes.Compare, nodes.T
 
 
 @rule("WF209", "always-true", fix="safe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for found in condition_fields(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for found in condition_fields(file):
         template = found.text.template
         if not found.text.is_text or template.error is not None or template.lone:
             continue

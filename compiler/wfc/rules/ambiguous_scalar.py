@@ -64,8 +64,8 @@ _LONGEST = 40
 
 
 @rule("WF003", "ambiguous-scalar", Severity.WARNING, fix="safe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    nodes = nodes_of(unit.document.root)
+def check(file: SourceFile) -> Iterator[Finding]:
+    nodes = nodes_of(file.document.root)
     found = [
         (scalar, other)
         for scalar in nodes.scalars
@@ -74,19 +74,19 @@ def check(unit: SourceFile) -> Iterator[Finding]:
     if not found:
         return
     keys = {id(entry.key) for mapping in nodes.mappings for entry in mapping.entries}
-    clear = wrong_places(unit) | (unit.parsed.booleans if unit.parsed else frozenset())
-    names = keys | _words(unit)
+    clear = wrong_places(file) | (file.parsed.booleans if file.parsed else frozenset())
+    names = keys | _words(file)
     for scalar, other in found:
         is_name = len(scalar.text) == 1 and id(scalar) in names
         if scalar.span.start not in clear and not is_name:
             yield _finding(scalar, other, is_key=id(scalar) in keys)
 
 
-def _words(unit: SourceFile) -> set[int]:
+def _words(file: SourceFile) -> set[int]:
     """The scalars that name something: a step, a state field, a task."""
-    values = [value for step in unit.steps for value in step.values.values()]
+    values = [value for step in file.steps for value in step.values.values()]
     words = [word for value in values for word in (value if isinstance(value, list) else [value])]
-    words += [word for step in unit.steps for _, word in step.jumps()]
+    words += [word for step in file.steps for _, word in step.jumps()]
     return {id(word.node) for word in words if isinstance(word, Word)}
 
 

@@ -35,8 +35,8 @@ from wfc.rules.common.injection import CommandHole, command_holes
 
 
 @rule("WF503", "argument-injection", Severity.WARNING, fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for hole in command_holes(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for hole in command_holes(file):
         if hole.is_quoted and hole.needs_dashes and not hole.spot.quote:
             yield Finding(
                 hole.span,

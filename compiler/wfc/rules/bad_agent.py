@@ -39,8 +39,8 @@ _SEPARATORS = re.compile(r"[^a-z0-9-]+")
 
 
 @rule("WF106", "bad-agent", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for step in unit.steps:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for step in file.steps:
         agent = step.values.get("agent")
         if isinstance(agent, Word) and agent.node.value is not None and _is_wrong(agent.text):
             yield _finding(step, agent)

@@ -51,11 +51,11 @@ class Rule:
         """Whether it checks the file as written. All other rules check the core AST."""
         return self.code.startswith("WF0")
 
-    def run(self, unit: SourceFile) -> Iterator[Diagnostic]:
-        language = unit.language
+    def run(self, file: SourceFile) -> Iterator[Diagnostic]:
+        language = file.language
         if language.severity(self.code, self.severity) is None:
             return
-        for found in self._findings(unit):
+        for found in self._findings(file):
             severity = language.severity(self.code, found.severity or self.severity)
             if severity is not None:
                 yield Diagnostic(
@@ -72,15 +72,15 @@ class Rule:
                     secret=found.secret,
                 )
 
-    def _findings(self, unit: SourceFile) -> Iterator[Finding]:
+    def _findings(self, file: SourceFile) -> Iterator[Finding]:
         """The findings of the check and those of the dialect, which knows better where both report one place."""
-        reports = [one for one in unit.reports if one.code == self.code]
+        reports = [one for one in file.reports if one.code == self.code]
         reported = {(one.span.start, one.span.end) for one in reports}
-        for found in self.check(unit):
+        for found in self.check(file):
             if (found.span.start, found.span.end) not in reported:
                 # A fix for the core AST edits the text of a template, which a translated file does not have.
-                fix = None if unit.is_translated and not self.is_of_form else found.fix
-                yield found._replace(help=unit.language.advice(self.code, found.help), fix=fix)
+                fix = None if file.is_translated and not self.is_of_form else found.fix
+                yield found._replace(help=file.language.advice(self.code, found.help), fix=fix)
         for one in reports:
             yield Finding(one.span, one.message, one.help, one.notes, one.fix, one.severity, one.step)
 

@@ -23,46 +23,46 @@ from wfc.yaml import Span
 
 
 @rule("WF703", "breaks-running-instances", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    if unit.workflow is None or unit.name is None:
+def check(file: SourceFile) -> Iterator[Finding]:
+    if file.workflow is None or file.name is None:
         return
     gone: dict[tuple[str | None, str], list[str]] = {}
-    for waiting in unit.project.waiting(unit.name):
-        known = _waiting_steps(unit, waiting.task)
+    for waiting in file.project.waiting(file.name):
+        known = _waiting_steps(file, waiting.task)
         for step in waiting.steps:
             if step not in known and not (waiting.is_brief and known):
                 gone.setdefault((waiting.task, step), []).append(waiting.run)
     for (task, step), runs in gone.items():
-        yield _finding(unit, task, step, runs)
+        yield _finding(file, task, step, runs)
 
 
-def _waiting_steps(unit: SourceFile, task: str | None) -> set[str]:
+def _waiting_steps(file: SourceFile, task: str | None) -> set[str]:
     """The steps that a run can wait in."""
-    assert unit.module is not None
-    chart = unit.module.main if task is None else unit.module.tasks.get(task)
+    assert file.module is not None
+    chart = file.module.main if task is None else file.module.tasks.get(task)
     return {state.title for state in chart.states() if is_waiting(state)} if chart else set()
 
 
-def _finding(unit: SourceFile, task: str | None, step: str, runs: list[str]) -> Finding:
-    scope = _scope(unit, task)
+def _finding(file: SourceFile, task: str | None, step: str, runs: list[str]) -> Finding:
+    scope = _scope(file, task)
     who = f"run `{runs[0]}` waits" if len(runs) == 1 else f"run `{runs[0]}` and {len(runs) - 1} more wait"
     names = [one.name for one in scope.walk()] if scope else []
     near = nearest(step, names) if step not in names else None
     what = "which is not here any more" if step not in names else "which does not wait for anything any more"
     return Finding(
-        _place(unit, scope),
+        _place(file, scope),
         f"{who} in step `{step}`, {what}",
         help=(f"if `{near}` is the same step, keep its old id; else " if near else "")
         + f"let it end, or `wfc runs cancel {runs[0]}`",
     )
 
 
-def _scope(unit: SourceFile, task: str | None) -> Scope | None:
-    assert unit.workflow is not None
-    return unit.workflow if task is None else unit.workflow.declared_tasks.get(task)
+def _scope(file: SourceFile, task: str | None) -> Scope | None:
+    assert file.workflow is not None
+    return file.workflow if task is None else file.workflow.declared_tasks.get(task)
 
 
-def _place(unit: SourceFile, scope: Scope | None) -> Span:
+def _place(file: SourceFile, scope: Scope | None) -> Span:
     """The list of steps that lacks it."""
-    assert unit.workflow is not None
-    return (scope or unit.workflow).key_span("steps")
+    assert file.workflow is not None
+    return (scope or file.workflow).key_span("steps")

@@ -50,9 +50,9 @@ _NOTHING_KNOWN = Values(state=lambda name: types.ANY, least=lambda name: None)
 
 
 @rule("WF210", "constant-condition", Severity.WARNING, fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     decided: set[Text] = set()
-    for field in condition_fields(unit):
+    for field in condition_fields(file):
         value = _value(field)
         if value is None or (value and field.step.repeats):
             # A loop that only `break` ends is written with a condition that is always true.
@@ -60,12 +60,12 @@ def check(unit: SourceFile) -> Iterator[Finding]:
         decided.add(field.text)
         yield Finding(
             field.text.span,
-            f"this `{unit.language.key(field.name)}` is always {str(value).lower()}",
-            help=_help(unit.language, field, value),
-            fix=_fix(unit, field, value),
+            f"this `{file.language.key(field.name)}` is always {str(value).lower()}",
+            help=_help(file.language, field, value),
+            fix=_fix(file, field, value),
             step=field.step.name,
         )
-    for _, found in problems(unit, Kind.CONSTANT):
+    for _, found in problems(file, Kind.CONSTANT):
         if found.text not in decided:
             yield finding(found)
 
@@ -92,14 +92,14 @@ def _help(language: Language, field: ConditionField, value: bool) -> str:
     return f"take the {language.step}s out of the branch" if value else f"the {language.step}s never run"
 
 
-def _fix(unit: SourceFile, field: ConditionField, value: bool) -> Fix | None:
+def _fix(file: SourceFile, field: ConditionField, value: bool) -> Fix | None:
     """The workflow without the condition. None where something would be left that nobody needs then."""
     step = field.step
     if field.entry is None:
         return None
     if field.name == "when" and value:
         return remove_entry(step.node, field.entry, "remove the condition")
-    use = next(use for use in scope_uses(unit) if step in use.scope.walk())
+    use = next(use for use in scope_uses(file) if step in use.scope.walk())
     targets = {word.text for other in use.scope.walk() for _, word in other.jumps()}
     if field.name == "if" and isinstance(step, Condition) and (step.then if value else step.else_):
         return _without_choice(step, value, use) if step.name not in targets else None

@@ -34,6 +34,6 @@ from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF211", "dead-default", Severity.WARNING, fix="safe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for _, found in problems(unit, Kind.DEAD_DEFAULT):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for _, found in problems(file, Kind.DEAD_DEFAULT):
         yield finding(found)

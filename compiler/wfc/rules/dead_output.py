@@ -41,15 +41,15 @@ _NO_DIGITS = str.maketrans("", "", "0123456789")
 
 
 @rule("WF306", "dead-output", Severity.INFO, fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for use in scope_uses(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for use in scope_uses(file):
         if use.is_clear and use.is_whole and not use.gives_state:
             read, unknown = Nearest((*use.reads, *use.as_a_whole)), Nearest(use.meant)
             for step in use.scope.walk():
                 for written in _written(use, step):
                     if use.is_read(written.text) or step.name in use.meant or unknown.to(written.text):
                         continue
-                    yield _finding(unit.language, use, step, written, read)
+                    yield _finding(file.language, use, step, written, read)
 
 
 def _written(use: ScopeUse, step: Step) -> list[Scalar]:

@@ -48,8 +48,8 @@ _SHOWN = 8
 
 
 @rule("WF409", "dependency-cycle")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    tasks = unit.workflow.declared_tasks if unit.workflow else {}
+def check(file: SourceFile) -> Iterator[Finding]:
+    tasks = file.workflow.declared_tasks if file.workflow else {}
     runs: dict[str, dict[str, Child]] = {name: {} for name in tasks}
     for name, task in tasks.items():
         for step in task.walk():
@@ -63,7 +63,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             start = min(names, key=order.__getitem__)
             inside = set(names)
             inner = {name: [other for other in graph[name] if other in inside] for name in names}
-            yield _finding(unit.language, shortest_way(start, start, inner), runs)
+            yield _finding(file.language, shortest_way(start, start, inner), runs)
 
 
 def _finding(language: Language, circle: list[str], runs: dict[str, dict[str, Child]]) -> Finding:

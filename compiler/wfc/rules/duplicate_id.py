@@ -32,8 +32,8 @@ from wfc.rules.base import Finding, rule
 
 
 @rule("WF101", "duplicate-id")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for scope in unit.scopes:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for scope in file.scopes:
         first: dict[str, Step] = {}
         for step in scope.walk():
             if step.name and first.setdefault(step.name, step) is not step:

@@ -38,15 +38,15 @@ from wfc.yaml.nodes import nodes_of
 
 
 @rule("WF002", "duplicate-key", fix="safe")
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     repeated = [
         node
-        for node in nodes_of(unit.document.root).mappings
+        for node in nodes_of(file.document.root).mappings
         if len({entry.key.text for entry in node.entries}) < len(node.entries)
     ]
-    steps = {id(step.node): step for step in unit.steps} if repeated else {}
+    steps = {id(step.node): step for step in file.steps} if repeated else {}
     for node in repeated:
-        yield from _repeated(unit.language, node, steps.get(id(node)))
+        yield from _repeated(file.language, node, steps.get(id(node)))
 
 
 def _repeated(language: Language, mapping: Mapping, step: Step | None) -> Iterator[Finding]:

@@ -39,14 +39,14 @@ _NAMES = ("tool", "agent", "task", "workflow")
 
 
 @rule("WF506", "dynamic-dispatch")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for step in unit.steps:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for step in file.steps:
         for field in _NAMES:
             node = step.node.get(field) if field in step.FIELDS else None
             if isinstance(node, Scalar) and isinstance(node.value, str) and is_template(node.value):
                 yield Finding(
                     node.span,
-                    f"{unit.language.call(step)} computes the name of its {field}",
+                    f"{file.language.call(step)} computes the name of its {field}",
                     help=f"write the {field}'s name itself; to choose one at run time, use a condition "
                     f"with one step for each {field}",
                     step=step.name,

@@ -19,8 +19,8 @@ from wfc.yaml import Span
 
 
 @rule("WF702", "edited-output")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for drift in unit.drift:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for drift in file.drift:
         if drift.condition is DriftKind.EDITED:
             yield Finding(
                 _first_difference(drift),

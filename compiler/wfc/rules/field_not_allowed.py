@@ -44,8 +44,8 @@ _INSTEAD = {
 
 
 @rule("WF009", "field-not-allowed", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for step in unit.steps:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for step in file.steps:
         for entry in step.unknown if not isinstance(step, UnknownStep) else ():
             if belongs_elsewhere(step, entry.key.text):
                 yield _finding(step, entry)

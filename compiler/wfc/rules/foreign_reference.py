@@ -30,17 +30,17 @@ from wfc.rules.base import Finding, rule
 
 
 @rule("WF219", "foreign-reference", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    foreign = unit.language.foreign_reference
+def check(file: SourceFile) -> Iterator[Finding]:
+    foreign = file.language.foreign_reference
     # A dialect without a pattern reports such references itself.
     if foreign is None:
         return
-    for step in unit.steps:
+    for step in file.steps:
         for text in step.texts():
             for found in foreign.finditer(text.node.text) if text.is_text else ():
                 yield Finding(
                     text.at(*found.span()),
                     f"`{found[0]}` is only text here",
-                    help=f"a reference is written `{unit.language.hole(found[1])}`",
+                    help=f"a reference is written `{file.language.hole(found[1])}`",
                     step=step.name,
                 )

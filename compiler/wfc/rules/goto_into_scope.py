@@ -54,14 +54,14 @@ _SHOWN = 6
 
 
 @rule("WF105", "goto-into-scope")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    if not any(_is_jump(step) for step in unit.steps):
+def check(file: SourceFile) -> Iterator[Finding]:
+    if not any(_is_jump(step) for step in file.steps):
         return
     homes: dict[str, tuple[Scope, Step]] = {}
-    for scope in unit.scopes:
+    for scope in file.scopes:
         for step in scope.walk():
             homes.setdefault(step.name, (scope, step))
-    for scope in unit.scopes:
+    for scope in file.scopes:
         places = Targets(scope)
         for step, block in places.blocks.items():
             for _, word in step.jumps():

@@ -40,8 +40,8 @@ from wfc.yaml.nodes import nodes_of
 
 
 @rule("WF504", "hardcoded-secret")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    nodes = nodes_of(unit.document.root)
+def check(file: SourceFile) -> Iterator[Finding]:
+    nodes = nodes_of(file.document.root)
     if not may_hold_secrets([scalar.text for scalar in nodes.scalars]):
         return
     for scalar in nodes.scalars:

@@ -47,15 +47,15 @@ _JUMPS = frozenset({"target", "else", "goto"})
 
 
 @rule("WF410", "identical-branches", Severity.WARNING, fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for use in scope_uses(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for use in scope_uses(file):
         steps = list(use.scope.walk())
         same = [step for step in steps if isinstance(step, Condition) and _is_same(step)]
         targets = {word.text for step in steps for _, word in step.jumps()} if same else set()
         for step in same:
             yield Finding(
                 step.key_span("else"),
-                f"`then` and `else` of {unit.language.call(step)} do the same: its condition decides nothing",
+                f"`then` and `else` of {file.language.call(step)} do the same: its condition decides nothing",
                 help="change one of the branches, or take the steps out of the condition",
                 notes=(Note("`then` is here", step.key_span("then")),),
                 fix=_fix(step, targets) if use.is_read_beside(step) else None,

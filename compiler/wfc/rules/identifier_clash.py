@@ -39,17 +39,17 @@ _HELP = "give one of them another name"
 
 
 @rule("WF110", "identifier-clash")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    workflow = unit.workflow
+def check(file: SourceFile) -> Iterator[Finding]:
+    workflow = file.workflow
     if workflow is None:
         return
-    yield from _module_clashes(unit)
+    yield from _module_clashes(file)
     yield from _clashes(_classes(workflow), "class")
-    for scope in unit.scopes:
+    for scope in file.scopes:
         yield from _clashes_of(((step.name, step.span) for step in scope.walk()), identifier, "state")
         yield from _clashes_of(_keys(scope.node.get("inputs")), field_name, "field")
         yield from _clashes_of(_state_fields(scope), field_name, "field")
-    for step in unit.steps:
+    for step in file.steps:
         yield from _clashes_of(_branches(step), identifier, "state")
 
 
@@ -109,20 +109,20 @@ def _classes(workflow: Workflow) -> Iterator[tuple[str, Named]]:
 # -- workflows of one project --------------------------------------------------
 
 
-def _module_clashes(unit: SourceFile) -> Iterator[Finding]:
-    workflow = unit.workflow
+def _module_clashes(file: SourceFile) -> Iterator[Finding]:
+    workflow = file.workflow
     if workflow is None or workflow.name is None:
         return
     name = workflow.name.text
-    for other in _by_module(unit.project, len(unit.project.units)).get(_file_of(name), ()):
-        if other is not unit and other.workflow and other.workflow.name and not _is_overridden(unit, other):
+    for other in _by_module(file.project, len(file.project.files)).get(_file_of(name), ()):
+        if other is not file and other.workflow and other.workflow.name and not _is_overridden(file, other):
             yield _module_clash(name, workflow.name.span, other.workflow.name.text, other.workflow.name.span)
             return
 
 
-def _is_overridden(unit: SourceFile, other: SourceFile) -> bool:
-    overrides = unit.project.overrides
-    return unit.name == other.name and (overrides(unit.source.path) or overrides(other.source.path))
+def _is_overridden(file: SourceFile, other: SourceFile) -> bool:
+    overrides = file.project.overrides
+    return file.name == other.name and (overrides(file.source.path) or overrides(other.source.path))
 
 
 def _module_clash(name: str, span: Span, other: str, place: Span) -> Finding:
@@ -144,7 +144,7 @@ def _file_of(name: str) -> str:
 def _by_module(project: Project, count: int) -> dict[str, list[SourceFile]]:
     """The files that are compiled together, by the module that each becomes; `count` of them."""
     found: dict[str, list[SourceFile]] = {}
-    for unit in project.units[:count]:
-        if unit.name is not None:
-            found.setdefault(_file_of(unit.name), []).append(unit)
+    for file in project.files[:count]:
+        if file.name is not None:
+            found.setdefault(_file_of(file.name), []).append(file)
     return found

@@ -49,10 +49,10 @@ from wfc.rules.common.state import ScopeUse, scope_uses
 
 
 @rule("WF404", "inconsistent-return", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for use in scope_uses(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for use in scope_uses(file):
         if use.is_clear:
-            yield from _findings(unit.language, use)
+            yield from _findings(file.language, use)
 
 
 def _findings(language: Language, use: ScopeUse) -> Iterator[Finding]:

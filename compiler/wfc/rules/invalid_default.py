@@ -44,9 +44,9 @@ _RANGES = (("min", "max"), ("min_length", "max_length"), ("min_items", "max_item
 
 
 @rule("WF011", "invalid-default")
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     # What other languages declare is looked at as the core has it.
-    for shape in unit.core_shapes:
+    for shape in file.core_shapes:
         if isinstance(shape, InputDecl):
             rules = RuleSet.of(shape)
             yield from _bad_rules(rules)

@@ -49,8 +49,8 @@ from wfc.yaml import Span
 
 
 @rule("WF205", "item-outside-foreach")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    workflow = unit.workflow
+def check(file: SourceFile) -> Iterator[Finding]:
+    workflow = file.workflow
     if workflow is None:
         return
     for site in template_sites(workflow):
@@ -60,7 +60,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
                 wrong.setdefault(read.root, read)
         for name, read in wrong.items():
             span = site.text.at(read.start, read.start + len(name))
-            yield _finding(unit.language, workflow, site, name, span)
+            yield _finding(file.language, workflow, site, name, span)
 
 
 def _copes(site: Site, read: Read) -> bool:

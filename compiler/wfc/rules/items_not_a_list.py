@@ -39,11 +39,11 @@ from wfc.rules.wrong_type import wrong_places
 
 
 @rule("WF208", "items-not-a-list")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for _, found in problems(unit, Kind.NOT_A_LIST):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for _, found in problems(file, Kind.NOT_A_LIST):
         yield finding(found)
-    found_wrong = list(misfits(unit, Kind.NOT_A_LIST))
-    told = wrong_places(unit) if found_wrong else set()
+    found_wrong = list(misfits(file, Kind.NOT_A_LIST))
+    told = wrong_places(file) if found_wrong else set()
     for _, step, misfit in found_wrong:
         if misfit.span.start not in told:
             yield misfit_finding(step, misfit)

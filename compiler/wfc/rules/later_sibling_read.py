@@ -40,14 +40,14 @@ from wfc.yaml import Mapping
 
 
 @rule("WF212", "later-sibling-read")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for site in template_sites(unit.workflow) if unit.workflow else ():
+def check(file: SourceFile) -> Iterator[Finding]:
+    for site in template_sites(file.workflow) if file.workflow else ():
         found: dict[str, Read] = {}
         for read in site.text.template.reads:
             if read.root not in site.names and site.names.comes_later(read.root):
                 found.setdefault(read.root, read)
         for name, read in found.items():
-            yield _finding(unit.language, site, name, read)
+            yield _finding(file.language, site, name, read)
 
 
 def _finding(language: Language, site: Site, name: str, read: Read) -> Finding:

@@ -51,16 +51,16 @@ _SHOWN = 8
 
 
 @rule("WF010", "limit-exceeded")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for problem in unit.problems:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for problem in file.problems:
         if problem.kind == "limit":
             yield _of_reader(problem)
-    yield from _too_many_steps(unit)
-    for scope in unit.scopes:
-        yield from _too_many_fields(scope, unit.limits.fields)
-        yield from _too_deep(scope.block, unit.limits.nesting)
-    yield from _runs_too_deep(unit)
-    yield from _too_many_at_once(unit)
+    yield from _too_many_steps(file)
+    for scope in file.scopes:
+        yield from _too_many_fields(scope, file.limits.fields)
+        yield from _too_deep(scope.block, file.limits.nesting)
+    yield from _runs_too_deep(file)
+    yield from _too_many_at_once(file)
 
 
 def _of_reader(problem: Problem) -> Finding:
@@ -69,15 +69,15 @@ def _of_reader(problem: Problem) -> Finding:
     return Finding(problem.span, problem.message, help=", or ".join(filter(None, parts)), notes=notes)
 
 
-def _too_many_steps(unit: SourceFile) -> Iterator[Finding]:
-    count, limit = len(unit.steps), unit.limits.steps
+def _too_many_steps(file: SourceFile) -> Iterator[Finding]:
+    count, limit = len(file.steps), file.limits.steps
     if count > limit:
         yield Finding(
-            unit.steps[limit].span,
+            file.steps[limit].span,
             f"the workflow has {count:,} steps, tasks included, and at most {limit:,} are allowed",
             help=f"move some to a workflow of their own and `call` it, or {_raise('steps')}",
             notes=(Note(f"this is step number {limit + 1:,}"),),
-            step=unit.steps[limit].name,
+            step=file.steps[limit].name,
         )
 
 
@@ -121,15 +121,15 @@ def _height(steps: list[Step]) -> int:
     return height
 
 
-def _runs_too_deep(unit: SourceFile) -> Iterator[Finding]:
-    if unit.workflow is None or not any(step.child() for step in unit.workflow.walk()):
+def _runs_too_deep(file: SourceFile) -> Iterator[Finding]:
+    if file.workflow is None or not any(step.child() for step in file.workflow.walk()):
         return
-    runs = nesting_of(unit.project)
-    for descent in runs.descents(unit.workflow):
-        if runs.depth(descent) <= unit.limits.call_depth:
+    runs = nesting_of(file.project)
+    for descent in runs.descents(file.workflow):
+        if runs.depth(descent) <= file.limits.call_depth:
             continue
         way = runs.way_down(descent)
-        limit = max(unit.limits.call_depth, *(one.child.max_depth for one in way))
+        limit = max(file.limits.call_depth, *(one.child.max_depth for one in way))
         if len(way) > limit:
             yield _runs_deep(way, limit)
 
@@ -150,11 +150,11 @@ def _runs_deep(way: list[Descent], limit: int) -> Finding:
     )
 
 
-def _too_many_at_once(unit: SourceFile) -> Iterator[Finding]:
-    if unit.is_hopeless or not any(step.concurrent() for step in unit.steps):
+def _too_many_at_once(file: SourceFile) -> Iterator[Finding]:
+    if file.is_hopeless or not any(step.concurrent() for step in file.steps):
         return
-    limit = unit.config.run_limits.get("pending_actions", AT_ONCE)
-    for chart in unit.module.charts if unit.module else ():
+    limit = file.config.run_limits.get("pending_actions", AT_ONCE)
+    for chart in file.module.charts if file.module else ():
         for state in chart.states():
             count = _asked_at_once(state)
             if state.step is not None and count > limit:

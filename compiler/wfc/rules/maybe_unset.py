@@ -46,9 +46,9 @@ from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF305", "maybe-unset", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     seen: set[tuple[Step, str | None]] = set()
-    for scope, found in problems(unit, Kind.UNSET):
+    for scope, found in problems(file, Kind.UNSET):
         key = (found.step, found.problem.field)
         if not found.problem.sure and key not in seen:
             seen.add(key)

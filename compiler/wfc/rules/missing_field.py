@@ -43,15 +43,15 @@ _BOUND = "max_iterations"
 
 
 @rule("WF005", "missing-field")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    if not unit.problems and not isinstance(unit.document.root, Mapping):
-        yield _no_workflow(unit, unit.document.root)
-    for shape in unit.shapes:
+def check(file: SourceFile) -> Iterator[Finding]:
+    if not file.problems and not isinstance(file.document.root, Mapping):
+        yield _no_workflow(file, file.document.root)
+    for shape in file.shapes:
         missing = [name for name in shape.REQUIRED if is_missing(shape, name)]
         yield from (_finding(shape, name, shape.FIELDS[name]) for name in missing if name != _BOUND)
 
 
-def _no_workflow(unit: SourceFile, root: Node | None) -> Finding:
+def _no_workflow(file: SourceFile, root: Node | None) -> Finding:
     match root:
         case Sequence():
             help = "put the list under `steps:`, and add `name` and `version`"
@@ -60,8 +60,8 @@ def _no_workflow(unit: SourceFile, root: Node | None) -> Finding:
             return Finding(root.span, "the file is a text, and a workflow is a mapping", _A_WORKFLOW)
         case Scalar() if root.text:
             return Finding(root.span, "the file holds no workflow", _A_WORKFLOW)
-    what = "the file has comments only" if unit.source.text.strip() else "the file is empty"
-    return Finding(unit.source.start, what, _A_WORKFLOW)
+    what = "the file has comments only" if file.source.text.strip() else "the file is empty"
+    return Finding(file.source.start, what, _A_WORKFLOW)
 
 
 def is_missing(shape: Shape, name: str) -> bool:

@@ -34,9 +34,9 @@ from wfc.rules.common.state import state_access
 
 
 @rule("WF301", "needs-state-missing", fix="safe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for access in state_access(unit):
-        step, language = access.step, unit.language
+def check(file: SourceFile) -> Iterator[Finding]:
+    for access in state_access(file):
+        step, language = access.step, file.language
         fix = list_fields(step, list(access.missing)) if access.missing else None
         for name, read in access.missing.items():
             yield Finding(

@@ -41,11 +41,11 @@ _MOST_FIXED = 100
 
 
 @rule("WF303", "needs-state-unknown", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for access in state_access(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for access in state_access(file):
         for stranger in access.strangers:
             if stranger.owner is None:
-                yield _finding(unit.language, access, stranger)
+                yield _finding(file.language, access, stranger)
 
 
 def _finding(language: Language, access: StepAccess, stranger: Stranger) -> Finding:

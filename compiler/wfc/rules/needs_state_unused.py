@@ -36,10 +36,10 @@ from wfc.rules.common.state import StepAccess, state_access
 
 
 @rule("WF302", "needs-state-unused", Severity.WARNING, fix="safe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for access in state_access(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for access in state_access(file):
         if access.unused or access.repeated:
-            yield from _findings(unit.language, access)
+            yield from _findings(file.language, access)
 
 
 def _findings(language: Language, access: StepAccess) -> Iterator[Finding]:

@@ -43,15 +43,15 @@ _SHOWN = 8
 
 
 @rule("WF403", "no-path-to-end")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for _, flow in flows_of(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for _, flow in flows_of(file):
         stuck = flow.reachable - flow.ending
         if stuck:
             endless = {node for circle in endless_circles(flow) for node in circle.nodes}
             for trap in _traps(flow, stuck):
                 # A circle that hangs the machine is WF402's; without it there may be a way out.
                 if not endless.intersection(trap):
-                    yield from _finding(unit.language, flow, trap)
+                    yield from _finding(file.language, flow, trap)
 
 
 def _traps(flow: Flow, stuck: set[str]) -> Iterator[list[str]]:

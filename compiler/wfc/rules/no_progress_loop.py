@@ -56,16 +56,16 @@ _CHANGING = frozenset({"now", "uuid", "random"})
 
 
 @rule("WF405", "no-progress-loop", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for use in scope_uses(unit):
-        yield from (_to_itself(unit.language, step) for step in use.scope.walk() if _is_own(step))
+def check(file: SourceFile) -> Iterator[Finding]:
+    for use in scope_uses(file):
+        yield from (_to_itself(file.language, step) for step in use.scope.walk() if _is_own(step))
         if use.is_clear:
             loops = Loops(use)
             for loop in loops.found():
                 if _is_own(loop.step):
                     continue
                 if not any(_may_change(loops, loop, text) for text in loop.decisions):
-                    yield from _finding(unit.language, loop)
+                    yield from _finding(file.language, loop)
 
 
 def _is_own(step: Step) -> bool:

@@ -41,8 +41,8 @@ from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF206", "no-such-property", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for _, found in problems(unit, Kind.PROPERTY):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for _, found in problems(file, Kind.PROPERTY):
         # A name that leads to Python is more than a slip: WF507 speaks of it.
         if any(
             escape.start <= found.problem.start < escape.end for escape in escapes_in(found.text.template)

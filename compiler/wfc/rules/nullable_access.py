@@ -51,12 +51,12 @@ from wfc.rules.common.typed import finding, misfit_finding, misfits, problems
 
 
 @rule("WF217", "nullable-access", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for scope, found in problems(unit, Kind.NULLABLE):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for scope, found in problems(file, Kind.NULLABLE):
         notes = _reason(scope, found)
         if notes is not None:
             yield finding(found, notes=notes)
-    for _, step, misfit in misfits(unit, Kind.NULLABLE):
+    for _, step, misfit in misfits(file, Kind.NULLABLE):
         yield misfit_finding(step, misfit)
 
 

@@ -44,10 +44,10 @@ from wfc.yaml import Span
 
 
 @rule("WF310", "parallel-write")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for step in unit.steps:
-        yield from _clashes(unit.language, step)
-        yield from _files(unit.language, step)
+def check(file: SourceFile) -> Iterator[Finding]:
+    for step in file.steps:
+        yield from _clashes(file.language, step)
+        yield from _files(file.language, step)
 
 
 def _clashes(language: Language, parallel: Step) -> Iterator[Finding]:

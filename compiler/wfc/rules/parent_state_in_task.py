@@ -55,15 +55,15 @@ from wfc.rules.common.state import ScopeFields, StepAccess, Stranger, state_acce
 
 
 @rule("WF312", "parent-state-in-task")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    if unit.workflow is None:
+def check(file: SourceFile) -> Iterator[Finding]:
+    if file.workflow is None:
         return
     run_by: dict[str, list[Child]] | None = None
-    for access in state_access(unit):
+    for access in state_access(file):
         for stranger in access.strangers:
             if stranger.owner is not None:
-                run_by = runners(unit.workflow) if run_by is None else run_by
-                yield _finding(unit.language, access, stranger, stranger.owner, run_by)
+                run_by = runners(file.workflow) if run_by is None else run_by
+                yield _finding(file.language, access, stranger, stranger.owner, run_by)
 
 
 def _finding(

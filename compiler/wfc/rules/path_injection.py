@@ -54,10 +54,10 @@ _HELP = (
 
 
 @rule("WF509", "path-injection")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    paths = [(step, *found) for step in unit.steps for found in _paths(step) if found[0].template.ast]
+def check(file: SourceFile) -> Iterator[Finding]:
+    paths = [(step, *found) for step in file.steps for found in _paths(step) if found[0].template.ast]
     # Most files have no such path, and need no look at where values come from.
-    taint = taint_of(unit, PATH) if paths else None
+    taint = taint_of(file, PATH) if paths else None
     for step, text, use in paths if taint else ():
         for hole in holes_in(taint.pieces(step, text)) if taint else ():
             if hole.flow is not None:

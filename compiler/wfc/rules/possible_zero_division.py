@@ -38,6 +38,6 @@ from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF215", "possible-zero-division", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for _, found in problems(unit, Kind.ZERO_DIVISION):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for _, found in problems(file, Kind.ZERO_DIVISION):
         yield finding(found)

@@ -45,18 +45,18 @@ _SHOWN = 5
 
 
 @rule("WF408", "prompt-in-delegated-task", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for task, handover in _handovers(unit.workflow).items() if unit.workflow else ():
+def check(file: SourceFile) -> Iterator[Finding]:
+    for task, handover in _handovers(file.workflow).items() if file.workflow else ():
         for step in handover.scope.walk():
             if isinstance(step, Prompt):
                 way = handover.way()
                 yield Finding(
                     step.span,
-                    f"{unit.language.call(step)} needs a person, but the task `{task}` is worked by "
+                    f"{file.language.call(step)} needs a person, but the task `{task}` is worked by "
                     f"`{way[0].agent}`, which has nobody to ask",
                     help="ask in the main steps before the foreach, and hand the answer on in its "
-                    f"`{unit.language.key('with')}`",
-                    notes=_notes(unit.language, way),
+                    f"`{file.language.key('with')}`",
+                    notes=_notes(file.language, way),
                     step=step.name,
                 )
 

@@ -54,11 +54,11 @@ _INNER = frozenset({"response", "input", "stdout", "stderr", "selected", "result
 
 
 @rule("WF505", "prompt-injection", Severity.INFO, fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    taint = taint_of(unit)
-    for step in unit.steps if taint else ():
+def check(file: SourceFile) -> Iterator[Finding]:
+    taint = taint_of(file)
+    for step in file.steps if taint else ():
         if taint is not None and isinstance(step, Delegate) and step.instructions is not None:
-            yield from _in_text(unit.language, taint, step, step.instructions)
+            yield from _in_text(file.language, taint, step, step.instructions)
 
 
 def _in_text(language: Language, taint: FileTaint, step: Step, text: Text) -> Iterator[Finding]:

@@ -47,8 +47,8 @@ _WHY = {
 
 
 @rule("WF008", "prompt-kind")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for step in unit.steps:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for step in file.steps:
         if isinstance(step, Prompt):
             yield from _empty_message(step)
             if step.prompt_type:

@@ -45,13 +45,13 @@ _PLACES = {
 
 
 @rule("WF502", "quoted-injection", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for hole in command_holes(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for hole in command_holes(file):
         if hole.spot.quote and not hole.spot.unsure:
             yield Finding(
                 hole.span,
                 f"`{hole.shown}` stands {_PLACES[hole.spot.quote]}, and holds {hole.flow.words}",
-                help=_help(unit.language, hole),
+                help=_help(file.language, hole),
                 flow=hole.flow.notes(),
                 fix=_fix(hole),
                 severity=hole.severity,

@@ -41,13 +41,13 @@ from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF304", "read-before-write")
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     seen: set[tuple[Step, str | None]] = set()
-    for scope, found in problems(unit, Kind.UNSET):
+    for scope, found in problems(file, Kind.UNSET):
         key = (found.step, found.problem.field)
         if found.problem.sure and key not in seen:
             seen.add(key)
-            yield _finding(unit.language, scope, found)
+            yield _finding(file.language, scope, found)
 
 
 def _finding(language: Language, scope: ScopeTypes, found: Located) -> Finding:

@@ -35,11 +35,11 @@ _SHOWN = 8
 
 
 @rule("WF108", "recursive-call")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    if not any((child := step.child()) and not child.is_task for step in unit.steps):
+def check(file: SourceFile) -> Iterator[Finding]:
+    if not any((child := step.child()) and not child.is_task for step in file.steps):
         return
-    graph = call_graph(unit.project)
-    for call in graph.calls(unit):
+    graph = call_graph(file.project)
+    for call in graph.calls(file):
         if graph.is_circular(call) and not _is_bounded(call):
             yield _circle(graph, call)
 
@@ -52,7 +52,7 @@ def _is_bounded(call: CallSite) -> bool:
 def _circle(graph: CallGraph, call: CallSite) -> Finding:
     back = graph.way_back(call)
     names = _chain([call, *back])
-    message = f"`{unit_name(call.caller)}` calls itself" + (f": {names}" if back else "")
+    message = f"`{workflow_name(call.caller)}` calls itself" + (f": {names}" if back else "")
     return Finding(
         call.span,
         message,
@@ -65,7 +65,7 @@ def _circle(graph: CallGraph, call: CallSite) -> Finding:
 
 
 def _chain(calls: list[CallSite]) -> str:
-    names = [unit_name(calls[0].caller), *(unit_name(call.callee) for call in calls)]
+    names = [workflow_name(calls[0].caller), *(workflow_name(call.callee) for call in calls)]
     if len(names) > _SHOWN:
         names = [*names[: _SHOWN - 2], "...", names[-1]]
     return " -> ".join(names)
@@ -73,10 +73,10 @@ def _chain(calls: list[CallSite]) -> str:
 
 def _notes(calls: list[CallSite]) -> tuple[Note, ...]:
     return tuple(
-        Note(f"`{unit_name(call.caller)}` calls `{unit_name(call.callee)}`", call.span)
+        Note(f"`{workflow_name(call.caller)}` calls `{workflow_name(call.callee)}`", call.span)
         for call in calls[:_SHOWN]
     )
 
 
-def unit_name(unit: SourceFile) -> str:
-    return unit.name or unit.source.path
+def workflow_name(file: SourceFile) -> str:
+    return file.name or file.source.path

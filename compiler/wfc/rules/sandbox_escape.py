@@ -36,8 +36,8 @@ from wfc.rules.common.injection import Escape, escapes_in
 
 
 @rule("WF507", "sandbox-escape")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for site in template_sites(unit.workflow) if unit.workflow else ():
+def check(file: SourceFile) -> Iterator[Finding]:
+    for site in template_sites(file.workflow) if file.workflow else ():
         for found in escapes_in(site.text.template):
             yield Finding(
                 site.text.at(found.start, found.end), _message(found), help=_help(found), step=site.step.name

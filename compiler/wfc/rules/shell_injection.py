@@ -38,13 +38,13 @@ from wfc.rules.common.injection import CommandHole, command_holes
 
 
 @rule("WF501", "shell-injection", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for hole in command_holes(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for hole in command_holes(file):
         if not hole.is_quoted and (not hole.spot.quote or hole.spot.unsure):
             yield Finding(
                 hole.span,
                 _message(hole),
-                help=_help(unit.language, hole),
+                help=_help(file.language, hole),
                 flow=hole.flow.notes(),
                 fix=_fix(hole),
                 severity=hole.severity,

@@ -36,6 +36,6 @@ from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF216", "split-of-empty", Severity.WARNING, fix="safe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for _, found in problems(unit, Kind.EMPTY_SPLIT):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for _, found in problems(file, Kind.EMPTY_SPLIT):
         yield finding(found)

@@ -24,8 +24,8 @@ _MESSAGES = {
 
 
 @rule("WF701", "stale-output")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for drift in unit.drift:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for drift in file.drift:
         if drift.condition in _MESSAGES:
-            place = unit.source.start if drift.condition is DriftKind.MISSING else drift.file.start
+            place = file.source.start if drift.condition is DriftKind.MISSING else drift.file.start
             yield Finding(place, _MESSAGES[drift.condition].format(path=drift.path), help="run `wfc compile`")

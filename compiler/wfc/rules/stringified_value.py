@@ -47,8 +47,8 @@ from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF213", "stringified-value", Severity.WARNING, fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for scope, found in problems(unit, Kind.STRINGIFIED):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for scope, found in problems(file, Kind.STRINGIFIED):
         yield finding(found, notes=_writer(scope, found))
 
 

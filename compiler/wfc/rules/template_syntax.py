@@ -34,8 +34,8 @@ from wfc.rules.common.injection import escapes_in
 
 
 @rule("WF201", "template-syntax")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for site in template_sites(unit.workflow) if unit.workflow else ():
+def check(file: SourceFile) -> Iterator[Finding]:
+    for site in template_sites(file.workflow) if file.workflow else ():
         error = site.text.template.error
         # A name with an underscore is more than a slip: WF507 speaks of it.
         if error is not None and not any(escapes_in(site.text.template)):

@@ -46,8 +46,8 @@ _KINDS = frozenset({"text", "number", "bool", "list", "object"})
 
 
 @rule("WF311", "type-conflict", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    types = types_of(unit)
+def check(file: SourceFile) -> Iterator[Finding]:
+    types = types_of(file)
     for scope in types.scopes if types else ():
         for field, ways in scope.inference.definitions.by_field.items():
             if sum(way.span is not None for way in ways) > 1:

@@ -40,8 +40,8 @@ from wfc.rules.common.typed import finding, misfit_finding, misfits, problems
 
 
 @rule("WF207", "type-mismatch")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for _, found in problems(unit, Kind.MISMATCH):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for _, found in problems(file, Kind.MISMATCH):
         yield finding(found)
-    for _, step, misfit in misfits(unit, Kind.MISMATCH):
+    for _, step, misfit in misfits(file, Kind.MISMATCH):
         yield misfit_finding(step, misfit)

@@ -66,10 +66,10 @@ _WORDS: dict[types.Type, str] = {types.TEXT: "text", types.INT: "numbers", types
 
 
 @rule("WF109", "unbound-task-input", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     names: dict[Scope, Nearest] = {}
-    for binding in bindings(unit):
-        item = _item(unit, binding)
+    for binding in bindings(file):
+        item = _item(file, binding)
         known = names.setdefault(binding.child, Nearest(binding.declared))
         free = set(binding.unbound)
         for entry in binding.unknown_entries():
@@ -79,7 +79,7 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             free -= {near}
         missing = [name for name in _missing(binding, item) if name in free]
         if missing:
-            yield _unbound(unit.language, binding, missing, item)
+            yield _unbound(file.language, binding, missing, item)
 
 
 def _missing(binding: Binding, item: types.Type) -> list[str]:
@@ -95,11 +95,11 @@ def _missing(binding: Binding, item: types.Type) -> list[str]:
     return list(binding.needed) if kinds_of(item) <= _SCALARS else []
 
 
-def _item(unit: SourceFile, binding: Binding) -> types.Type:
+def _item(file: SourceFile, binding: Binding) -> types.Type:
     """What fills the inputs of a task by name; any where something else does, or nothing shows it."""
     if not binding.run.is_task or binding.given is not None:
         return types.ANY
-    known = types_of(unit)
+    known = types_of(file)
     return plain(known.of(binding.scope).item_of(binding.run)) if known else types.ANY
 
 

@@ -43,16 +43,16 @@ from wfc.yaml import Scalar, Span
 
 
 @rule("WF602", "unbounded-fanout", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    taint = taint_of(unit)
-    for step in unit.steps if taint else ():
+def check(file: SourceFile) -> Iterator[Finding]:
+    taint = taint_of(file)
+    for step in file.steps if taint else ():
         if not isinstance(step, Foreach) or step.items is None or step.node.get("max_items") is not None:
             continue
         found = taint.value(step, step.items) if taint else None
         if found and found.flow and found.flow.level is Level.OUTSIDE and not found.bounded:
             yield Finding(
                 _place(step.items.node),
-                f"{unit.language.call(step)} runs a task for each item of a list that may be of any length: it is "
+                f"{file.language.call(step)} runs a task for each item of a list that may be of any length: it is "
                 f"{found.flow.words}",
                 help="say how many there may be at most, such as `max_items: 50`",
                 flow=found.flow.notes(),

@@ -42,14 +42,14 @@ _EXPLAINED = 20
 
 
 @rule("WF402", "unbounded-loop")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for step in unit.steps:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for step in file.steps:
         if _BOUND in step.FIELDS and step.node.entry(_BOUND) is None:
-            yield _without_bound(unit.language, step)
-    for _, flow in flows_of(unit):
+            yield _without_bound(file.language, step)
+    for _, flow in flows_of(file):
         if any(edge.event == "recover" for edge in flow.edges):
             for circle in endless_circles(flow):
-                yield from _endless(unit.language, flow, circle)
+                yield from _endless(file.language, flow, circle)
 
 
 def _without_bound(language: Language, step: Step) -> Finding:

@@ -61,10 +61,10 @@ _CANNOT_FAIL = re.compile(r"\s*(date|echo|hostname|printf|pwd|uname|whoami)\b[^|
 
 
 @rule("WF406", "unchecked-exit-code", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for use in scope_uses(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for use in scope_uses(file):
         if use.is_clear:
-            yield from _findings(unit.language, use)
+            yield from _findings(file.language, use)
 
 
 def _findings(language: Language, use: ScopeUse) -> Iterator[Finding]:

@@ -38,8 +38,8 @@ from wfc.rules.common.typed import finding, problems
 
 
 @rule("WF218", "unchecked-parse", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for scope, found in problems(unit, Kind.UNCHECKED_PARSE):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for scope, found in problems(file, Kind.UNCHECKED_PARSE):
         if not found.step.recovers:
             yield finding(
                 found,

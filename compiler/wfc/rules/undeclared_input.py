@@ -39,21 +39,21 @@ from wfc.template import Part
 
 
 @rule("WF204", "undeclared-input", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    if unit.workflow is None:
+def check(file: SourceFile) -> Iterator[Finding]:
+    if file.workflow is None:
         return
     declared: dict[Scope, Nearest] = {}
     known: dict[Scope, frozenset[str] | None] = {}
-    for scope in unit.scopes:
+    for scope in file.scopes:
         names = keys_of(scope, "inputs")
         known[scope] = None if names is None else frozenset(names)
         declared[scope] = Nearest(names or ())
-    for site in template_sites(unit.workflow):
+    for site in template_sites(file.workflow):
         names_here = known[site.scope]
         if names_here is None:
             continue
         for name, parts in _unknown(site, names_here).items():
-            yield _finding(unit.language, unit.workflow, site, name, parts, declared[site.scope])
+            yield _finding(file.language, file.workflow, site, name, parts, declared[site.scope])
 
 
 def _unknown(site: Site, known: frozenset[str]) -> dict[str, list[Part]]:

@@ -42,14 +42,14 @@ _OTHER_WORDS = {"null": "none", "nil": "none", "undefined": "none", "yes": "true
 
 
 @rule("WF202", "undefined-name", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for site in template_sites(unit.workflow) if unit.workflow else ():
+def check(file: SourceFile) -> Iterator[Finding]:
+    for site in template_sites(file.workflow) if file.workflow else ():
         wrong: dict[str, list[Read]] = {}
         for read in site.text.template.reads:
             if read.root not in site.names and _is_ours(site, read.root):
                 wrong.setdefault(read.root, []).append(read)
         for name, reads in wrong.items():
-            yield _finding(unit.language, site, name, reads)
+            yield _finding(file.language, site, name, reads)
 
 
 def _is_ours(site: Site, name: str) -> bool:

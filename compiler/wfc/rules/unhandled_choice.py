@@ -41,15 +41,15 @@ _SHOWN = 6
 
 
 @rule("WF407", "unhandled-choice", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for use in scope_uses(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for use in scope_uses(file):
         prompts = _prompts(use) if use.is_clear else {}
         for name, prompt in prompts.items():
             found = Comparisons(name, use)
             options = {option.node.text: option for option in prompt.fixed_options()}
-            yield from _strange(unit.language, prompt, options, found.all)
+            yield from _strange(file.language, prompt, options, found.all)
             if found.all and found.decide_alone:
-                yield from _missing(unit.language, prompt, options, found)
+                yield from _missing(file.language, prompt, options, found)
 
 
 def _prompts(use: ScopeUse) -> dict[str, Prompt]:

@@ -29,6 +29,6 @@ from wfc.rules.base import Finding, rule
 
 
 @rule("WF112", "unknown-dependency")
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     """In the core a step comes after another by standing there: only a front end can find this."""
     return iter(())

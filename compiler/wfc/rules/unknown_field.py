@@ -72,8 +72,8 @@ _OTHER_NAMES = {(name, field) for field, names in _SAME.items() for name in name
 
 
 @rule("WF004", "unknown-field", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for shape in unit.shapes:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for shape in file.shapes:
         for entry, near in meant_fields(shape) if shape.unknown else ():
             # Nobody knows which fields a step of an unknown type has, but `tpye` is no field of any.
             if near or not isinstance(shape, UnknownStep):

@@ -38,9 +38,9 @@ from wfc.template import Use
 
 
 @rule("WF203", "unknown-filter", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     kinds = builtin_names()
-    for site in template_sites(unit.workflow) if unit.workflow else ():
+    for site in template_sites(file.workflow) if file.workflow else ():
         template = site.text.template
         wrong = [(names, use) for names in kinds for use in names.wrong(template)]
         taken = {found.filter for found in escapes_in(template)} if wrong else set()

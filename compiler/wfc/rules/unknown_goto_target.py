@@ -38,10 +38,10 @@ from wfc.suggest import Nearest
 
 
 @rule("WF104", "unknown-goto-target", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     # A step of another task is there, but out of reach: that is WF105's.
-    known = {step.name for step in unit.steps}
-    for scope in unit.scopes:
+    known = {step.name for step in file.steps}
+    for scope in file.scopes:
         wrong = [(step, word) for step in scope.walk() for _, word in step.jumps() if word.text not in known]
         if wrong:
             targets = Targets(scope)

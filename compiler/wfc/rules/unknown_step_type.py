@@ -71,9 +71,9 @@ _HINTS = {
 
 
 @rule("WF007", "unknown-step-type", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     names = Nearest(STEP_TYPES)
-    for step in unit.steps:
+    for step in file.steps:
         if step.type and step.type.text not in STEP_TYPES:
             yield _finding(step, step.type.node, names)
 

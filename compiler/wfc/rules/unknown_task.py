@@ -47,12 +47,12 @@ from wfc_runtime.expr import is_template
 
 
 @rule("WF102", "unknown-task", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    known = keys_of(unit.workflow, "tasks") if unit.workflow else None
-    if unit.workflow is None or known is None:
+def check(file: SourceFile) -> Iterator[Finding]:
+    known = keys_of(file.workflow, "tasks") if file.workflow else None
+    if file.workflow is None or known is None:
         return
     names = Nearest(known)
-    for name, children in runners(unit.workflow).items():
+    for name, children in runners(file.workflow).items():
         # A computed name is wrong for another reason: WF506 says so.
         if name not in known and not is_template(name):
             yield from (_finding(child.step, child.name, names) for child in children if child.name)

@@ -33,14 +33,14 @@ from wfc.suggest import Nearest
 
 
 @rule("WF107", "unknown-tool", Severity.WARNING)
-def check(unit: SourceFile) -> Iterator[Finding]:
-    known = unit.config.tools
+def check(file: SourceFile) -> Iterator[Finding]:
+    known = file.config.tools
     if known is None:
         return
     plain = frozenset(known)
     patterns = [name for name in known if "*" in name]
     names = Nearest(name for name in known if "*" not in name)
-    for step in unit.steps:
+    for step in file.steps:
         tool = step.values.get("tool")
         if not isinstance(tool, Text) or not tool.template.is_literal or tool.node.text in plain:
             continue

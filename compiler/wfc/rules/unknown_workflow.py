@@ -34,13 +34,13 @@ from wfc_runtime.expr import is_template
 
 
 @rule("WF111", "unknown-workflow", fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for step in unit.steps:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for step in file.steps:
         child = step.child()
         word = child.name if child is not None and not child.is_task else None
         # A computed name is wrong for another reason: WF506 says so.
-        if word and not is_template(word.text) and not _is_known(word.text, unit.project):
-            names = _others(unit.project, unit.name)
+        if word and not is_template(word.text) and not _is_known(word.text, file.project):
+            names = _others(file.project, file.name)
             near = names.to(word.text)
             yield Finding(
                 word.span,

@@ -30,6 +30,6 @@ from wfc.rules.base import Finding, rule
 
 
 @rule("WF313", "unordered-read")
-def check(unit: SourceFile) -> Iterator[Finding]:
+def check(file: SourceFile) -> Iterator[Finding]:
     """In the core steps come one after the other: only a front end can find this."""
     return iter(())

@@ -37,13 +37,13 @@ from wfc.rules.common.state import ScopeUse, scope_uses
 
 
 @rule("WF401", "unreachable-step", Severity.WARNING, fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for use in scope_uses(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for use in scope_uses(file):
         scope, flow = use.scope, use.flow
         if not flow.reachable.issuperset(flow.states) and _jumps_are_known(scope):
             reached = {flow.step(node) for node in flow.reachable}
             for run, before in _runs(scope.block, reached):
-                yield _finding(unit.language, use, run, before)
+                yield _finding(file.language, use, run, before)
 
 
 def _jumps_are_known(scope: Scope) -> bool:

@@ -37,11 +37,11 @@ from wfc.yaml import Mapping, Span
 
 
 @rule("WF307", "unused-initial", Severity.WARNING, fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for use in scope_uses(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for use in scope_uses(file):
         node = use.scope.node.get("initial_state")
         if use.is_clear and use.is_whole and isinstance(node, Mapping) and not use.gives_state:
-            yield from _findings(unit.language, use, node)
+            yield from _findings(file.language, use, node)
 
 
 def _findings(language: Language, use: ScopeUse, node: Mapping) -> Iterator[Finding]:

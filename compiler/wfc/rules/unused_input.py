@@ -47,30 +47,30 @@ from wfc.yaml import Entry, Mapping
 
 
 @rule("WF309", "unused-input", Severity.WARNING, fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for use in scope_uses(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for use in scope_uses(file):
         scope, node = use.scope, use.scope.node.get("inputs")
-        if not (use.is_clear and use.is_whole and isinstance(node, Mapping)) or _is_brief(unit, scope):
+        if not (use.is_clear and use.is_whole and isinstance(node, Mapping)) or _is_brief(file, scope):
             continue
-        mentioned = unit.parsed.mentioned if unit.parsed and scope is unit.workflow else frozenset[str]()
+        mentioned = file.parsed.mentioned if file.parsed and scope is file.workflow else frozenset[str]()
         read = _inputs_read(scope, [entry.key.text for entry in node.entries]) | use.meant | mentioned
         unread = [entry for entry in node.entries if _is_name(entry) and entry.key.text not in read]
-        fixes = remove_entries(scope.node, "inputs", _removable(unit, scope, unread), "input")
+        fixes = remove_entries(scope.node, "inputs", _removable(file, scope, unread), "input")
         for entry in unread:
             name = entry.key.text
             yield Finding(
                 entry.key.span,
                 f"no template of {scope.known_as} reads the input `{name}`",
-                help=f"use `{unit.language.name_of('inputs', name)}`, or take the declaration away",
+                help=f"use `{file.language.name_of('inputs', name)}`, or take the declaration away",
                 fix=fixes.get(name),
             )
 
 
-def _is_brief(unit: SourceFile, scope: Scope) -> bool:
+def _is_brief(file: SourceFile, scope: Scope) -> bool:
     """Whether it is a task that some agent gets as one text, with all of its inputs."""
-    if not isinstance(scope, Task) or unit.workflow is None:
+    if not isinstance(scope, Task) or file.workflow is None:
         return False
-    return any(child.is_brief for child in runners(unit.workflow).get(scope.task_name, []))
+    return any(child.is_brief for child in runners(file.workflow).get(scope.task_name, []))
 
 
 def _is_name(entry: Entry) -> bool:
@@ -110,16 +110,16 @@ def _reads(step: Step) -> Iterator[Read]:
         yield from (read for read in text.template.reads if read.root != "item" or text not in given)
 
 
-def _removable(unit: SourceFile, scope: Scope, unread: list[Entry]) -> list[Entry]:
+def _removable(file: SourceFile, scope: Scope, unread: list[Entry]) -> list[Entry]:
     """Those that no step gives a value to: the others are to be taken out there first."""
     if isinstance(scope, Task):
-        children = runners(unit.workflow).get(scope.task_name, []) if unit.workflow else []
+        children = runners(file.workflow).get(scope.task_name, []) if file.workflow else []
         # Without `with`, an item is bound to a task's inputs by their number and names.
         if any(child.inputs is None for child in children):
             return []
         given = {name for child in children for name in child.inputs or {}}
     else:
-        given = _given_by_calls(unit.project).get(unit.name or "", set())
+        given = _given_by_calls(file.project).get(file.name or "", set())
     return [entry for entry in unread if entry.key.text not in given]
 
 
@@ -127,7 +127,7 @@ def _removable(unit: SourceFile, scope: Scope, unread: list[Entry]) -> list[Entr
 def _given_by_calls(project: Project) -> dict[str, set[str]]:
     """The inputs that calls anywhere in the project give, by workflow."""
     found: dict[str, set[str]] = {}
-    for scope in (unit.workflow for unit in project.units if unit.workflow):
+    for scope in (file.workflow for file in project.files if file.workflow):
         for child in _calls(scope):
             found.setdefault(child.name.text if child.name else "", set()).update(child.inputs or {})
     return found

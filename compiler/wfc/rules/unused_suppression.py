@@ -53,27 +53,27 @@ _STRUCTURE = (unknown_field, missing_field, wrong_type, unknown_step_type, field
 
 
 @rule(CODE, "unused-suppression", Severity.WARNING, fix="safe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    comments = unit.suppressions.comments
-    is_whole = bool(comments) and _is_whole(unit)
+def check(file: SourceFile) -> Iterator[Finding]:
+    comments = file.suppressions.comments
+    is_whole = bool(comments) and _is_whole(file)
     for comment in comments:
         if not comment.items:
             yield _unreadable(comment)
-        unused = [item for item in comment.items if _is_unused(item, unit) and (is_whole or _is_firm(item))]
+        unused = [item for item in comment.items if _is_unused(item, file) and (is_whole or _is_firm(item))]
         fix = _removal(comment, unused) if unused else None
         for item in unused:
             yield _finding(item, fix)
 
 
-def _is_whole(unit: SourceFile) -> bool:
+def _is_whole(file: SourceFile) -> bool:
     """Whether every check has seen all of the file."""
-    if unit.workflow is None or unit.problems:
+    if file.workflow is None or file.problems:
         return False
-    return not any(next(module.check.check(unit), None) for module in _STRUCTURE)
+    return not any(next(module.check.check(file), None) for module in _STRUCTURE)
 
 
-def _is_unused(item: Suppression, unit: SourceFile) -> bool:
-    return not item.used and item.code != CODE and item.code not in unit.config.ignore
+def _is_unused(item: Suppression, file: SourceFile) -> bool:
+    return not item.used and item.code != CODE and item.code not in file.config.ignore
 
 
 def _is_firm(item: Suppression) -> bool:

@@ -46,8 +46,8 @@ from wfc_runtime.expr import is_template
 
 
 @rule("WF103", "unused-task", Severity.WARNING, fix="unsafe")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    workflow = unit.workflow
+def check(file: SourceFile) -> Iterator[Finding]:
+    workflow = file.workflow
     node = workflow.node.get("tasks") if workflow else None
     if workflow is None or not isinstance(node, Mapping) or _any_computed(workflow):
         return

@@ -35,8 +35,8 @@ from wfc.rules.base import Finding, rule
 
 
 @rule("WF508", "useless-secret")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for shape in unit.shapes:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for shape in file.shapes:
         if isinstance(shape, InputDecl) and shape.is_secret and _has_default(shape):
             yield Finding(
                 shape.value_span("default"),

@@ -37,8 +37,8 @@ from wfc.yaml import Entry
 
 
 @rule("WF006", "wrong-type")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for shape, entry, found in _mismatches(unit):
+def check(file: SourceFile) -> Iterator[Finding]:
+    for shape, entry, found in _mismatches(file):
         hints = Hints(entry, shape.FIELDS[entry.key.text].type)
         for bad in found:
             yield Finding(
@@ -49,15 +49,15 @@ def check(unit: SourceFile) -> Iterator[Finding]:
             )
 
 
-def wrong_places(unit: SourceFile) -> set[int]:
+def wrong_places(file: SourceFile) -> set[int]:
     """Where the values begin that are of a wrong kind, for checks that then have nothing to add."""
-    return {bad.span.start for _, _, found in _mismatches(unit) for bad in found}
+    return {bad.span.start for _, _, found in _mismatches(file) for bad in found}
 
 
-def _mismatches(unit: SourceFile) -> Iterator[tuple[Shape, Entry, list[Mismatch]]]:
+def _mismatches(file: SourceFile) -> Iterator[tuple[Shape, Entry, list[Mismatch]]]:
     # What YAML could not make sense of has been reported; nothing can be said of its kind.
-    seen = {problem.span.start for problem in unit.problems}
-    for shape in unit.shapes:
+    seen = {problem.span.start for problem in file.problems}
+    for shape in file.shapes:
         for entry in _doubtful(shape):
             found = shape.FIELDS[entry.key.text].type.mismatches(entry.value)
             # An alias brings the same value to several places; it is wrong once.

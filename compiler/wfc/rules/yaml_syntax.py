@@ -30,8 +30,8 @@ from wfc.rules.base import Finding, rule
 
 
 @rule("WF001", "yaml-syntax")
-def check(unit: SourceFile) -> Iterator[Finding]:
-    for problem in unit.problems:
+def check(file: SourceFile) -> Iterator[Finding]:
+    for problem in file.problems:
         if problem.kind == "syntax":
             notes = tuple(Note(text, span) for span, text in problem.related)
             yield Finding(problem.span, problem.message, help=problem.help, notes=notes)

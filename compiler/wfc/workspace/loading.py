@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from functools import partial
 from pathlib import Path
 
-from wfc.project import Project, SourceFile, load_unit
+from wfc.project import Project, SourceFile, load_file
 from wfc.workspace.files import (
     Selection,
     as_typed,
@@ -45,13 +45,13 @@ def load_project(
         overrides=is_template,
         processes=_processors(),
     )
-    units: dict[Path, SourceFile] = {}
+    files: dict[Path, SourceFile] = {}
     for path in selection.files:
         given = texts.get(path) if texts else None
         data = read_bytes(path, selection.config) if given is None else given
         data = data.encode() if isinstance(data, str) else data
-        units[path] = load_unit(str(path), data, selection.config, project)
-    return project, units
+        files[path] = load_file(str(path), data, selection.config, project)
+    return project, files
 
 
 def _processors() -> int:

@@ -37,9 +37,9 @@ def build(
     progress: Callable[[int, int], None] = lambda done, of: None,
 ) -> Build:
     """Compile the selected files and compare the result with a folder. Nothing is written."""
-    project, units = load_project(selection)
+    project, files = load_project(selection)
     project.progress = progress
-    recorded = {unit: recorded_path(path, selection.config.root) for path, unit in units.items()}
+    recorded = {file: recorded_path(path, selection.config.root) for path, file in files.items()}
     compilation = compile_project(project, recorded)
     drift = find_drift(compilation, folder, selection, set(recorded.values()))
     findings = compilation.findings + _drift_findings(project, drift, check_only)
@@ -49,15 +49,15 @@ def build(
 def find_drift(
     compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]
 ) -> list[Drift]:
-    """All that differs between the folder and what was compiled. Drift of a known source is noted in its unit."""
+    """All that differs between the folder and what was compiled. Drift of a known source is noted in its file."""
     if folder.exists() and not folder.is_dir():
         raise click.ClickException(f"`{folder}` is a file; modules go into a folder")
     found: list[Drift] = []
     for module in compilation.modules:
         path = folder / module.file_name
-        drift = drift_of(str(path), _read(path), module.text, module.unit.source.text)
+        drift = drift_of(str(path), _read(path), module.text, module.file.source.text)
         if drift:
-            module.unit.drift.append(drift)
+            module.file.drift.append(drift)
             found.append(drift)
     return found + _orphans(compilation, folder, selection, recorded)
 
@@ -120,9 +120,9 @@ def _drift_findings(project: Project, drift: list[Drift], check_only: bool) -> l
     """With --check every difference is a finding; without it only a file in the way is."""
     gone = SourceFile(Source("", ""), Document(None, []), project.config, None, project)
     if not check_only:
-        for unit in project.units:
-            unit.drift = [item for item in unit.drift if item.condition is DriftKind.FOREIGN]
+        for file in project.files:
+            file.drift = [item for item in file.drift if item.condition is DriftKind.FOREIGN]
     else:
         gone.drift = [item for item in drift if item.condition is DriftKind.ORPHANED]
     rules = (BY_CODE["WF701"], BY_CODE["WF702"])
-    return [found for unit in (*project.units, gone) for rule in rules for found in rule.run(unit)]
+    return [found for file in (*project.files, gone) for rule in rules for found in rule.run(file)]

@@ -104,20 +104,20 @@ class Sources:
         """The modules that `wfc compile` may have made of some files: each alone, then beside all others as without
         arguments. The shell in which the command was given may lack the variable that names template folders."""
         from wfc.caching import clear_caches
-        from wfc.checker import check_unit, has_errors
-        from wfc.compiler import compile_unit
+        from wfc.checker import check_file, has_errors
+        from wfc.compiler import compile_file
         from wfc.workspace.loading import load_project
 
         everything = Selection(self._config, self._files(), [self._config.workflows_dir])
         tries = [(Selection(self._config, [path], []), True) for path in paths]
         tries += [(everything, True), (everything, False)] if template_folders() else [(everything, True)]
         for selection, with_templates in tries:
-            _, units = load_project(selection, with_templates=with_templates)
+            _, files = load_project(selection, with_templates=with_templates)
             try:
                 for path in paths:
-                    unit = units.get(path)
-                    if unit is not None and unit.module is not None and not has_errors(check_unit(unit)):
-                        yield compile_unit(unit, self._recorded(path)).text
+                    file = files.get(path)
+                    if file is not None and file.module is not None and not has_errors(check_file(file)):
+                        yield compile_file(file, self._recorded(path)).text
             finally:
                 clear_caches()
 

@@ -12,7 +12,7 @@ from pathlib import Path
 from wfc.compiler import compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic, Severity
-from wfc.project import Project, load_unit
+from wfc.project import Project, load_file
 from wfc.workspace.files import ENDINGS, Selection, read_bytes
 from wfc.workspace.loading import load_project
 from wfc_runtime.errors import DefinitionError
@@ -70,8 +70,8 @@ class TemplateRegistry(Registry):
             return
         self._own, self._broken = {}, {}
         chosen = self._chosen(list(stamps))
-        project, units = load_project(Selection(self._config, list(chosen.values()), []))
-        compilation = compile_project(project, {unit: str(path) for path, unit in units.items()})
+        project, files = load_project(Selection(self._config, list(chosen.values()), []))
+        compilation = compile_project(project, {file: str(path) for path, file in files.items()})
         for made in compilation.modules:
             header = read_header(made.text)
             assert header is not None
@@ -86,8 +86,8 @@ class TemplateRegistry(Registry):
         found: dict[str, Path] = {}
         for path in paths:
             # On its own: files of the same name must not get into each other's way.
-            unit = load_unit(str(path), read_bytes(path, self._config), self._config, Project(self._config))
-            found[unit.name or path.stem] = path
+            file = load_file(str(path), read_bytes(path, self._config), self._config, Project(self._config))
+            found[file.name or path.stem] = path
         return found
 
 

@@ -14,7 +14,7 @@ from tests.bench.workloads import workflow, write_actions, write_project
 from wfc.checker import check_project
 from wfc.compiler import compile_project
 from wfc.config import CompileLimits, Config
-from wfc.project import Project, load_unit
+from wfc.project import Project, load_file
 from wfc.template.parse import parse_template
 
 CONFIG = Config(Path("."), limits=CompileLimits(steps=2000))
@@ -95,18 +95,18 @@ def _check(text: str) -> None:
 
 def _compile(text: str) -> None:
     project = _project(text)
-    compile_project(project, {unit: unit.source.path for unit in project.units})
+    compile_project(project, {file: file.source.path for file in project.files})
 
 
 def _project(text: str) -> Project:
     project = Project(CONFIG)
-    load_unit("flow.yaml", text.encode(), CONFIG, project)
+    load_file("flow.yaml", text.encode(), CONFIG, project)
     return project
 
 
 def _import(folder: Path) -> Iterator[Row]:
     project = _project(workflow("large", 1000))
-    [module] = compile_project(project, {unit: unit.source.path for unit in project.units}).modules
+    [module] = compile_project(project, {file: file.source.path for file in project.files}).modules
     (folder / "large.py").write_text(module.text, encoding="utf-8")
     nothing = python("-c", "pass", cwd=folder)
     library = python("-c", "import statemachine", cwd=folder) - nothing

@@ -15,7 +15,7 @@ from tests.bench.workloads import workflow
 from tests.property.survival import CONFIG
 from tests.torture.load import bytes_per_step
 from wfc.compiler import compile_project
-from wfc.project import Project, load_unit
+from wfc.project import Project, load_file
 from wfc_runtime.service.sqlite import SqliteService
 
 _STARTS = 7
@@ -43,9 +43,9 @@ def rows() -> Iterator[Row]:
 def _write_modules(folder: Path, texts: list[str]) -> None:
     project = Project(CONFIG)
     for number, text in enumerate(texts):
-        load_unit(f"flow-{number}.yaml", text.encode(), CONFIG, project)
+        load_file(f"flow-{number}.yaml", text.encode(), CONFIG, project)
     folder.mkdir()
-    for module in compile_project(project, {unit: unit.source.path for unit in project.units}).modules:
+    for module in compile_project(project, {file: file.source.path for file in project.files}).modules:
         (folder / module.file_name).write_text(module.text, encoding="utf-8")
 
 

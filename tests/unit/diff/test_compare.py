@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import unit_of
+from tests.support import file_of
 from wfc.author.diff import Change, compare
 
 BASE = """\
@@ -43,7 +43,7 @@ def changes(*replaced: tuple[str, str]) -> list[Change]:
     for old, new in replaced:
         assert old in text, old
         text = text.replace(old, new)
-    return compare(unit_of(BASE), unit_of(text))
+    return compare(file_of(BASE), file_of(text))
 
 
 def told(*replaced: tuple[str, str], edges: bool = False) -> list[tuple[str, str, str]]:
@@ -103,7 +103,7 @@ def test_a_step_that_stands_elsewhere_was_moved_and_the_others_were_not() -> Non
     extra = "  - {id: last, type: shell, command: x}\n"
     one = BASE.replace("tasks:", f"{extra}tasks:")
     other = one.replace(extra, "").replace(line, line + extra)
-    found = [change for change in compare(unit_of(one), unit_of(other)) if change.what == "step"]
+    found = [change for change in compare(file_of(one), file_of(other)) if change.what == "step"]
     assert found == [Change("step", "moved", "last", note="after build")]
 
 
@@ -150,5 +150,5 @@ def test_a_change_in_a_task_names_the_task() -> None:
 
 def test_a_task_that_was_added_or_removed_is_shown() -> None:
     more = "  more:\n    steps:\n      - {id: peep, type: shell, command: ls}\n"
-    assert [one.how for one in compare(unit_of(BASE), unit_of(BASE + more))] == ["added"]
-    assert [one.how for one in compare(unit_of(BASE + more), unit_of(BASE))] == ["removed"]
+    assert [one.how for one in compare(file_of(BASE), file_of(BASE + more))] == ["added"]
+    assert [one.how for one in compare(file_of(BASE + more), file_of(BASE))] == ["removed"]

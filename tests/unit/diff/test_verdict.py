@@ -31,7 +31,7 @@ tasks:
 
 
 def judged(old: str, new: str) -> list[Reason]:
-    before, after = load(old).units[0], load(new).units[0]
+    before, after = load(old).files[0], load(new).files[0]
     was, now = loaded(old), loaded(new)
     return reasons(before, after, next(iter(was.values())), next(iter(now.values())))
 

@@ -14,23 +14,23 @@ HEAD = 'name: w\nversion: "1.0.0"\n'
 
 def search_of(*texts: str, runs: int = 300, seed: int = 0) -> Search:
     """The first of some workflows, before the search has begun."""
-    return search_in(load(*texts).units[0], runs, seed)
+    return search_in(load(*texts).files[0], runs, seed)
 
 
-def search_in(unit: SourceFile, runs: int = 300, seed: int = 0) -> Search:
+def search_in(file: SourceFile, runs: int = 300, seed: int = 0) -> Search:
     """A workflow among others, before the search has begun."""
-    assert unit.workflow is not None
-    assert unit.name is not None
-    modules = compile_in_memory(with_called(unit))
-    return make_search(modules, unit.name, unit.workflow.declared_inputs, Budget(runs, 600, seed))
+    assert file.workflow is not None
+    assert file.name is not None
+    modules = compile_in_memory(with_called(file))
+    return make_search(modules, file.name, file.workflow.declared_inputs, Budget(runs, 600, seed))
 
 
 def explored(text: str, runs: int = 300) -> Report:
-    unit = load(text).units[0]
-    assert unit.workflow is not None
-    assert unit.name is not None
+    file = load(text).files[0]
+    assert file.workflow is not None
+    assert file.name is not None
     budget = Budget(runs, 600)
-    return explore(compile_in_memory([unit]), unit.name, unit.workflow.declared_inputs, budget)
+    return explore(compile_in_memory([file]), file.name, file.workflow.declared_inputs, budget)
 
 
 def told(report: Report) -> list[tuple[str, str]]:

@@ -115,7 +115,7 @@ def test_a_workflow_with_an_error_is_not_explored(tmp_path: Path) -> None:
 @cache
 def shipped() -> dict[str, SourceFile]:
     texts = [(ROOT / "workflows" / f"{name}.yaml").read_text(encoding="utf-8") for name in SHIPPED]
-    return dict(zip(SHIPPED, load(*texts).units, strict=True))
+    return dict(zip(SHIPPED, load(*texts).files, strict=True))
 
 
 @pytest.mark.parametrize("name", SHIPPED)

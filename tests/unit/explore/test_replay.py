@@ -73,7 +73,7 @@ def test_the_answers_of_a_problem_lead_a_real_run_to_it(text: str, tmp_path: Pat
     file = read_answers("answers.yaml", problem.case.text().encode())
     assert file.problems == ()
     player = Player(Answers(file.scripts))
-    module = compile_in_memory(load(text).units)["w"]
+    module = compile_in_memory(load(text).files)["w"]
     service = SqliteService(Store(tmp_path / "state.db"), Registry(tmp_path), clock=lambda: player.now)
     try:
         run = service.start_module(module, file.inputs)["workflow_id"]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import cache
 from random import Random
 
-from tests.support import ROOT, unit_of
+from tests.support import ROOT, file_of
 from wfc.ir import Module
 from wfc.picture import to_picture
 from wfc_runtime.picture.model import Flow, Line, Link, Node, Picture, Shape
@@ -28,14 +28,14 @@ HOSTILE = (
 
 @cache
 def shipped(name: str) -> Module:
-    module = unit_of((ROOT / "workflows" / f"{name}.yaml").read_text(encoding="utf-8")).module
+    module = file_of((ROOT / "workflows" / f"{name}.yaml").read_text(encoding="utf-8")).module
     assert module is not None
     return module
 
 
 def picture_of(steps: str) -> Picture:
     """The picture of a workflow with these steps."""
-    module = unit_of(f"name: sample\nversion: 1.0.0\nsteps:\n{steps}").module
+    module = file_of(f"name: sample\nversion: 1.0.0\nsteps:\n{steps}").module
     assert module is not None
     return to_picture(module)
 

@@ -178,9 +178,9 @@ def test_dot_has_tooltips() -> None:
 def test_the_same_workflow_gives_the_same_bytes_whatever_the_hash_seed() -> None:
     path = ROOT / "workflows" / "deploy-service.yaml"
     program = (
-        "import json; from tests.support import unit_of;"
+        "import json; from tests.support import file_of;"
         "from wfc_runtime.picture import RENDERERS; from wfc.picture import to_picture;"
-        f"module = unit_of(open({str(path)!r}).read()).module;"
+        f"module = file_of(open({str(path)!r}).read()).module;"
         "print(json.dumps({form: RENDERERS[form](to_picture(module)) for form in RENDERERS}))"
     )
     outputs = [

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support import unit_of
+from tests.support import file_of
 from wfc.analysis.types.environment import Environment, Kind, Problem, Surroundings
 from wfc.analysis.types.expressions import Inference
 from wfc.analysis.types.lattice import UNDEFINED, exact, join
@@ -73,7 +73,7 @@ def problems(expression: str) -> list[tuple[Kind, str]]:
 
 
 def file_types(text: str) -> FileTypes:
-    found = types_of(unit_of(text))
+    found = types_of(file_of(text))
     assert found is not None
     return found
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tests.support import unit_of
+from tests.support import file_of
 from wfc.render.types import render_types
 
 TEXT = """
@@ -31,7 +31,7 @@ tasks:
 
 
 def test_each_field_is_shown_with_its_type_its_writers_and_its_readers() -> None:
-    assert render_types(unit_of(TEXT)).splitlines() == [
+    assert render_types(file_of(TEXT)).splitlines() == [
         "w1.yaml: the workflow `tally`",
         "  count   int",
         "            written by initial_state:4, add:15",
@@ -57,4 +57,4 @@ def test_each_field_is_shown_with_its_type_its_writers_and_its_readers() -> None
 
 
 def test_of_a_file_that_can_not_be_read_nothing_is_known() -> None:
-    assert render_types(unit_of("- a list")) == "w1.yaml: nothing is known of its types; see `wfc check`\n"
+    assert render_types(file_of("- a list")) == "w1.yaml: nothing is known of its types; see `wfc check`\n"

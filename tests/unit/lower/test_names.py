@@ -8,8 +8,8 @@ import re
 import pytest
 from statemachine import State, StateChart
 
-from tests.support import ROOT, unit_of, workflow_of
-from wfc.compiler import compile_unit
+from tests.support import ROOT, file_of, workflow_of
+from wfc.compiler import compile_file
 from wfc.lower.names import CLASS_NAMES, RESERVED, Names, identifier
 from wfc_runtime import contract, machine
 from wfc_runtime.machine import Machine
@@ -49,7 +49,7 @@ def test_every_event_and_ending_of_a_chart_is_reserved() -> None:
     events = set(re.findall(r'event="(\w+)"', text))
     assert events >= {"submit", "due", "joined", "retry", "recover"}
     assert events - RESERVED == set()
-    chart = workflow_of(compile_unit(unit_of(MODULE), "w.yaml").text).machine
+    chart = workflow_of(compile_file(file_of(MODULE), "w.yaml").text).machine
     assert {state for state in chart.states_map if state != "only"} - RESERVED == set()
     assert public(*vars(chart)) - RESERVED - {"only", "done_state_running", "done.state.running"} == set()
 
@@ -81,7 +81,7 @@ def test_an_id_becomes_an_identifier(name: str, made: str) -> None:
 
 
 def test_parts_give_way_to_steps_that_have_their_name() -> None:
-    unit = unit_of(
+    file = file_of(
         """
         name: parts
         version: "1"
@@ -90,16 +90,16 @@ def test_parts_give_way_to_steps_that_have_their_name() -> None:
           - {id: a-when, type: shell, command: ls}
         """
     )
-    names = Names(unit.steps)
-    assert [names.of(step) for step in unit.steps] == ["a", "a_when"]
-    assert names.part(unit.steps[0], "when") == "a_when_2"
-    assert names.part(unit.steps[0], "when") == "a_when_2"
+    names = Names(file.steps)
+    assert [names.of(step) for step in file.steps] == ["a", "a_when"]
+    assert names.part(file.steps[0], "when") == "a_when_2"
+    assert names.part(file.steps[0], "when") == "a_when_2"
 
 
 def test_steps_of_the_same_name_stay_apart() -> None:
-    unit = unit_of("steps: [{id: a, type: shell}, {id: a, type: shell}, {type: shell}, {type: shell}]")
-    names = Names(unit.steps)
-    assert [names.of(step) for step in unit.steps] == ["a", "a_2", "step_", "step__2"]
+    file = file_of("steps: [{id: a, type: shell}, {id: a, type: shell}, {type: shell}, {type: shell}]")
+    names = Names(file.steps)
+    assert [names.of(step) for step in file.steps] == ["a", "a_2", "step_", "step__2"]
 
 
 AWKWARD = [
@@ -131,8 +131,8 @@ def test_steps_of_any_name_can_be_run(inside: bool) -> None:
     block = "[" + ", ".join(steps) + "]"
     if inside:
         block = f"[{{id: both, type: parallel, branches: {{when: {block}}}}}]"
-    unit = unit_of(f"name: awkward\nversion: '1'\nsteps: {block}\n")
-    chart = workflow_of(compile_unit(unit, "w.yaml").text).machine
+    file = file_of(f"name: awkward\nversion: '1'\nsteps: {block}\n")
+    chart = workflow_of(compile_file(file, "w.yaml").text).machine
     snapshot = step(chart, None, Start(at=0, id="start")).snapshot
     visited = []
     while snapshot.status == "running":

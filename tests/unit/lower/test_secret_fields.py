@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import unit_of
+from tests.support import file_of
 
 HEAD = """\
 name: w
@@ -21,7 +21,7 @@ SET_STATE = """\
 
 
 def secrets(steps: str) -> tuple[str, ...]:
-    module = unit_of(HEAD + steps).module
+    module = file_of(HEAD + steps).module
     assert module is not None
     return module.main.secrets
 

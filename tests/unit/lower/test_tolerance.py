@@ -4,19 +4,19 @@ from __future__ import annotations
 
 import pytest
 
-from tests.support import unit_of
+from tests.support import file_of
 from wfc.ir import Edge, dump
 
 
 def edges(text: str) -> list[tuple[str, str]]:
-    module = unit_of(text).module
+    module = file_of(text).module
     assert module is not None
     assert dump(module)
     return [(edge.source, edge.target) for edge in _edges(text)]
 
 
 def _edges(text: str) -> list[Edge]:
-    module = unit_of(text).module
+    module = file_of(text).module
     return list(module.main.edges()) if module else []
 
 
@@ -50,7 +50,7 @@ def test_a_condition_without_its_fields_goes_on() -> None:
 
 
 def test_empty_branches_end_where_they_begin() -> None:
-    module = unit_of(
+    module = file_of(
         "steps: [{id: a, type: parallel, branches: {one: [], two: [{id: b, type: wait}]}}]"
     ).module
     assert module is not None
@@ -60,7 +60,7 @@ def test_empty_branches_end_where_they_begin() -> None:
 
 @pytest.mark.parametrize("text", ["steps: []", "steps: 3", "steps: [1, [], null]", "name: x", "{}", "a: 1"])
 def test_no_steps_are_an_empty_chart(text: str) -> None:
-    module = unit_of(text).module
+    module = file_of(text).module
     assert module is not None
     assert module.main.root.states == []
     assert module.main.root.initial == "finished"
@@ -71,10 +71,10 @@ def test_steps_of_the_same_id_are_two_states() -> None:
 
 
 def test_each_state_knows_its_step() -> None:
-    unit = unit_of("steps: [{id: a, type: shell, command: ls, when: true, retry: {max_attempts: 2}}]")
-    assert unit.module is not None
-    assert [state.step for state in unit.module.main.states()] == [unit.steps[0]] * 3
+    file = file_of("steps: [{id: a, type: shell, command: ls, when: true, retry: {max_attempts: 2}}]")
+    assert file.module is not None
+    assert [state.step for state in file.module.main.states()] == [file.steps[0]] * 3
 
 
 def test_a_text_that_is_no_workflow_has_no_module() -> None:
-    assert unit_of("- a\n- b\n").module is None
+    assert file_of("- a\n- b\n").module is None

@@ -9,7 +9,7 @@ from hashlib import sha256
 from itertools import count
 from typing import Any
 
-from tests.support import check, unit_of
+from tests.support import check, file_of
 from wfc.emit.module import emit_body
 from wfc.findings import Severity
 from wfc_runtime.machine import Workflow
@@ -29,9 +29,9 @@ def compiled(text: str, *others: str) -> Workflow:
     """A workflow as the compiler makes it, in a project with others. The text must have no errors."""
     errors = [found.message for found in check(text, *others) if found.severity is Severity.ERROR]
     assert not errors, errors
-    unit = unit_of(text)
-    assert unit.module is not None
-    body = emit_body(unit.module)
+    file = file_of(text)
+    assert file.module is not None
+    body = emit_body(file.module)
     name = f"test_machine_{sha256(body.encode()).hexdigest()[:16]}"
     if name not in sys.modules:
         sys.modules[name] = types.ModuleType(name)

@@ -133,35 +133,35 @@ _DEEPEST_CALL = 5
 _underway: list[SourceFile] = []
 
 
-def taint_of(unit: SourceFile, policy: Policy = SHELL) -> FileTaint | None:
+def taint_of(file: SourceFile, policy: Policy = SHELL) -> FileTaint | None:
     """Where what comes from outside gets to in a file, as far as it does harm there."""
-    return _taint_of(unit, policy)
+    return _taint_of(file, policy)
 
 
 @cached_per_file(128)
-def _taint_of(unit: SourceFile, policy: Policy) -> FileTaint | None:
-    types = types_of(unit)
-    if types is None or unit.workflow is None:
+def _taint_of(file: SourceFile, policy: Policy) -> FileTaint | None:
+    types = types_of(file)
+    if types is None or file.workflow is None:
         return None
-    _underway.append(unit)
+    _underway.append(file)
     try:
-        return FileTaint(unit, types, policy)
+        return FileTaint(file, types, policy)
     finally:
-        _underway.remove(unit)
+        _underway.remove(file)
 
 
 class FileTaint:
-    def __init__(self, unit: SourceFile, types: FileTypes, policy: Policy) -> None:
-        self._unit = unit
+    def __init__(self, file: SourceFile, types: FileTypes, policy: Policy) -> None:
+        self._file = file
         self.policy = policy
-        self.language = unit.language
+        self.language = file.language
         self.scopes: dict[Scope, ScopeTypes] = {found.scope: found for found in types.scopes}
         self._homes: dict[Step, ScopeTypes] = {
             step: found for found in types.scopes for step in found.scope.walk()
         }
         self.tasks = {scope.task_name: scope for scope in self.scopes if isinstance(scope, Task)}
         self._places: dict[Step, dict[Scalar, Place]] = {}
-        self._run_by = runners(unit.workflow) if unit.workflow else {}
+        self._run_by = runners(file.workflow) if file.workflow else {}
         self._values: dict[Variable, Taint] = {}
         self._readers: dict[Variable, dict[Step, None]] = {}
         self._field_readers: dict[tuple[Scope, str], dict[Step, int]] = {}
@@ -259,7 +259,7 @@ class FileTaint:
 
     def called(self, name: str, given: Taint) -> Taint | None:
         """What another workflow returns; its inputs are what it is given. None where that can't be known."""
-        found = self._unit.project.named(name)
+        found = self._file.project.named(name)
         if len(found) != 1 or found[0] in _underway or len(_underway) > _DEEPEST_CALL:
             return None
         taint = taint_of(found[0], self.policy)

@@ -303,19 +303,19 @@ _underway: list[SourceFile] = []
 
 
 @cached_per_file(128)
-def types_of(unit: SourceFile) -> FileTypes | None:
+def types_of(file: SourceFile) -> FileTypes | None:
     """What is known of a file, for its checks. One that is far too large has other worries."""
-    if unit.workflow is None or unit.is_hopeless:
+    if file.workflow is None or file.is_hopeless:
         return None
-    _underway.append(unit)
+    _underway.append(file)
     try:
-        return FileTypes(unit.workflow, flows_of(unit), lambda child: _called(unit, child))
+        return FileTypes(file.workflow, flows_of(file), lambda child: _called(file, child))
     finally:
-        _underway.remove(unit)
+        _underway.remove(file)
 
 
-def _called(unit: SourceFile, child: Child) -> tuple[Scope | None, Type]:
-    found = unit.project.named(child.name.text) if child.name else []
+def _called(file: SourceFile, child: Child) -> tuple[Scope | None, Type]:
+    found = file.project.named(child.name.text) if child.name else []
     if len(found) != 1 or found[0].workflow is None:
         return None, ANY
     callee, workflow = found[0], found[0].workflow
@@ -337,14 +337,14 @@ def _with_facts(returns: Type, child: Child, callee: Workflow) -> Type:
     return replace(returns, properties=(*returns.properties, *more))
 
 
-def typed_module(unit: SourceFile) -> Module | None:
+def typed_module(file: SourceFile) -> Module | None:
     """The IR with inferred types of its fields. They come from the file itself and no other: a module changes
     only when its source does, so what a call returns is any here."""
-    module = unit.module
-    if module is None or unit.workflow is None:
+    module = file.module
+    if module is None or file.workflow is None:
         return None
-    calls = any((child := step.child()) and not child.is_task for step in unit.steps)
-    types = FileTypes(unit.workflow, flows_of(unit), _not_known) if calls else types_of(unit)
+    calls = any((child := step.child()) and not child.is_task for step in file.steps)
+    types = FileTypes(file.workflow, flows_of(file), _not_known) if calls else types_of(file)
     if types is None:
         return module
     charts = [_typed(chart, found) for chart, found in zip(module.charts, types.scopes, strict=True)]

@@ -225,20 +225,20 @@ def _without_words(schema: Any) -> Any:
 # -- what later steps need -----------------------------------------------------
 
 
-def _needs(unit: SourceFile, task: str | None) -> Needs | None:
-    types = types_of(unit)
+def _needs(file: SourceFile, task: str | None) -> Needs | None:
+    types = types_of(file)
     if types is None:
         return None
-    number = 0 if task is None else 1 + list(_tasks(unit)).index(task)
-    return Needs(flows_of(unit)[number][1], types.scopes[number])
+    number = 0 if task is None else 1 + list(_tasks(file)).index(task)
+    return Needs(flows_of(file)[number][1], types.scopes[number])
 
 
-def _tasks(unit: SourceFile) -> dict[str, Any]:
-    return dict(unit.workflow.declared_tasks) if unit.workflow else {}
+def _tasks(file: SourceFile) -> dict[str, Any]:
+    return dict(file.workflow.declared_tasks) if file.workflow else {}
 
 
 def _renamed(old: SourceFile, new: SourceFile, task: str | None) -> dict[str, str]:
-    scopes = [unit.workflow if task is None else _tasks(unit).get(task) for unit in (old, new)]
+    scopes = [file.workflow if task is None else _tasks(file).get(task) for file in (old, new)]
     return match_steps(scopes[0], scopes[1]).renamed if scopes[0] and scopes[1] else {}
 
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from wfc.checker import check_unit, has_errors
+from wfc.checker import check_file, has_errors
 from wfc.cli.shared.workflow import find_workflow, missing_calls, print_errors, with_called
-from wfc.compiler import compile_unit
+from wfc.compiler import compile_file
 from wfc.config import Config
 from wfc.project import SourceFile
 from wfc.workspace.files import TEMPLATE_PATHS, recorded_path, select
@@ -33,18 +33,18 @@ class SourceRegistry(Registry):
         self._own: dict[str, Module] = {}
         self._broken: dict[str, str] = {}
 
-    def prefer(self, units: Iterable[SourceFile]) -> None:
+    def prefer(self, files: Iterable[SourceFile]) -> None:
         """Take these workflows as their sources have them, whatever the folder says."""
-        for unit in units:
-            module = self.compile(unit)
+        for file in files:
+            module = self.compile(file)
             self._own[module.workflow.name] = module
 
-    def leave_out(self, units: Iterable[SourceFile]) -> None:
+    def leave_out(self, files: Iterable[SourceFile]) -> None:
         """These have errors: whatever the folder says, nobody can call them."""
-        self._broken |= {str(unit.name): unit.source.path for unit in units}
+        self._broken |= {str(file.name): file.source.path for file in files}
 
-    def compile(self, unit: SourceFile) -> Module:
-        return self.take(compile_unit(unit, recorded_path(Path(unit.source.path), self.config.root)).text)
+    def compile(self, file: SourceFile) -> Module:
+        return self.take(compile_file(file, recorded_path(Path(file.source.path), self.config.root)).text)
 
     def find(self, name: str) -> Module:
         if name in self._own:
@@ -55,21 +55,21 @@ class SourceRegistry(Registry):
         try:
             return super().find(name)
         except NotFoundError as error:
-            unit = self._in_sources(name)
-            if unit is None and self._own:
+            file = self._in_sources(name)
+            if file is None and self._own:
                 # Files are run, so whether the folder holds any modules is no matter.
                 raise NotFoundError(error.code, f"there is no workflow `{name}`") from error
-            if unit is None:
+            if file is None:
                 raise
-            self._own[name] = self.compile(unit)
+            self._own[name] = self.compile(file)
             return self._own[name]
 
     def _in_sources(self, name: str) -> SourceFile | None:
         if not self.config.workflows_dir.is_dir():
             return None
-        _, units = load_project(select((str(self.config.workflows_dir),)))
-        named = [unit for unit in units.values() if unit.name == name]
-        return named[0] if len(named) == 1 and not has_errors(check_unit(named[0])) else None
+        _, files = load_project(select((str(self.config.workflows_dir),)))
+        named = [file for file in files.values() if file.name == name]
+        return named[0] if len(named) == 1 and not has_errors(check_file(named[0])) else None
 
 
 def called_by(module: Module, registry: Registry) -> list[Workflow]:
@@ -94,31 +94,31 @@ def module_to_run(registry: SourceRegistry, workflow: str) -> Module | None:
         try:
             module = Registry.find(registry, workflow)
         except NotFoundError:
-            unit = find_workflow(workflow)
-            click.echo(f"`{workflow}` is not compiled: running {unit.source.path} as it is", err=True)
+            file = find_workflow(workflow)
+            click.echo(f"`{workflow}` is not compiled: running {file.source.path} as it is", err=True)
         else:
             _say_if_stale(module, registry)
             return module
     else:
-        unit = find_workflow(workflow)
-    if unit.module is None and not check_unit(unit):
+        file = find_workflow(workflow)
+    if file.module is None and not check_file(file):
         raise click.UsageError(f"`{workflow}` holds no workflow")
-    if print_errors([unit]):
+    if print_errors([file]):
         return None
-    called = with_called(unit)[1:]
-    broken = [one for one in called if has_errors(check_unit(one))]
+    called = with_called(file)[1:]
+    broken = [one for one in called if has_errors(check_file(one))]
     if print_errors(broken):
         names = ", ".join(f"`{one.name}`" for one in broken)
         click.echo(f"note: a call of {names} will fail, should the run come to one", err=True)
-    for name in missing_calls([unit, *called]):
+    for name in missing_calls([file, *called]):
         click.echo(
             f"note: there is no workflow `{name}`: a call of it will fail, should the run come to one. "
             f"{TEMPLATE_PATHS} names more folders.",
             err=True,
         )
-    registry.prefer([unit, *(one for one in called if one not in broken)])
+    registry.prefer([file, *(one for one in called if one not in broken)])
     registry.leave_out(broken)
-    return registry.find(str(unit.name))
+    return registry.find(str(file.name))
 
 
 def _say_if_stale(module: Module, registry: SourceRegistry) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from wfc.analysis.call_graph import call_graph
-from wfc.checker import check_unit, has_errors, in_order
+from wfc.checker import check_file, has_errors, in_order
 from wfc.project import SourceFile
 from wfc.suggest import did_you_mean
 from wfc.workspace.files import select, template_folders
@@ -29,14 +29,16 @@ def find_workflow(workflow: str) -> SourceFile:
             raise click.UsageError(f"`{path}` holds tests, and no workflow: `wfc test {path}` runs them")
         return load_project(select((workflow,)))[1][path]
     for folder in template_folders():
-        _, units = load_project(select((str(folder),)))
-        named = {path: unit for path, unit in units.items() if unit.name == workflow}
+        _, source_files = load_project(select((str(folder),)))
+        named = {
+            path: source_file for path, source_file in source_files.items() if source_file.name == workflow
+        }
         if named:
             # Alone: what it calls may be overridden by another folder.
             file = next(iter(named))
             return load_project(select((str(file),)))[1][file]
-    _, units = load_project(select(()))
-    named = {path: unit for path, unit in units.items() if unit.name == workflow}
+    _, source_files = load_project(select(()))
+    named = {path: source_file for path, source_file in source_files.items() if source_file.name == workflow}
     if len(named) == 1:
         return next(iter(named.values()))
     if named:
@@ -44,47 +46,47 @@ def find_workflow(workflow: str) -> SourceFile:
         raise click.UsageError(f"there are several workflows `{workflow}`; name the file: {files}")
     if os.path.isdir(path):
         raise click.UsageError(f"`{workflow}` is a folder; name a workflow or a file")
-    names = [unit.name for unit in units.values() if unit.name is not None]
+    names = [source_file.name for source_file in source_files.values() if source_file.name is not None]
     hint = did_you_mean(workflow, names) or "the project has none"
     raise click.UsageError(f"there is no workflow or file `{workflow}`; {hint}")
 
 
-def print_errors(units: Iterable[SourceFile]) -> bool:
+def print_errors(files: Iterable[SourceFile]) -> bool:
     """Whether one of some workflows has an error. Then all findings of those that have go to standard error."""
     from wfc.render.style import style_for
     from wfc.render.text import render_text
 
-    checked = [check_unit(unit) for unit in units]
+    checked = [check_file(file) for file in files]
     broken = in_order(found for found in checked if has_errors(found))
     if broken:
         click.echo(render_text(broken, style_for(sys.stderr)), err=True, nl=False)
     return bool(broken)
 
 
-def with_called(unit: SourceFile) -> list[SourceFile]:
+def with_called(file: SourceFile) -> list[SourceFile]:
     """A workflow, and those that it calls, directly or not."""
-    graph = call_graph(unit.project)
-    found = [unit]
+    graph = call_graph(file.project)
+    found = [file]
     for one in found:
         found += dict.fromkeys(call.callee for call in graph.calls(one) if call.callee not in found)
     return found
 
 
-def missing_calls(units: Sequence[SourceFile]) -> list[str]:
+def missing_calls(files: Sequence[SourceFile]) -> list[str]:
     """Workflows that some call and that are not there, where a language takes that for no error."""
-    children = [child for unit in units for step in unit.steps if (child := step.child()) is not None]
+    children = [child for file in files for step in file.steps if (child := step.child()) is not None]
     called = dict.fromkeys(child.name.text for child in children if child.name and not child.is_task)
-    return [name for name in called if not units[0].project.named(name)]
+    return [name for name in called if not files[0].project.named(name)]
 
 
-def compile_in_memory(units: Iterable[SourceFile]) -> dict[str, Module]:
+def compile_in_memory(files: Iterable[SourceFile]) -> dict[str, Module]:
     """Workflows without errors as loaded modules, by name: what would run, without a file written."""
-    from wfc.compiler import compile_unit
+    from wfc.compiler import compile_file
     from wfc_runtime.registry import Registry
 
     registry = Registry(Path(os.devnull))
     found: dict[str, Module] = {}
-    for unit in units:
-        module = registry.take(compile_unit(unit, unit.source.path).text)
+    for file in files:
+        module = registry.take(compile_file(file, file.source.path).text)
         found[module.workflow.name] = module
     return found

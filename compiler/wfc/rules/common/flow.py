@@ -35,11 +35,11 @@ class ConditionField:
 
 
 @cached_per_file(8)
-def condition_fields(unit: SourceFile) -> list[ConditionField]:
+def condition_fields(file: SourceFile) -> list[ConditionField]:
     """Every condition of a file, in source order."""
     return [
         ConditionField(step, name, value)
-        for step in unit.steps
+        for step in file.steps
         for name, value in step.values.items()
         if isinstance(value, Text) and step.FIELDS[name].type is CONDITION
     ]

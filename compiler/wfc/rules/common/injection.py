@@ -174,11 +174,11 @@ class CommandHole:
 
 
 @cached_per_file(8)
-def command_holes(unit: SourceFile) -> list[CommandHole]:
+def command_holes(file: SourceFile) -> list[CommandHole]:
     """In source order."""
-    taint = taint_of(unit)
+    taint = taint_of(file)
     found: list[CommandHole] = []
-    for step in unit.steps if taint else ():
+    for step in file.steps if taint else ():
         if taint is None or not isinstance(step, Shell) or step.command is None:
             continue
         text = step.command

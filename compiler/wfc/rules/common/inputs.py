@@ -281,29 +281,29 @@ class Binding:
         )
 
 
-def bindings(unit: SourceFile) -> Iterator[Binding]:
+def bindings(file: SourceFile) -> Iterator[Binding]:
     """Every step that runs a child which is there, with what it hands over."""
-    for scope in unit.scopes:
+    for scope in file.scopes:
         for step in scope.walk():
             run = step.child()
             if run is not None:
-                yield from _binding(unit, scope, run)
+                yield from _binding(file, scope, run)
 
 
-def _binding(unit: SourceFile, scope: Scope, run: Child) -> Iterator[Binding]:
-    child, title = _scope_of(unit, run)
+def _binding(file: SourceFile, scope: Scope, run: Child) -> Iterator[Binding]:
+    child, title = _scope_of(file, run)
     declared = keys_of(child, "inputs") if child else None
     given = run.step.node.get("with")
     if child is not None and declared is not None and (given is None or isinstance(given, Mapping)):
         yield Binding(scope, run, child, title, declared, given)
 
 
-def _scope_of(unit: SourceFile, run: Child) -> tuple[Scope | None, str]:
+def _scope_of(file: SourceFile, run: Child) -> tuple[Scope | None, str]:
     """The task or workflow that a step runs, and what messages call it."""
-    if run.name is None or unit.workflow is None:
+    if run.name is None or file.workflow is None:
         return None, ""
     name = run.name.text
     if run.is_task:
-        return unit.workflow.declared_tasks.get(name), f"the task `{name}`"
-    found = unit.project.named(name)
+        return file.workflow.declared_tasks.get(name), f"the task `{name}`"
+    found = file.project.named(name)
     return found[0].workflow if found else None, f"the workflow `{name}`"

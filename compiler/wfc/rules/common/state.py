@@ -157,14 +157,14 @@ class StepAccess:
 
 
 @cached_per_file(8)
-def state_access(unit: SourceFile) -> list[StepAccess]:
+def state_access(file: SourceFile) -> list[StepAccess]:
     """How every step of a file treats the state, in source order.
 
     One mistake is one finding. A field of the scope can be missing from the list (WF301) or not read (WF302). A
     name that is no field of the scope belongs to another scope (WF312) or to none (WF303), and explains what is
     missing or not read because of it.
     """
-    scopes = [ScopeFields(scope) for scope in unit.scopes]
+    scopes = [ScopeFields(scope) for scope in file.scopes]
     steps = [(step, fields) for fields in scopes for step in fields.scope.walk()]
     return [_judge(step, fields, scopes) for step, fields in steps if not isinstance(step, UnknownStep)]
 
@@ -305,11 +305,11 @@ def _sources(flow: Flow, edge: FlowEdge) -> tuple[str, ...]:
 
 
 @cached_per_file(8)
-def scope_uses(unit: SourceFile) -> list[ScopeUse]:
+def scope_uses(file: SourceFile) -> list[ScopeUse]:
     """The use that is made of things in every scope of a file."""
-    found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(unit)}
+    found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(file)}
     # A front end that could not make out a text has left it out.
-    is_clear = not any(one.code == "WF201" for one in unit.reports)
+    is_clear = not any(one.code == "WF201" for one in file.reports)
     for use in found.values():
         use.is_clear, use.is_whole = is_clear, bool(use.scope.block)
         targets = Targets(use.scope)
@@ -317,7 +317,7 @@ def scope_uses(unit: SourceFile) -> list[ScopeUse]:
             _add(use, step)
             if not all(targets.can_reach(step, word.text) for _, word in step.jumps()):
                 use.is_clear = False
-    for access in state_access(unit):
+    for access in state_access(file):
         use = found[access.fields.scope]
         for stranger in access.strangers:
             use.is_whole = False

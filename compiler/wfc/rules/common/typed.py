@@ -15,16 +15,16 @@ from wfc.rules.base import Finding
 from wfc.yaml import Span
 
 
-def problems(unit: SourceFile, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Located]]:
+def problems(file: SourceFile, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Located]]:
     """The problems of these kinds in a file's templates, in source order."""
-    types = types_of(unit)
+    types = types_of(file)
     for scope in types.scopes if types else ():
         yield from ((scope, found) for found in scope.problems if found.problem.kind in kinds)
 
 
-def misfits(unit: SourceFile, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Step, Misfit]]:
+def misfits(file: SourceFile, *kinds: Kind) -> Iterator[tuple[ScopeTypes, Step, Misfit]]:
     """Values that do not fit where they stand."""
-    types = types_of(unit)
+    types = types_of(file)
     for scope in types.scopes if types else ():
         yield from ((scope, step, found) for step, found in scope.misfits if found.kind in kinds)
 

@@ -81,7 +81,7 @@ def _compile(call: Call, yaml: str) -> Compilation:
     from wfc.caching import clear_caches
     from wfc.compiler import compile_project
     from wfc.config import ConfigError, load_config
-    from wfc.project import load_unit
+    from wfc.project import load_file
     from wfc.workspace.files import Selection
     from wfc.workspace.loading import load_project
 
@@ -91,9 +91,9 @@ def _compile(call: Call, yaml: str) -> Compilation:
         raise RequestError("config", str(error), "Mend the project's settings first.") from None
     project, _ = load_project(Selection(config, [], []))
     project.offered = lambda name: _is_compiled(call, name)
-    unit = load_unit(_NAME, yaml.encode("utf-8", "surrogatepass"), config, project)
+    file = load_file(_NAME, yaml.encode("utf-8", "surrogatepass"), config, project)
     try:
-        return compile_project(project, {unit: _NAME})
+        return compile_project(project, {file: _NAME})
     finally:
         clear_caches()
 

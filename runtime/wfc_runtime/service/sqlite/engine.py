@@ -154,7 +154,7 @@ class SqliteService(Service, Archive):
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
-        return self._work(lambda work: submit(work, work.unit.find(run), step_id, result), actor, trusts=True)
+        return self._work(lambda work: submit(work, work.file.find(run), step_id, result), actor, trusts=True)
 
     def next_step(self, run: str) -> Reply:
         return self._look(run, reply_to)
@@ -175,7 +175,7 @@ class SqliteService(Service, Archive):
             if row.status in ("completed", "failed"):
                 raise RefusedError("finished", f"the run is {row.status} already: nothing is left to cancel")
             if row.ended:
-                return reply_to(work, work.unit.load(row))
+                return reply_to(work, work.file.load(row))
             work.cancel(run, said)
             return cancelled_reply(Subject(run, row.agent, row.parent is not None), said)
 
@@ -196,9 +196,9 @@ class SqliteService(Service, Archive):
         said = check_reason(reason)
 
         def job(work: Work) -> Reply:
-            loaded = work.unit.find(run)
+            loaded = work.file.find(run)
             shown = loaded.now.mask.message(said)
-            return {"seq": work.unit.note(loaded, "checkpoint", {"reason": shown}).seq}
+            return {"seq": work.file.note(loaded, "checkpoint", {"reason": shown}).seq}
 
         return int(self._work(job, actor)["seq"])
 
@@ -276,7 +276,7 @@ class SqliteService(Service, Archive):
         run = check_run_id(run)
 
         def job(work: Work) -> Reply:
-            loaded = work.unit.find(run)
+            loaded = work.file.find(run)
             work.catch_up(loaded)
             return view(work, loaded)
 
@@ -302,15 +302,15 @@ class SqliteService(Service, Archive):
             try:
                 work, reply = _attempt(work, job)
             except WfcError:
-                if work.unit.trusts:
+                if work.file.trusts:
                     continue
                 raise
-            self._follow(work.unit.at)
-            changes = work.unit.finish()
-            if (changes or not work.unit.trusts) and self._commit(changes):
-                work.unit.remember()
+            self._follow(work.file.at)
+            changes = work.file.finish()
+            if (changes or not work.file.trusts) and self._commit(changes):
+                work.file.remember()
                 if self.watch is not None:
-                    for row, outcome in work.unit.outcomes:
+                    for row, outcome in work.file.outcomes:
                         self.watch(row, outcome)
                 return reply
         return self.store.exclusively(lambda queries: self._alone(queries, job, at, who))
@@ -318,8 +318,8 @@ class SqliteService(Service, Archive):
     def _begin(
         self, queries: Queries, cache: SnapshotCache, at: float, who: str | None, trusts: bool = False
     ) -> Work:
-        unit = UnitOfWork(queries, self.registry, cache, self.owners, at, who, trusts)
-        return Work(unit, self.limits, self._served, self.ahead)
+        file = UnitOfWork(queries, self.registry, cache, self.owners, at, who, trusts)
+        return Work(file, self.limits, self._served, self.ahead)
 
     def _newest(self) -> float:
         try:
@@ -345,8 +345,8 @@ class SqliteService(Service, Archive):
         # What is read inside a transaction may yet be rolled back: a cache of its own.
         work = self._begin(queries, SnapshotCache(), at, who)
         work, reply = _attempt(work, job)
-        self._follow(work.unit.at)
-        return work.unit.finish(), reply
+        self._follow(work.file.at)
+        return work.file.finish(), reply
 
     def _commit(self, changes: Changes) -> bool:
         """False: a run has moved since it was read."""
@@ -365,7 +365,7 @@ def _attempt(work: Work, job: Job) -> tuple[Work, Reply | WfcError]:
     try:
         return work, job(work)
     except RefusedError as refused:
-        if not work.caught_up or work.unit.trusts:
+        if not work.caught_up or work.file.trusts:
             raise
         return work.only_catch_up(), refused
 

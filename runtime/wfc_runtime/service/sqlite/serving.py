@@ -155,10 +155,10 @@ class ServingService(SqliteService):
         owner = self.owners.me()
 
         def job(work: Work) -> Reply:
-            loaded = work.unit.find(runnable.run)
-            free = runnable.visit in loaded.now.pending and not work.unit.claim_of(loaded, runnable.visit)
+            loaded = work.file.find(runnable.run)
+            free = runnable.visit in loaded.now.pending and not work.file.claim_of(loaded, runnable.visit)
             if free:
-                work.unit.claim(loaded, runnable.visit, owner)
+                work.file.claim(loaded, runnable.visit, owner)
             return {"claimed": free}
 
         return bool(self._work(job, ACTOR)["claimed"])
@@ -180,17 +180,17 @@ class ServingService(SqliteService):
     def _answer(self, runnable: RunnableAction, result: dict[str, Json]) -> None:
         owner = self.owners.me()
         self._work(
-            lambda work: submit(work, work.unit.find(runnable.run), runnable.visit, result, owner), ACTOR
+            lambda work: submit(work, work.file.find(runnable.run), runnable.visit, result, owner), ACTOR
         )
 
     def _let_go(self, runnable: RunnableAction) -> None:
         """Nobody waits for it any more."""
 
         def job(work: Work) -> Reply:
-            loaded = work.unit.find(runnable.run)
-            claim = work.unit.claim_of(loaded, runnable.visit)
+            loaded = work.file.find(runnable.run)
+            claim = work.file.claim_of(loaded, runnable.visit)
             if claim is not None and claim.owner == self.owners.me():
-                work.unit.release(claim)
+                work.file.release(claim)
             return {}
 
         self._work(job, ACTOR)

@@ -54,12 +54,12 @@ class Work:
     """Drives machines in memory. Everything it changes is in the unit of work, which is committed as a whole."""
 
     def __init__(
-        self, unit: UnitOfWork, limits: Limits, served: Served = nothing_served, ahead: float = 0.0
+        self, file: UnitOfWork, limits: Limits, served: Served = nothing_served, ahead: float = 0.0
     ) -> None:
         """`ahead`: how far the time of the runs is ahead of the clock."""
-        self.unit = unit
+        self.file = file
         self.served = served
-        self.queries = unit.queries
+        self.queries = file.queries
         self.ahead = ahead
         self._limits = limits
         self._todo: deque[Callable[[], None]] = deque()
@@ -72,12 +72,12 @@ class Work:
     @property
     def at(self) -> float:
         """The time of the runs."""
-        return self.unit.at + self.ahead
+        return self.file.at + self.ahead
 
     # -- events ----------------------------------------------------------------
 
     def start(self, row: RunRow, module: Module, inputs: dict[str, Json]) -> LoadedRun:
-        loaded = self.unit.create(row, module)
+        loaded = self.file.create(row, module)
         about = {"version": module.workflow.version, "module": module.digest}
         self.apply(loaded, Start(at=self.at, id=loaded.next_event_id, inputs=inputs), more=about)
         return loaded
@@ -105,7 +105,7 @@ class Work:
         self.refusal = outcome.refusal
         if outcome.snapshot.status != "running":
             more = {**more, **self._broken_off(loaded, visit)}
-        entry = self.unit.record(loaded, event, outcome, visit, more)
+        entry = self.file.record(loaded, event, outcome, visit, more)
         why = STOPPED[loaded.now.status]
         self._todo += [partial(self._stop, child_id, why) for child_id in outcome.stopped]
         self._todo += [partial(self._start_child, loaded, child) for child in outcome.started]
@@ -123,7 +123,7 @@ class Work:
     def _broken_off(self, loaded: LoadedRun, visit: str | None) -> dict[str, Json]:
         """What servers were doing for a run that ends: it is stopped, and may be done in part."""
         pending = loaded.snapshot.pending if loaded.snapshot is not None else ()
-        found = [one for one in pending if one != visit and self.unit.claim_of(loaded, one)]
+        found = [one for one in pending if one != visit and self.file.claim_of(loaded, one)]
         return {"broken_off": list[Json](found)} if found else {}
 
     # -- time ------------------------------------------------------------------
@@ -140,13 +140,13 @@ class Work:
 
     def _end_dead_claims(self, asked: LoadedRun) -> None:
         """Claims of servers that have died: what they were doing is over, and never done again unasked."""
-        for claim in self.unit.claims(asked.row):
-            if self.unit.owners.is_alive(claim.owner):
+        for claim in self.file.claims(asked.row):
+            if self.file.owners.is_alive(claim.owner):
                 continue
             row = self.queries.run_of_key(claim.run)
             if row is not None and not row.ended:
                 try:
-                    loaded = self.unit.load(row)
+                    loaded = self.file.load(row)
                 except DefinitionError:
                     continue
                 if claim.visit in loaded.now.pending:
@@ -155,26 +155,26 @@ class Work:
                     )
                     self.apply(loaded, event, claim.visit)
                     self.caught_up = True
-            self.unit.release(claim)
+            self.file.release(claim)
 
     def _due_in_family(self, row: RunRow) -> Iterator[LoadedRun]:
         for key in self.queries.due(row.root, self.at):
             found = self.queries.run_of_key(key)
             try:
                 if found is not None:
-                    yield self.unit.load(found)
+                    yield self.file.load(found)
             except DefinitionError:
                 # Whoever asks for that run is told why it can't go on. The others can.
                 continue
 
     def only_catch_up(self) -> Work:
         """The same work with nothing in it but what time alone has changed."""
-        unit = self.unit
-        anew = UnitOfWork(unit.queries, unit.registry, unit.cache, unit.owners, unit.at, None)
+        file = self.file
+        anew = UnitOfWork(file.queries, file.registry, file.cache, file.owners, file.at, None)
         fresh = Work(anew, self._limits, self.served, self.ahead)
         row = self.queries.run(self._asked)
         if row is not None:
-            fresh.catch_up(fresh.unit.load(row))
+            fresh.catch_up(fresh.file.load(row))
         return fresh
 
     # -- families --------------------------------------------------------------
@@ -183,7 +183,7 @@ class Work:
         if not _waits_for(parent, child.visit, child.index, child.id):
             return
         try:
-            module = parent.module if child.workflow is None else self.unit.registry.find(child.workflow)
+            module = parent.module if child.workflow is None else self.file.registry.find(child.workflow)
             beginning = begin_child(module, child, parent.row.depth, self._limits)
         except (StepError, WfcError) as error:
             self._end_child(parent, child.visit, child.index, start_error(error, child, parent.now.mask))
@@ -197,7 +197,7 @@ class Work:
             task=child.task,
             agent=child.agent,
         )
-        loaded = self.unit.create(row, module, parent)
+        loaded = self.file.create(row, module, parent)
         start = Start(
             at=self.at,
             id=loaded.next_event_id,
@@ -209,13 +209,13 @@ class Work:
 
     def _stop(self, run_id: str, reason: str) -> None:
         """Cancel a run. Of a child, its parent hears only if it still waits for it."""
-        loaded = self.unit.known(run_id)
+        loaded = self.file.known(run_id)
         if loaded is None:
             row = self.queries.run(run_id)
             if row is None or row.ended:
                 return
             try:
-                loaded = self.unit.load(row)
+                loaded = self.file.load(row)
             except DefinitionError:
                 self._stop_without_module(row, reason)
                 return
@@ -223,7 +223,7 @@ class Work:
             self._step(loaded, Cancel(at=self.at, id=loaded.next_event_id, reason=reason))
 
     def _stop_without_module(self, row: RunRow, reason: str) -> None:
-        error, children = self.unit.close_without_module(row, reason or NO_REASON)
+        error, children = self.file.close_without_module(row, reason or NO_REASON)
         self._todo += [partial(self._stop, child, STOPPED["cancelled"]) for child in children]
         self._todo.append(partial(self._tell_parent, row, None, {"error": error}))
 
@@ -240,9 +240,9 @@ class Work:
         if parent is None:
             assert row.parent is not None
             found = self.queries.run_of_key(row.parent)
-            if found is None or found.ended or found.id in self.unit.closed:
+            if found is None or found.ended or found.id in self.file.closed:
                 return
-            parent = self.unit.load(found)
+            parent = self.file.load(found)
         if _waits_for(parent, row.visit, row.position, row.id):
             self._end_child(parent, row.visit, row.position, result, secrets, served)
 
@@ -321,19 +321,19 @@ def _answer(work: Work, loaded: LoadedRun, step_id: str, result: Json, owner: st
 
 
 def _check_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | None) -> None:
-    claim = work.unit.claim_of(loaded, step_id)
+    claim = work.file.claim_of(loaded, step_id)
     if claim is None:
         if owner is not None:
             raise RefusedError("not_claimed", f"`{step_id}` is not this server's any more")
-        work.unit.require_free(loaded, step_id)
+        work.file.require_free(loaded, step_id)
     elif claim.owner != owner:
         raise RefusedError("claimed", f"`{step_id}` is being done by the server; nobody else has to")
     else:
-        work.unit.release(claim)
+        work.file.release(claim)
 
 
 def reply_to(work: Work, loaded: LoadedRun) -> Reply:
     key = loaded.row.key
     claimed = dict.fromkeys(work.served(loaded), work.at) if loaded.now.status == "running" else {}
-    claimed |= {one.visit: one.at + work.ahead for one in work.unit.claims(loaded.row) if one.run == key}
+    claimed |= {one.visit: one.at + work.ahead for one in work.file.claims(loaded.row) if one.run == key}
     return answers.reply_to(loaded, work.at, claimed)
