@@ -82,7 +82,8 @@ class ServingWorld(World):
         assert row is not None
         root = row.root
         wait_until(
-            lambda: not (service.look(root).openings or service.crew.at_work()), "the end of what servers do"
+            lambda: not (service.look(root).runnables or service.workers.at_work()),
+            "the end of what servers do",
         )
 
     def _check(self, wait: Wait, result: Any) -> None:

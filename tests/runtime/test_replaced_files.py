@@ -254,7 +254,8 @@ def content(root: Path) -> str:
     By another process: to close a file here would release the locks that SQLite holds on it.
     """
     command = ["find", str(root.parent), "-type", "f", "!", "-name", "*-shm", "-exec", "sha256sum", "{}", "+"]
-    found = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60).stdout
+    # Other tests leave files whose names are not UTF-8 beside this one's folder.
+    found = os.fsdecode(subprocess.run(command, check=True, capture_output=True, timeout=60).stdout)
     return "\n".join(sorted(line for line in found.splitlines() if root.name in line))
 
 
