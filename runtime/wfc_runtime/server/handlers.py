@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import TypeVar, TypeVarTuple
 
 import anyio
 from mcp_types import (
@@ -27,18 +27,19 @@ from wfc_runtime.service import Reply
 # Progress notifications while a client waits for its reply.
 
 T = TypeVar("T")
+Given = TypeVarTuple("Given")
 _EVERY = 2.0
 
 
 async def in_thread_with_progress(
-    ctx: RequestContext, at_work: Callable[[], list[str]], work: Callable[[], T]
+    ctx: RequestContext, at_work: Callable[[], list[str]], work: Callable[[*Given], T], *given: *Given
 ) -> T:
-    """Work in a thread, with a notification every now and then, for clients that asked for them."""
+    """Work in a thread, with a notification every two seconds for clients that asked for them."""
     failed: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(_report, ctx, at_work)
         try:
-            found = await in_thread(work)
+            found = await in_thread(work, *given)
         except Exception as error:
             # Raised in here it would come out wrapped up in a group.
             failed = error
@@ -78,7 +79,20 @@ class ToolHandlers:
         self, ctx: RequestContext, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
         try:
-            reply = await self._work(ctx, params)
+            call = Call(self._context, actor_of(ctx))
+            elicitation = Elicitation(ctx, call) if self._options.elicit and can_ask(ctx) else None
+            reply: Reply | InputRequiredResult
+            if elicitation is not None and params.request_state is not None:
+                reply = await elicitation.resume(params)
+            else:
+                tool = await self._find(params.name)
+                given = params.arguments or {}
+                if self._options.allowed is None:
+                    reply = await in_thread(tool.run, call, given)
+                else:
+                    reply = await in_thread_with_progress(ctx, self._context.at_work, tool.run, call, given)
+                if elicitation is not None and tool.hints.moves:
+                    reply = await elicitation.go_on(reply)
             if isinstance(reply, InputRequiredResult):
                 return reply
             return to_result(by_reference(reply), ctx.protocol_version)
@@ -86,23 +100,6 @@ class ToolHandlers:
             return to_error(params.name, error)
         except Exception as error:
             return to_failure(params.name, error)
-
-    async def _work(
-        self, ctx: RequestContext, params: CallToolRequestParams
-    ) -> dict[str, Any] | InputRequiredResult:
-        call = Call(self._context, actor_of(ctx))
-        elicitation = Elicitation(ctx, call) if self._options.elicit and can_ask(ctx) else None
-        if elicitation is not None and params.request_state is not None:
-            return await elicitation.resume(params)
-        tool = await self._find(params.name)
-        reply = await self._run(ctx, lambda: tool.run(call, params.arguments or {}))
-        return await elicitation.go_on(reply) if elicitation is not None and tool.hints.moves else reply
-
-    async def _run(self, ctx: RequestContext, work: Callable[[], Reply]) -> Reply:
-        if self._options.allowed is None:
-            return await in_thread(work)
-
-        return await in_thread_with_progress(ctx, self._context.at_work, work)
 
     async def _find(self, name: str) -> AnyTool:
         tool = self._tools.get(name) or (await in_thread(self._typed_tools)).get(name)

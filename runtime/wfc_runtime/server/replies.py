@@ -199,13 +199,10 @@ def check_format(response_format: str) -> None:
 # Results as models send them.
 
 
-def submit(call: Call, run: str, step_id: str, result: Json) -> Reply:
-    """Hand a result to the service. JSON sent as text is read where the step takes an object or a list."""
+def submit_text(call: Call, run: str, step_id: str, text: str, read: Json) -> Reply:
+    """Submit JSON that was sent as text: what it stands for where the step takes an object or a list, else the text."""
     service = call.context.service
-    read = _read(result)
-    if read is None:
-        return service.submit(run, step_id, result, actor=call.actor)
-    meant = read if _takes_no_text(service.next_step(run), step_id) else result
+    meant = read if _takes_no_text(service.next_step(run), step_id) else text
     try:
         return service.submit(run, step_id, meant, actor=call.actor)
     except RefusedError as refused:
@@ -215,8 +212,8 @@ def submit(call: Call, run: str, step_id: str, result: Json) -> Reply:
         return service.submit(run, step_id, read, actor=call.actor)
 
 
-def _read(result: Json) -> Json:
-    """The object or list that a text stands for. None where it is something else."""
+def read_text(result: Json) -> Json:
+    """The object or list that a text stands for. None for everything else."""
     if not isinstance(result, str) or result.lstrip()[:1] not in ("{", "["):
         return None
     try:

@@ -8,7 +8,7 @@ import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Protocol, TypeVar, get_type_hints
+from typing import Any, Protocol, get_type_hints
 
 import anyio.to_thread
 from mcp.server.context import ServerRequestContext
@@ -18,13 +18,8 @@ from wfc_runtime.errors import RequestError
 from wfc_runtime.server.context import ServerContext
 from wfc_runtime.service import Reply
 
-# The service waits for the disk and sometimes for another process: never on the event loop.
-
-T = TypeVar("T")
-
-
-async def in_thread(work: Callable[[], T]) -> T:
-    return await anyio.to_thread.run_sync(work)
+in_thread = anyio.to_thread.run_sync
+"""The service waits for the disk and sometimes for another process: never on the event loop."""
 
 
 # The caller, as far as the client identifies it.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wfc_runtime.contract import Json
-from wfc_runtime.server.replies import check_format, submit, with_format
+from wfc_runtime.server.replies import check_format, read_text, submit_text, with_format
 from wfc_runtime.server.tools import READS, Call, Hints, Tool
 from wfc_runtime.service import Reply
 from wfc_runtime.service.ids import check_name
@@ -22,7 +22,10 @@ def start_workflow(
 def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
     """Report what came of the pending action and get the next one. Sending the same result again is safe: it
     gives the same reply. A result that does not fit is refused with the reason; the step stays pending."""
-    return submit(call, workflow_id, step_id, result)
+    read = read_text(result)
+    if read is not None:
+        return submit_text(call, workflow_id, step_id, result, read)
+    return call.context.service.submit(workflow_id, step_id, result, actor=call.actor)
 
 
 def get_workflow_status(call: Call, workflow_id: str, response_format: str = "minimal") -> Reply:
@@ -42,7 +45,7 @@ def get_next_step(call: Call, workflow_id: str) -> Reply:
 def submit_step_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
     """For whoever works a child run: report what came of its pending action and get its next one. The child
     is done when status is completed, failed or cancelled."""
-    return submit(call, workflow_id, step_id, result)
+    return submit_result(call, workflow_id, step_id, result)
 
 
 def list_workflows(call: Call, query: str = "") -> Reply:

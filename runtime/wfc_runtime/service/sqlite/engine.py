@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from pathlib import Path
 
 from wfc_runtime.contract import ENDED, Json
@@ -154,7 +155,8 @@ class SqliteService(Service, Archive):
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
-        return self._work(lambda work: submit(work, work.file.find(run), step_id, result), actor, trusts=True)
+        job = partial(submit, run=run, step_id=step_id, result=result)
+        return self._work(job, actor, trusts=True)
 
     def next_step(self, run: str) -> Reply:
         return self._look(run, reply_to)
@@ -175,7 +177,7 @@ class SqliteService(Service, Archive):
             if row.status in ("completed", "failed"):
                 raise RefusedError("finished", f"the run is {row.status} already: nothing is left to cancel")
             if row.ended:
-                return reply_to(work, work.file.load(row))
+                return reply_to(work, work.unit.load(row))
             work.cancel(run, said)
             return cancelled_reply(Subject(run, row.agent, row.parent is not None), said)
 
@@ -196,9 +198,9 @@ class SqliteService(Service, Archive):
         said = check_reason(reason)
 
         def job(work: Work) -> Reply:
-            loaded = work.file.find(run)
+            loaded = work.unit.find(run)
             shown = loaded.now.mask.message(said)
-            return {"seq": work.file.note(loaded, "checkpoint", {"reason": shown}).seq}
+            return {"seq": work.unit.note(loaded, "checkpoint", {"reason": shown}).seq}
 
         return int(self._work(job, actor)["seq"])
 
@@ -276,7 +278,7 @@ class SqliteService(Service, Archive):
         run = check_run_id(run)
 
         def job(work: Work) -> Reply:
-            loaded = work.file.find(run)
+            loaded = work.unit.find(run)
             work.catch_up(loaded)
             return view(work, loaded)
 
@@ -285,41 +287,43 @@ class SqliteService(Service, Archive):
     def _work(self, job: Job, actor: str | None, trusts: bool = False) -> Reply:
         """Work in memory, commit, and start over if somebody else was quicker.
 
-        `trusts`: take it at first that nobody was. Where that leads to a refusal, or to nothing that a commit would
-        prove, it is not taken for granted.
+        `trusts`: the first attempt uses the cached snapshot. Where that leads to a refusal, or to nothing that a
+        commit would prove, the next attempt reads it again.
         """
         at, who = self._clock(), check_actor(actor)
+        reply: Reply | WfcError
         self.store.enter()
         try:
-            return _answered(self._worked(job, at, who, trusts))
+            for _ in range(_TRIES):
+                work = self._begin(self.store.queries, self._cache, at, who, trusts)
+                trusts = False
+                try:
+                    reply = job(work)
+                except WfcError as error:
+                    if work.unit.trusts:
+                        continue
+                    work, reply = _only_time(work, error)
+                self._follow(work.unit.at)
+                changes = work.unit.finish()
+                if (changes or not work.unit.trusts) and self._commit(changes):
+                    work.unit.remember()
+                    if self.watch is not None:
+                        for row, outcome in work.unit.outcomes:
+                            self.watch(row, outcome)
+                    break
+            else:
+                reply = self.store.exclusively(lambda queries: self._alone(queries, job, at, who))
         finally:
             self.store.leave()
-
-    def _worked(self, job: Job, at: float, who: str | None, trusts: bool) -> Reply | WfcError:
-        for _ in range(_TRIES):
-            work = self._begin(self.store.queries, self._cache, at, who, trusts)
-            trusts = False
-            try:
-                work, reply = _attempt(work, job)
-            except WfcError:
-                if work.file.trusts:
-                    continue
-                raise
-            self._follow(work.file.at)
-            changes = work.file.finish()
-            if (changes or not work.file.trusts) and self._commit(changes):
-                work.file.remember()
-                if self.watch is not None:
-                    for row, outcome in work.file.outcomes:
-                        self.watch(row, outcome)
-                return reply
-        return self.store.exclusively(lambda queries: self._alone(queries, job, at, who))
+        if isinstance(reply, WfcError):
+            raise reply
+        return reply
 
     def _begin(
         self, queries: Queries, cache: SnapshotCache, at: float, who: str | None, trusts: bool = False
     ) -> Work:
-        file = UnitOfWork(queries, self.registry, cache, self.owners, at, who, trusts)
-        return Work(file, self.limits, self._served, self.ahead)
+        unit = UnitOfWork(queries, self.registry, cache, self.owners, at, who, trusts)
+        return Work(unit, self.limits, self._served, self.ahead)
 
     def _newest(self) -> float:
         try:
@@ -344,9 +348,13 @@ class SqliteService(Service, Archive):
     ) -> tuple[Changes, Reply | WfcError]:
         # What is read inside a transaction may yet be rolled back: a cache of its own.
         work = self._begin(queries, SnapshotCache(), at, who)
-        work, reply = _attempt(work, job)
-        self._follow(work.file.at)
-        return work.file.finish(), reply
+        reply: Reply | WfcError
+        try:
+            reply = job(work)
+        except WfcError as error:
+            work, reply = _only_time(work, error)
+        self._follow(work.unit.at)
+        return work.unit.finish(), reply
 
     def _commit(self, changes: Changes) -> bool:
         """False: a run has moved since it was read."""
@@ -360,17 +368,8 @@ class SqliteService(Service, Archive):
         return True
 
 
-def _attempt(work: Work, job: Job) -> tuple[Work, Reply | WfcError]:
-    """What time alone has changed is kept even if the call itself is refused."""
-    try:
-        return work, job(work)
-    except RefusedError as refused:
-        if not work.caught_up or work.file.trusts:
-            raise
-        return work.only_catch_up(), refused
-
-
-def _answered(reply: Reply | WfcError) -> Reply:
-    if isinstance(reply, WfcError):
-        raise reply
-    return reply
+def _only_time(work: Work, error: WfcError) -> tuple[Work, WfcError]:
+    """What time alone has changed is kept even if the call itself is refused. Raises any other error."""
+    if not isinstance(error, RefusedError) or not work.caught_up:
+        raise error
+    return work.only_catch_up(), error

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
@@ -155,10 +156,10 @@ class ServingService(SqliteService):
         owner = self.owners.me()
 
         def job(work: Work) -> Reply:
-            loaded = work.file.find(runnable.run)
-            free = runnable.visit in loaded.now.pending and not work.file.claim_of(loaded, runnable.visit)
+            loaded = work.unit.find(runnable.run)
+            free = runnable.visit in loaded.now.pending and not work.unit.claim_of(loaded, runnable.visit)
             if free:
-                work.file.claim(loaded, runnable.visit, owner)
+                work.unit.claim(loaded, runnable.visit, owner)
             return {"claimed": free}
 
         return bool(self._work(job, ACTOR)["claimed"])
@@ -179,18 +180,17 @@ class ServingService(SqliteService):
 
     def _answer(self, runnable: RunnableAction, result: dict[str, Json]) -> None:
         owner = self.owners.me()
-        self._work(
-            lambda work: submit(work, work.file.find(runnable.run), runnable.visit, result, owner), ACTOR
-        )
+        job = partial(submit, run=runnable.run, step_id=runnable.visit, result=result, owner=owner)
+        self._work(job, ACTOR)
 
     def _let_go(self, runnable: RunnableAction) -> None:
         """Nobody waits for it any more."""
 
         def job(work: Work) -> Reply:
-            loaded = work.file.find(runnable.run)
-            claim = work.file.claim_of(loaded, runnable.visit)
+            loaded = work.unit.find(runnable.run)
+            claim = work.unit.claim_of(loaded, runnable.visit)
             if claim is not None and claim.owner == self.owners.me():
-                work.file.release(claim)
+                work.unit.release(claim)
             return {}
 
         self._work(job, ACTOR)

@@ -54,15 +54,16 @@ class Work:
     """Drives machines in memory. Everything it changes is in the unit of work, which is committed as a whole."""
 
     def __init__(
-        self, file: UnitOfWork, limits: Limits, served: Served = nothing_served, ahead: float = 0.0
+        self, unit: UnitOfWork, limits: Limits, served: Served = nothing_served, ahead: float = 0.0
     ) -> None:
         """`ahead`: how far the time of the runs is ahead of the clock."""
-        self.file = file
+        self.unit = unit
         self.served = served
-        self.queries = file.queries
+        self.queries = unit.queries
         self.ahead = ahead
         self._limits = limits
         self._todo: deque[Callable[[], None]] = deque()
+        self._settling = False
         self._asked = ""
         self.caught_up = False
         """Whether time alone has changed something."""
@@ -72,12 +73,12 @@ class Work:
     @property
     def at(self) -> float:
         """The time of the runs."""
-        return self.file.at + self.ahead
+        return self.unit.at + self.ahead
 
     # -- events ----------------------------------------------------------------
 
     def start(self, row: RunRow, module: Module, inputs: dict[str, Json]) -> LoadedRun:
-        loaded = self.file.create(row, module)
+        loaded = self.unit.create(row, module)
         about = {"version": module.workflow.version, "module": module.digest}
         self.apply(loaded, Start(at=self.at, id=loaded.next_event_id, inputs=inputs), more=about)
         return loaded
@@ -86,26 +87,11 @@ class Work:
         self, loaded: LoadedRun, event: Event, visit: str | None = None, more: Mapping[str, Json] = _NOTHING
     ) -> HistoryRow:
         """One event, and everything that follows from it in the family."""
-        entry = self._step(loaded, event, visit, more)
-        self._settle()
-        return entry
-
-    def cancel(self, run_id: str, reason: str) -> None:
-        self._stop(run_id, reason)
-        self._settle()
-
-    def _settle(self) -> None:
-        while self._todo:
-            self._todo.popleft()()
-
-    def _step(
-        self, loaded: LoadedRun, event: Event, visit: str | None = None, more: Mapping[str, Json] = _NOTHING
-    ) -> HistoryRow:
         outcome = step(loaded.machine, loaded.snapshot, event, self._limits)
         self.refusal = outcome.refusal
         if outcome.snapshot.status != "running":
             more = {**more, **self._broken_off(loaded, visit)}
-        entry = self.file.record(loaded, event, outcome, visit, more)
+        entry = self.unit.record(loaded, event, outcome, visit, more)
         why = STOPPED[loaded.now.status]
         self._todo += [partial(self._stop, child_id, why) for child_id in outcome.stopped]
         self._todo += [partial(self._start_child, loaded, child) for child in outcome.started]
@@ -118,12 +104,28 @@ class Work:
             served = loaded.now.room > 0
             tell = partial(self._tell_parent, loaded.row, loaded.parent, ended, outcome.secrets, served)
             self._todo.append(tell)
+        self._settle()
         return entry
+
+    def cancel(self, run_id: str, reason: str) -> None:
+        self._stop(run_id, reason)
+        self._settle()
+
+    def _settle(self) -> None:
+        """Handle what follows, in order. What follows from that is appended and handled by the outermost call."""
+        if self._settling:
+            return
+        self._settling = True
+        try:
+            while self._todo:
+                self._todo.popleft()()
+        finally:
+            self._settling = False
 
     def _broken_off(self, loaded: LoadedRun, visit: str | None) -> dict[str, Json]:
         """What servers were doing for a run that ends: it is stopped, and may be done in part."""
         pending = loaded.snapshot.pending if loaded.snapshot is not None else ()
-        found = [one for one in pending if one != visit and self.file.claim_of(loaded, one)]
+        found = [one for one in pending if one != visit and self.unit.claim_of(loaded, one)]
         return {"broken_off": list[Json](found)} if found else {}
 
     # -- time ------------------------------------------------------------------
@@ -140,13 +142,13 @@ class Work:
 
     def _end_dead_claims(self, asked: LoadedRun) -> None:
         """Claims of servers that have died: what they were doing is over, and never done again unasked."""
-        for claim in self.file.claims(asked.row):
-            if self.file.owners.is_alive(claim.owner):
+        for claim in self.unit.claims(asked.row):
+            if self.unit.owners.is_alive(claim.owner):
                 continue
             row = self.queries.run_of_key(claim.run)
             if row is not None and not row.ended:
                 try:
-                    loaded = self.file.load(row)
+                    loaded = self.unit.load(row)
                 except DefinitionError:
                     continue
                 if claim.visit in loaded.now.pending:
@@ -155,26 +157,26 @@ class Work:
                     )
                     self.apply(loaded, event, claim.visit)
                     self.caught_up = True
-            self.file.release(claim)
+            self.unit.release(claim)
 
     def _due_in_family(self, row: RunRow) -> Iterator[LoadedRun]:
         for key in self.queries.due(row.root, self.at):
             found = self.queries.run_of_key(key)
             try:
                 if found is not None:
-                    yield self.file.load(found)
+                    yield self.unit.load(found)
             except DefinitionError:
                 # Whoever asks for that run is told why it can't go on. The others can.
                 continue
 
     def only_catch_up(self) -> Work:
         """The same work with nothing in it but what time alone has changed."""
-        file = self.file
-        anew = UnitOfWork(file.queries, file.registry, file.cache, file.owners, file.at, None)
+        unit = self.unit
+        anew = UnitOfWork(unit.queries, unit.registry, unit.cache, unit.owners, unit.at, None)
         fresh = Work(anew, self._limits, self.served, self.ahead)
         row = self.queries.run(self._asked)
         if row is not None:
-            fresh.catch_up(fresh.file.load(row))
+            fresh.catch_up(fresh.unit.load(row))
         return fresh
 
     # -- families --------------------------------------------------------------
@@ -183,7 +185,7 @@ class Work:
         if not _waits_for(parent, child.visit, child.index, child.id):
             return
         try:
-            module = parent.module if child.workflow is None else self.file.registry.find(child.workflow)
+            module = parent.module if child.workflow is None else self.unit.registry.find(child.workflow)
             beginning = begin_child(module, child, parent.row.depth, self._limits)
         except (StepError, WfcError) as error:
             self._end_child(parent, child.visit, child.index, start_error(error, child, parent.now.mask))
@@ -197,7 +199,7 @@ class Work:
             task=child.task,
             agent=child.agent,
         )
-        loaded = self.file.create(row, module, parent)
+        loaded = self.unit.create(row, module, parent)
         start = Start(
             at=self.at,
             id=loaded.next_event_id,
@@ -205,25 +207,25 @@ class Work:
             scope=child.scope,
             secrets=(*parent.now.secrets, *beginning.secrets),
         )
-        self._step(loaded, start)
+        self.apply(loaded, start)
 
     def _stop(self, run_id: str, reason: str) -> None:
         """Cancel a run. Of a child, its parent hears only if it still waits for it."""
-        loaded = self.file.known(run_id)
+        loaded = self.unit.known(run_id)
         if loaded is None:
             row = self.queries.run(run_id)
             if row is None or row.ended:
                 return
             try:
-                loaded = self.file.load(row)
+                loaded = self.unit.load(row)
             except DefinitionError:
                 self._stop_without_module(row, reason)
                 return
         if loaded.now.status == "running":
-            self._step(loaded, Cancel(at=self.at, id=loaded.next_event_id, reason=reason))
+            self.apply(loaded, Cancel(at=self.at, id=loaded.next_event_id, reason=reason))
 
     def _stop_without_module(self, row: RunRow, reason: str) -> None:
-        error, children = self.file.close_without_module(row, reason or NO_REASON)
+        error, children = self.unit.close_without_module(row, reason or NO_REASON)
         self._todo += [partial(self._stop, child, STOPPED["cancelled"]) for child in children]
         self._todo.append(partial(self._tell_parent, row, None, {"error": error}))
 
@@ -240,9 +242,9 @@ class Work:
         if parent is None:
             assert row.parent is not None
             found = self.queries.run_of_key(row.parent)
-            if found is None or found.ended or found.id in self.file.closed:
+            if found is None or found.ended or found.id in self.unit.closed:
                 return
-            parent = self.file.load(found)
+            parent = self.unit.load(found)
         if _waits_for(parent, row.visit, row.position, row.id):
             self._end_child(parent, row.visit, row.position, result, secrets, served)
 
@@ -264,7 +266,7 @@ class Work:
             secrets=secrets,
             served=served,
         )
-        self._step(parent, event, visit)
+        self.apply(parent, event, visit)
 
 
 def _is_alone(loaded: LoadedRun) -> bool:
@@ -282,20 +284,26 @@ def _waits_for(parent: LoadedRun, visit: str, index: int, child_id: str) -> bool
 # next call.
 
 
-def submit(
-    work: Work, loaded: LoadedRun, step_id: str, result: Json, owner: str | None = None
-) -> Reply | WfcError:
+def submit(work: Work, run: str, step_id: str, result: Json, owner: str | None = None) -> Reply | WfcError:
     """A reply; or a refusal that has changed something, to be raised once that is committed.
 
-    `owner` is the server that has done it, where it was not the agent.
+    `owner` is the server that executed the action, where it was not the agent.
     """
+    loaded = work.unit.find(run)
     try:
         # What is pending has not been answered: only other visits have to be looked up.
         if step_id not in loaded.now.pending:
             answered = work.queries.answer(loaded.row.key, step_id)
             if answered is not None:
                 return repeat_reply(loaded, answered, result) or reply_to(work, loaded)
-        entry = _answer(work, loaded, step_id, result, owner)
+        if not ends_by_asking(loaded.now.pending.get(step_id), work.at):
+            work.catch_up(loaded)
+        if step_id in loaded.now.pending:
+            _check_claim(work, loaded, step_id, owner)
+        event = Submit(
+            at=work.at, id=loaded.next_event_id, visit=step_id, result=result, served=owner is not None
+        )
+        entry = work.apply(loaded, event, step_id, shown_digest(loaded, step_id))
     except RefusedError as refused:
         if refused.code == "not_pending" and is_over_wait(loaded, step_id):
             return reply_to(work, loaded)
@@ -309,31 +317,20 @@ def submit(
     return reply
 
 
-def _answer(work: Work, loaded: LoadedRun, step_id: str, result: Json, owner: str | None) -> HistoryRow:
-    if not ends_by_asking(loaded.now.pending.get(step_id), work.at):
-        work.catch_up(loaded)
-    if step_id in loaded.now.pending:
-        _check_claim(work, loaded, step_id, owner)
-    event = Submit(
-        at=work.at, id=loaded.next_event_id, visit=step_id, result=result, served=owner is not None
-    )
-    return work.apply(loaded, event, step_id, shown_digest(loaded, step_id))
-
-
 def _check_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | None) -> None:
-    claim = work.file.claim_of(loaded, step_id)
+    claim = work.unit.claim_of(loaded, step_id)
     if claim is None:
         if owner is not None:
             raise RefusedError("not_claimed", f"`{step_id}` is not this server's any more")
-        work.file.require_free(loaded, step_id)
+        work.unit.require_free(loaded, step_id)
     elif claim.owner != owner:
         raise RefusedError("claimed", f"`{step_id}` is being done by the server; nobody else has to")
     else:
-        work.file.release(claim)
+        work.unit.release(claim)
 
 
 def reply_to(work: Work, loaded: LoadedRun) -> Reply:
     key = loaded.row.key
     claimed = dict.fromkeys(work.served(loaded), work.at) if loaded.now.status == "running" else {}
-    claimed |= {one.visit: one.at + work.ahead for one in work.file.claims(loaded.row) if one.run == key}
+    claimed |= {one.visit: one.at + work.ahead for one in work.unit.claims(loaded.row) if one.run == key}
     return answers.reply_to(loaded, work.at, claimed)

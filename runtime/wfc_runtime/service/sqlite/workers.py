@@ -62,10 +62,10 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
     top = work.queries.run_of_key(root)
     if top is None or top.ended:
         return view
-    work.catch_up(work.file.load(top))
+    work.catch_up(work.unit.load(top))
     for row in work.queries.open_family(root):
         try:
-            loaded = work.file.load(row)
+            loaded = work.unit.load(row)
         except DefinitionError:
             # Whoever asks for that run is told why it can't go on.
             continue
@@ -76,7 +76,7 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
             elif isinstance(effect, Delay):
                 _add_retry(view, loaded, effect, visit, may_do)
             elif isinstance(effect, Ask) and pending.resume_at is None:
-                claim = work.file.claim_of(loaded, visit)
+                claim = work.unit.claim_of(loaded, visit)
                 _add(view, loaded, visit, claim.owner if claim else None, may_do, can_do)
     return view
 
