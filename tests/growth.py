@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from tests.support import check, file_of, load, loaded
+from tests.support import W, check, file_of, load, loaded
 from tests.unit.graph.samples import flow_of
 from wfc.analysis.call_graph import CallGraph
 from wfc.findings import Diagnostic, Edit, Fix, Severity
+from wfc.fixes import Checked, Group, apply, candidates
 from wfc.suggest import Nearest
-from wfc.suppress import apply_fixes
 from wfc.template import Template
 from wfc.yaml import Source
 from wfc_runtime.machine.redaction import Mask
@@ -71,7 +71,13 @@ def _fixes(count: int) -> Work:
         )
         for at in range(0, len(text), 5)
     ]
-    return lambda: _is(apply_fixes(text, found, unsafe=False), ("x " * count, count))
+    checked = {W: Checked(file_of(text), found)}
+
+    def choose() -> None:
+        chosen = list(candidates(checked, [W], Group.SAFE, unsafe=False))
+        _is(apply(text, [change for one in chosen for change in one.changes]), "x " * count)
+
+    return choose
 
 
 _PANEL = """\

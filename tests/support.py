@@ -14,6 +14,7 @@ from wfc.checker import check_project, each_finding, in_order
 from wfc.compiler import compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic, Severity
+from wfc.fixes import Checked, Fixed, fix_texts
 from wfc.project import Project, SourceFile, load_file
 from wfc.rules import BY_CODE
 from wfc_runtime.machine import Workflow
@@ -60,6 +61,16 @@ def found_by(rules: Iterable[str], project: Project) -> list[Diagnostic]:
     return in_order(list(each_finding(file, chosen)) for file in project.files)
 
 
+Finder = Callable[[str], list[Diagnostic]]
+"""The findings of a text, in the place where it stands in its project."""
+
+
+def fixed(text: str, look: Finder = check, *, unsafe: bool = True) -> Fixed:
+    """A text fixed by the engine of `wfc check --fix`."""
+    return fix_texts({W: text}, lambda texts: {W: Checked(file_of(texts[W]), look(texts[W]))}, unsafe=unsafe)
+
+
+W = Path("w1.yaml")
 SETTLED = tuple((ROOT / "tests" / "clean" / "rules.txt").read_text(encoding="utf-8").split())
 """The rules that right workflows and good examples are held to. A new rule joins them when its author adds it."""
 

@@ -1,4 +1,4 @@
-"""Findings as data: rules make them, `wfc.render` prints them, `wfc.suppress` applies their fixes."""
+"""Findings as data: rules make them, `wfc.render` prints them, `wfc.fixes` applies their fixes."""
 
 from __future__ import annotations
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -159,8 +159,11 @@ class Module:
         return [self.main, *self.tasks.values()]
 
 
-def dump(module: Module) -> str:
-    """The IR as text, without places: two sources that mean the same give the same text."""
+def dump(module: Module, but_for: Collection[str] = ()) -> str:
+    """The IR as text, without places: two sources that mean the same give the same text.
+
+    Of the steps that `but_for` names, it says that they are there, and not what they do.
+    """
     lines = [f"workflow {module.name} {module.version}"]
     for chart in module.charts:
         lines += ["", f"chart {chart.name}"]
@@ -172,21 +175,25 @@ def dump(module: Module) -> str:
             start = f" = {json.dumps(info.default, ensure_ascii=False)}" if info.initial else ""
             lines.append(f"  field {info.name}: {info.type}{start}")
         lines += [f"  deferred {name}" for name in chart.deferred]
-        lines += _dump_region(chart.root, "  ")
+        lines += _dump_region(chart.root, "  ", but_for)
     return "\n".join(lines) + "\n"
 
 
-def _dump_region(region: Region, indent: str) -> Iterator[str]:
+def _dump_region(region: Region, indent: str, but_for: Collection[str]) -> Iterator[str]:
+    masked = (
+        {state.id for state in region.states if state.step and state.step.name in but_for} if but_for else ()
+    )
     for state in region.states:
         yield f"{indent}state {state.id} ({state.kind})"
-        if state.effect:
+        if state.effect and state.id not in masked:
             yield f"{indent}  {_dump_effect(state.effect)}"
         for inner in state.regions:
             yield f"{indent}  region {inner.id}"
-            yield from _dump_region(inner, indent + "    ")
+            yield from _dump_region(inner, indent + "    ", but_for)
     for edge in region.edges:
         event = f" on {edge.event}" if edge.event else ""
-        yield f"{indent}{edge.source} -> {edge.target}{event}{_dump_guard(edge.guard)}"
+        guard = "" if edge.source in masked else _dump_guard(edge.guard)
+        yield f"{indent}{edge.source} -> {edge.target}{event}{guard}"
 
 
 def _dump_effect(effect: Effect) -> str:

@@ -3,44 +3,73 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import takewhile
 
-_CLEARLY = 0.1
-"""By how much a name must be nearer than every other to be the one that is meant."""
+_LONGEST = 200
 
 
 def nearest(name: str, known: Iterable[str]) -> str | None:
-    """The known name most like this one, if any is like it at all."""
-    if len(name) > 200:
-        return None
-    choices = list(known)
-    if not choices:
-        return None
-    folded = {choice.lower().replace("-", "_"): choice for choice in choices}
-    same = folded.get(name.lower().replace("-", "_"))
-    if same is not None and same != name:
-        return same
-    from difflib import get_close_matches  # only ever needed for a message
-
-    found = get_close_matches(name, choices, n=1, cutoff=0.6)
-    return found[0] if found else None
+    """The known name that this one is a typing mistake of, if there is one."""
+    ranked = _ranked(name, known)
+    return ranked[0][1] if ranked else None
 
 
 def only_near(name: str, known: Iterable[str]) -> str | None:
-    """The nearest name where no other one is about as near."""
-    choices = list(known)
-    near = nearest(name, choices)
-    if near is None:
-        return None
-    from difflib import SequenceMatcher
+    """The same, where no other name is as near."""
+    ranked = _ranked(name, known)
+    return ranked[0][1] if ranked and (len(ranked) == 1 or ranked[0][0] < ranked[1][0]) else None
 
-    matcher = SequenceMatcher(b=name)
-    ratios = []
-    for choice in choices:
-        matcher.set_seq1(choice)
-        ratios.append((matcher.ratio(), choice))
-    ratios.sort(reverse=True)
-    folded = near.lower() == name.lower().replace("-", "_")
-    return near if folded or len(ratios) < 2 or ratios[0][0] - ratios[1][0] > _CLEARLY else None
+
+def _ranked(name: str, known: Iterable[str]) -> list[tuple[tuple[int, int], str]]:
+    """Names within reach, the nearest first. Of two that are as near, the one that begins with more of the same."""
+    if len(name) > _LONGEST:
+        return []
+    found = []
+    folded = _fold(name)
+    for choice in dict.fromkeys(known):
+        other = _fold(choice)
+        if choice != name and (edits := _edits(folded, other)) is not None:
+            found.append(((edits, -_same_start(folded, other)), choice))
+    return sorted(found, key=lambda one: one[0])
+
+
+def _same_start(one: str, other: str) -> int:
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def _fold(name: str) -> str:
+    return name.lower().replace("-", "_")
+
+
+def _reach(one: str, other: str) -> int:
+    """How many letters a typing mistake may get wrong. In a short name, few make another word of it."""
+    short = min(len(one), len(other))
+    if short < 3:
+        # Of two letters, a different one makes another word; one too many or too few is a slip.
+        return 1 if short == 2 and len(one) != len(other) else 0
+    return 1 if short <= 5 else 2 if short <= 10 else 3
+
+
+def _edits(one: str, other: str) -> int | None:
+    """How many letters must be added, removed, replaced or swapped with the next; None if that is out of reach."""
+    if one == other:
+        return 0
+    reach = _reach(one, other)
+    if abs(len(one) - len(other)) > reach:
+        return None
+    before: list[int] = []
+    row = list(range(len(other) + 1))
+    for i, letter in enumerate(one, 1):
+        above, row = row, [i]
+        for j, wanted in enumerate(other, 1):
+            cost = min(above[j] + 1, row[j - 1] + 1, above[j - 1] + (letter != wanted))
+            if i > 1 and j > 1 and letter == other[j - 2] and one[i - 2] == wanted:
+                cost = min(cost, before[j - 2] + 1)
+            row.append(cost)
+        if min(row) > reach:
+            return None
+        before = above
+    return row[-1] if row[-1] <= reach else None
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -7,10 +7,9 @@ import re
 
 import pytest
 
-from tests.support import ROOT, SETTLED, found_by, load
+from tests.support import ROOT, SETTLED, W, fixed, found_by, load
 from wfc.checker import has_errors
 from wfc.findings import Diagnostic, Severity
-from wfc.suppress import apply_fixes
 
 SPECIFICATION = ROOT.parent / "shared" / "seeds" / "000_08ba27c4e97dcc50.txt"
 LINES = 2127
@@ -73,7 +72,4 @@ def test_what_is_wrong_with_it_is_found_at_its_line(name: str) -> None:
 @pytest.mark.parametrize("name", EXPECTED)
 def test_fixed_it_has_no_error(name: str) -> None:
     _, text = workflows()[name]
-    while settled := apply_fixes(text, check(text), unsafe=True)[1]:
-        assert settled
-        text = apply_fixes(text, check(text), unsafe=True)[0]
-    assert not has_errors(check(text))
+    assert not has_errors(check(fixed(text, check).texts[W]))

@@ -1,6 +1,6 @@
 """Every check shown at work: tests/errors/<CODE>/ holds workflows and exactly what that check says of them.
 
-`bad*.yaml` has its findings in `bad*.out`, and where the rule has a fix, the mended text in `bad*.fixed.yaml`.
+`bad*.yaml` has its findings in `bad*.out`, and where the rule has a fix, the fixed text in `bad*.fixed.yaml`.
 `good*.yaml` is about the same thing done right: nothing may be found in it. A folder `bad*/` is a project of several
 files, with modules in `generated/` where those are the matter. `UPDATE=1 pytest tests/errors` writes the expected
 files anew; read the diff before you commit it.
@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support import found_by
+from tests.support import W, fixed, found_by
 from wfc.compiler import compile_project
 from wfc.config import Config, load_config
 from wfc.findings import Diagnostic, Severity
@@ -26,7 +26,6 @@ from wfc.render.sarif import render_sarif
 from wfc.render.style import Style
 from wfc.render.text import render_text
 from wfc.rules import BY_CODE, RULES
-from wfc.suppress import apply_fixes
 from wfc_runtime.store.queries import Waiting
 
 HERE = Path(__file__).parent
@@ -118,18 +117,18 @@ FIXED = [case for case in CASES if case.with_name(f"{case.stem}.fixed.yaml").exi
 
 
 @pytest.mark.parametrize("case", FIXED, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_its_fix_mends_it_and_fixing_again_changes_nothing(case: Path) -> None:
-    code = case.parent.name
+def test_its_fix_settles_it_and_fixing_again_changes_nothing(case: Path) -> None:
     file = files_of(case)[0]
     text = file.read_bytes().decode()
-    mine = [found for found in findings(case) if found.code == code and found.path == file.name]
-    fixed, settled = apply_fixes(text, mine, unsafe=True)
-    assert settled
-    expect(case.with_name(f"{case.stem}.fixed.yaml"), fixed)
-    again = findings(case, fixed)
-    left = [found for found in again if found.code == code and found.path == file.name]
-    assert apply_fixes(fixed, left, unsafe=True)[0] == fixed
-    assert len(again) < len(findings(case))
+
+    def mine(other: str) -> list[Diagnostic]:
+        return [found for found in findings(case, other) if found.path == file.name]
+
+    result = fixed(text, mine)
+    assert result.settled
+    expect(case.with_name(f"{case.stem}.fixed.yaml"), result.texts[W])
+    assert fixed(result.texts[W], mine).settled == 0
+    assert len(mine(result.texts[W])) < len(mine(text))
 
 
 @pytest.mark.parametrize("rule", RULES, ids=lambda rule: rule.code)

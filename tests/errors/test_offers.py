@@ -11,14 +11,14 @@ from wfc.rules import BY_CODE, RULES
 
 SAFE = ["WF002", "WF003", "WF209", "WF211", "WF216", "WF301", "WF302", "WF704"]
 UNSAFE = [
-    *("WF004", "WF007", "WF009"),
+    *("WF004", "WF006", "WF007", "WF009"),
     *("WF102", "WF103", "WF104", "WF106", "WF109", "WF111"),
     *("WF202", "WF203", "WF204", "WF206", "WF210", "WF213"),
     *("WF303", "WF306", "WF307", "WF309"),
     *("WF401", "WF410"),
     *("WF501", "WF502", "WF503", "WF505"),
 ]
-# What mends a module that is out of date (WF701) is `wfc compile`: nothing in the workflow is wrong.
+# A module that is out of date (WF701) is compiled again by `wfc compile`: nothing in the workflow is wrong.
 
 
 def test_the_checks_that_should_offer_a_fix_are_the_ones_that_do() -> None:

@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+from tests.support import W, file_of
 from wfc.compiler import Compilation, compile_project
 from wfc.config import Config
 from wfc.findings import Diagnostic
+from wfc.fixes import Checked, Group, apply, candidates
 from wfc.project import Project, load_file
 from wfc.render.github import render_github
 from wfc.render.json import render_json
 from wfc.render.sarif import render_sarif
 from wfc.render.style import Style
 from wfc.render.text import render_text
-from wfc.suppress import apply_fixes
 from wfc.yaml import Span
 
 CONFIG = Config(Path("."))
@@ -47,7 +48,11 @@ def survived(*texts: str | bytes) -> Compilation:
     render_sarif(result.findings)
     for source in {found.span.source for found in result.findings}:
         mine = [found for found in result.findings if found.span.source is source]
-        apply_fixes(source.text, mine, unsafe=True)
+        for group in Group:
+            checked = {W: Checked(file_of(""), mine)}
+            apply(
+                source.text, [c for one in candidates(checked, [W], group, unsafe=True) for c in one.changes]
+            )
     for module in result.modules:
         compile(module.text, module.file_name, "exec")
     return result

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import SupportsIndex
 
 import pytest
 
-from tests.support import ROOT, check, file_of
+from tests.support import W, file_of
 from wfc.findings import Diagnostic, Edit, Fix, Severity
+from wfc.fixes import Checked, Group, apply, candidates
 from wfc.rules.common.edits import add_entry, remove_entry, remove_items, rename, whole_lines
-from wfc.suppress import apply_fixes
 from wfc.yaml import Mapping, Scalar, Sequence, Source, YamlLimits, parse_document
 
 TEXT = "one two three four"
@@ -21,9 +20,17 @@ def finding(source: Source, *edits: tuple[int, int, str], safe: bool = True) -> 
     return Diagnostic("WF999", "test", Severity.ERROR, "wrong", source.start, fix=fix)
 
 
+def applied(text: str, found: list[Diagnostic], *, unsafe: bool = False) -> tuple[str, int]:
+    """The text with the fixes that are tried at once, and how many findings those settle."""
+    checked = {W: Checked(file_of("steps: []"), found)}
+    chosen = [one for group in Group for one in candidates(checked, [W], group, unsafe=unsafe)]
+    changes = [change for one in chosen for change in one.changes]
+    return apply(text, changes), sum(len(one.findings) for one in chosen)
+
+
 def fixed(text: str, *changes: list[tuple[int, int, str]]) -> tuple[str, int]:
     source = Source("w.yaml", text)
-    return apply_fixes(text, [finding(source, *edits) for edits in changes], unsafe=False)
+    return applied(text, [finding(source, *edits) for edits in changes])
 
 
 def test_edits_are_applied_by_place_whatever_their_order() -> None:
@@ -61,8 +68,8 @@ def test_findings_with_the_same_fix_are_settled_together_by_one_edit() -> None:
 def test_unsafe_fixes_are_applied_only_when_asked_for() -> None:
     source = Source("w.yaml", TEXT)
     found = [finding(source, (0, 3, "1"), safe=False)]
-    assert apply_fixes(TEXT, found, unsafe=False) == (TEXT, 0)
-    assert apply_fixes(TEXT, found, unsafe=True) == ("1 two three four", 1)
+    assert applied(TEXT, found) == (TEXT, 0)
+    assert applied(TEXT, found, unsafe=True) == ("1 two three four", 1)
 
 
 def test_a_fix_that_reaches_into_another_file_is_left_alone() -> None:
@@ -70,7 +77,7 @@ def test_a_fix_that_reaches_into_another_file_is_left_alone() -> None:
     found = Diagnostic(
         "WF999", "test", Severity.ERROR, "wrong", here.start, fix=finding(there, (0, 3, "1")).fix
     )
-    assert apply_fixes(TEXT, [found], unsafe=True) == (TEXT, 0)
+    assert applied(TEXT, [found], unsafe=True) == (TEXT, 0)
 
 
 class Sliced(str):
@@ -89,7 +96,7 @@ def test_thousands_of_fixes_copy_the_text_once() -> None:
     source = Source("w.yaml", text)
     found = [finding(source, (at, at + 4, "x")) for at in range(0, len(text), 5)]
     text.copied = 0
-    assert apply_fixes(text, found, unsafe=False) == ("x " * 20_000, 20_000)
+    assert applied(text, found) == ("x " * 20_000, 20_000)
     assert text.copied <= len(text)
 
 
@@ -252,27 +259,3 @@ def test_a_name_in_a_block_of_text_is_not_replaced() -> None:
 def test_whole_lines_are_none_when_something_else_stands_on_them() -> None:
     source = Source("w.yaml", "a: 1\n- b: 2\n")
     assert whole_lines(source.span(7, 8), source.span(10, 11)) is None
-
-
-# -- every fix that there is -------------------------------------------------
-
-BROKEN = sorted(
-    path for path in (ROOT / "tests" / "errors").glob("*/bad*.yaml") if not path.stem.endswith(".fixed")
-)
-
-
-@pytest.mark.parametrize("path", BROKEN, ids=lambda path: f"{path.parent.name}-{path.stem}")
-def test_fixing_all_of_a_broken_workflow_keeps_it_yaml_and_comes_to_an_end(path: Path) -> None:
-    original = path.read_bytes().decode("utf-8", "replace").removeprefix("\ufeff")
-    broken = len(file_of(original).problems)
-    first = check(original)
-    for unsafe in (False, True):
-        text, found = original, first
-        for _ in range(10):
-            text, settled = apply_fixes(text, found, unsafe=unsafe)
-            if not settled:
-                break
-            assert len(file_of(text).problems) <= broken, text
-            found = check(text)
-        else:
-            pytest.fail(f"ten rounds were not enough, {unsafe=}")

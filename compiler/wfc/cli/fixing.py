@@ -1,4 +1,4 @@
-"""`wfc check --fix` and `--diff`: fixes computed in memory until nothing more can be mended, then written or shown."""
+"""`wfc check --fix` and `--diff`: fixes are computed in memory until nothing is left to fix, then written or shown."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import codecs
 import difflib
 import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,42 +14,42 @@ import click
 
 from wfc.checker import check_project
 from wfc.config import Config
-from wfc.findings import Diagnostic
-from wfc.project import SourceFile
+from wfc.findings import Diagnostic, Redaction, one_line
+from wfc.fixes import Checked, Fixed, fix_texts
 from wfc.render.style import counted
-from wfc.suppress import apply_fixes
 from wfc.workspace.files import Selection, read_bytes, replace_file, writing
 from wfc.workspace.loading import load_project
-from wfc.yaml import Source, YamlLimits, parse_document
-
-_ROUNDS = 10
-"""A fix may uncover another finding; each round settles at least one, and this many are plenty."""
+from wfc.yaml import Source
 
 
 def show_fixes(selection: Selection, unsafe: bool, quiet: bool) -> int:
     """Print what would change. Something to fix is a finding."""
-    changed, settled = fix_files(selection, unsafe=unsafe)
+    changed, fixed = fix_files(selection, unsafe=unsafe)
     for file in changed:
         sys.stdout.writelines(file.diff())
-    more = 0 if unsafe or quiet else fix_files(selection, unsafe=True)[1] - settled
-    _report(
-        "would fix", settled, len(changed), quiet, f"; {more} more with --unsafe-fixes" if more > 0 else ""
-    )
+    more = 0 if unsafe or quiet else fix_files(selection, unsafe=True)[1].settled - fixed.settled
+    _report("would fix", fixed, len(changed), quiet, f"; {more} more with --unsafe-fixes" if more > 0 else "")
     return 1 if changed else 0
 
 
 def write_fixes(selection: Selection, unsafe: bool, quiet: bool) -> None:
-    """Mend the files."""
-    changed, settled = fix_files(selection, unsafe=unsafe)
+    """Fix the files in place."""
+    changed, fixed = fix_files(selection, unsafe=unsafe)
     for file in changed:
         file.write()
-    _report("fixed", settled, len(changed), quiet)
+    _report("fixed", fixed, len(changed), quiet)
 
 
-def _report(verb: str, settled: int, files: int, quiet: bool, more: str = "") -> None:
+def _report(verb: str, fixed: Fixed, files: int, quiet: bool, more: str = "") -> None:
     """On standard error: findings, diffs and nothing else go to standard output."""
-    if not quiet:
-        click.echo(f"{verb} {counted(settled, 'finding')} in {counted(files, 'file')}{more}", err=True)
+    if quiet:
+        return
+    hidden = Redaction(one.finding for one in fixed.refused)
+    for finding, reason in fixed.refused:
+        place = f"{finding.path}:{finding.span.line}:{finding.span.column}"
+        line = f"{place}: {finding.code} {finding.name} is not fixed: {reason}"
+        click.echo(one_line(hidden.text(line)), err=True)
+    click.echo(f"{verb} {counted(fixed.settled, 'finding')} in {counted(files, 'file')}{more}", err=True)
 
 
 @dataclass(frozen=True)
@@ -71,23 +71,26 @@ class FixedFile:
             yield line if line.endswith("\n") else f"{line}\n\\ No newline at end of file\n"
 
 
-def fix_files(selection: Selection, *, unsafe: bool) -> tuple[list[FixedFile], int]:
-    """The files that change when all is fixed that can be, and how many findings that settles."""
+def fix_files(selection: Selection, *, unsafe: bool) -> tuple[list[FixedFile], Fixed]:
+    """The files that change when all is fixed that can be, and what became of the fixes."""
     marks = {path: mark for path in selection.files if (mark := _mark(path, selection.config)) is not None}
     files = load_project(selection)[1]
     before = {path: files[path].source.text for path in marks}
-    after, settled = dict(before), 0
-    for _ in range(_ROUNDS):
-        number = _fix_once(selection, after, unsafe)
-        settled += number
-        if not number:
-            break
+    fixed = fix_texts(before, lambda texts: _checked(selection, texts), unsafe=unsafe)
     changed = [
-        FixedFile(path, before[path], after[path], mark)
+        FixedFile(path, before[path], fixed.texts[path], mark)
         for path, mark in marks.items()
-        if after[path] != before[path]
+        if fixed.texts[path] != before[path]
     ]
-    return changed, settled
+    return changed, fixed
+
+
+def _checked(selection: Selection, texts: Mapping[Path, str]) -> dict[Path, Checked]:
+    project, files = load_project(selection, texts)
+    found: dict[Source, list[Diagnostic]] = {}
+    for diagnostic in check_project(project):
+        found.setdefault(diagnostic.span.source, []).append(diagnostic)
+    return {path: Checked(file, found.get(file.source, [])) for path, file in files.items()}
 
 
 def _mark(path: Path, config: Config) -> bytes | None:
@@ -99,27 +102,6 @@ def _mark(path: Path, config: Config) -> bytes | None:
     except UnicodeDecodeError:
         return None
     return mark if len(data) <= config.limits.source_bytes else None
-
-
-def _fix_once(selection: Selection, texts: dict[Path, str], unsafe: bool) -> int:
-    """Fix each text in place once. Returns how many findings that settles."""
-    project, files = load_project(selection, texts)
-    found: dict[Source, list[Diagnostic]] = {}
-    for diagnostic in check_project(project):
-        found.setdefault(diagnostic.span.source, []).append(diagnostic)
-    settled = 0
-    for path in texts:
-        fixed, number = apply_fixes(texts[path], found.get(files[path].source, []), unsafe=unsafe)
-        if fixed != texts[path] and _is_still_yaml(fixed, files[path]):
-            texts[path] = fixed
-            settled += number
-    return settled
-
-
-def _is_still_yaml(text: str, file: SourceFile) -> bool:
-    """A fix that breaks a file would be our mistake; the author's text is worth more than the fix."""
-    limits = YamlLimits(file.limits.yaml_depth, file.limits.yaml_nodes)
-    return len(parse_document(Source(file.source.path, text), limits).problems) <= len(file.problems)
 
 
 def _lines(text: str) -> list[str]:

@@ -15,6 +15,7 @@ from wfc.config import Config, ConfigError, load_config
 from wfc.dialects import is_workflow
 from wfc.dialects.editing import Suggestion
 from wfc.findings import Diagnostic
+from wfc.fixes import Candidate, Change, Checked, Trial, changes_of, fix_texts
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.dialect import Parsed
 from wfc.language.scopes import Site, runners, template_sites
@@ -39,6 +40,7 @@ class Analysis:
         self.text = text
         self._opened = opened or {}
         self.config_error = ""
+        self._judged: dict[tuple[Change, ...], bool] = {}
 
     @cached_property
     def file(self) -> SourceFile:
@@ -78,6 +80,36 @@ class Analysis:
         if not self.is_workflow:
             return []
         return [found for found in check_project(self.file.project) if found.span.source is self.file.source]
+
+    def is_harmless(self, found: Diagnostic) -> bool:
+        """Whether the fix of a finding, applied alone, does what it says and nothing else."""
+        if found.fix is None or not found.is_fixed_in_place:
+            return False
+        changes = changes_of(found.fix)
+        if changes not in self._judged:
+            trial = Trial({self.path: self.file.source.text}, self._checked, self._look)
+            same = [one for one in self.findings if one.fix and changes_of(one.fix) == changes]
+            trial.settle([Candidate(self.path, found.fix, changes, same)])
+            self._judged[changes] = not trial.refused
+        return self._judged[changes]
+
+    @cached_property
+    def fixed(self) -> str:
+        """The text with all safe fixes."""
+        text = self.file.source.text
+        if not any(found.fix and found.fix.safe for found in self.findings):
+            return text
+        return fix_texts({self.path: text}, self._look, unsafe=False).texts[self.path]
+
+    @property
+    def _checked(self) -> dict[Path, Checked]:
+        return {self.path: Checked(self.file, self.findings)}
+
+    def _look(self, texts: PathTexts) -> dict[Path, Checked]:
+        """Another text in the place of this one."""
+        if texts[self.path] == self.text:
+            return self._checked
+        return Analysis(self.path, texts[self.path], self._opened)._checked
 
     @cached_property
     def sites(self) -> list[Site]:

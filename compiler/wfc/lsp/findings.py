@@ -7,7 +7,6 @@ from lsprotocol import types as lsp
 from wfc.findings import Diagnostic, Fix, Severity
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.positions import to_position, to_range
-from wfc.suppress import apply_fixes
 
 _SEVERITIES = {
     Severity.ERROR: lsp.DiagnosticSeverity.Error,
@@ -48,16 +47,14 @@ def actions_of(analysis: Analysis, uri: str, asked: lsp.CodeActionParams) -> lis
     if _wants(only, lsp.CodeActionKind.QuickFix):
         for one in analysis.findings:
             place = to_range(one.span)
-            if one.fix and one.is_fixed_in_place and _meet(place, asked.range):
+            if one.fix and _meet(place, asked.range) and analysis.is_harmless(one):
                 found.append(_quick_fix(one, one.fix, uri))
-    if _wants(only, FIX_ALL):
-        text, settled = apply_fixes(analysis.file.source.text, analysis.findings, unsafe=False)
-        if settled:
-            whole = lsp.Range(
-                lsp.Position(0, 0), to_position(analysis.file.source, len(analysis.file.source.text))
-            )
-            edit = lsp.WorkspaceEdit(changes={uri: [lsp.TextEdit(whole, text)]})
-            found.append(lsp.CodeAction("wfc: fix all that is safe to fix", kind=FIX_ALL, edit=edit))
+    if _wants(only, FIX_ALL) and analysis.fixed != analysis.file.source.text:
+        whole = lsp.Range(
+            lsp.Position(0, 0), to_position(analysis.file.source, len(analysis.file.source.text))
+        )
+        edit = lsp.WorkspaceEdit(changes={uri: [lsp.TextEdit(whole, analysis.fixed)]})
+        found.append(lsp.CodeAction("wfc: apply all safe fixes", kind=FIX_ALL, edit=edit))
     return found
 
 

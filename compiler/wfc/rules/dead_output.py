@@ -45,11 +45,12 @@ def check(file: SourceFile) -> Iterator[Finding]:
     for use in scope_uses(file):
         if use.is_clear and use.is_whole and not use.gives_state:
             read, unknown = Nearest((*use.reads, *use.as_a_whole)), Nearest(use.meant)
+            taken = {name for step in use.scope.walk() for name in step.writes()}
             for step in use.scope.walk():
                 for written in _written(use, step):
                     if use.is_read(written.text) or step.name in use.meant or unknown.to(written.text):
                         continue
-                    yield _finding(file.language, use, step, written, read)
+                    yield _finding(file.language, use, step, written, read, taken)
 
 
 def _written(use: ScopeUse, step: Step) -> list[Scalar]:
@@ -68,16 +69,24 @@ def _updates(step: Step) -> Mapping | None:
     return node if isinstance(node, Mapping) else None
 
 
-def _finding(language: Language, use: ScopeUse, step: Step, written: Scalar, read: Nearest) -> Finding:
+def _finding(
+    language: Language, use: ScopeUse, step: Step, written: Scalar, read: Nearest, taken: set[str]
+) -> Finding:
     name, key = written.text, "the update" if _updates(step) else "`output_to`"
     meant = _meant(step, name, read.to(name))
+    advice, fix = f"use `{language.name_of('state', name)}` in a later step, or remove {key}", None
+    if meant and meant in taken:
+        # Another step writes that field: whether this one should too, only the author knows.
+        advice = f"if `{meant}`, which another step writes, should get this value, write that; else {advice}"
+    elif meant:
+        advice, fix = f"did you mean `{meant}`?", rename(written, meant, f"write {meant} instead")
+    else:
+        fix = _removal(use, step, name)
     return Finding(
         written.span,
         f"nothing reads `{name}`, and {use.scope.known_as} returns something else",
-        help=f"did you mean `{meant}`?"
-        if meant
-        else f"use `{language.name_of('state', name)}` in a later step, or take {key} away",
-        fix=rename(written, meant, f"write {meant} instead") if meant else _removal(use, step, name),
+        help=advice,
+        fix=fix,
         severity=Severity.WARNING if meant else None,
         step=step.name,
     )

@@ -1,7 +1,8 @@
 """An empty text is split, and the list that comes out is not empty.
 
 `''.split(',')` is `['']`: one item, the empty text. A command that printed nothing becomes one task with an
-empty name. `.splitlines()` makes `[]` of it; for other separators, test the text first.
+empty name. Test the text first. For lines, `.splitlines()` makes `[]` of it; it also splits at form feeds and a few
+other characters, and drops an empty last line.
 
 Bad:
 

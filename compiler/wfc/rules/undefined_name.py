@@ -27,12 +27,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from wfc.findings import Fix
 from wfc.language.dialect import Language
 from wfc.language.scopes import Site, template_sites
 from wfc.language.steps.protocol import CHILD_IN_TURN
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
-from wfc.rules.common.edits import replace_in_text
+from wfc.rules.common.edits import list_fields, replace_in_text
 from wfc.rules.common.state import ScopeNames, names_of
 from wfc.template import Read
 from wfc_runtime.expr import FUNCTIONS
@@ -65,9 +66,19 @@ def _finding(language: Language, site: Site, name: str, reads: list[Read]) -> Fi
         span,
         f"there is no name `{name[:60]}` here",
         help=help_,
-        fix=replace_in_text(site.text, places, name, instead) if instead else None,
+        fix=_fix(site, places, name, instead) if instead else None,
         step=site.step.name,
     )
+
+
+def _fix(site: Site, places: list[tuple[int, int]], name: str, instead: str) -> Fix | None:
+    """Replace the name. A field is listed as well: reading one that is not would be the next error."""
+    fix = replace_in_text(site.text, places, name, instead)
+    root, _, field = instead.partition(".")
+    if fix is None or root != "state" or field in {word.text for word in site.step.declared}:
+        return fix
+    listed = list_fields(site.step, [field])
+    return Fix(fix.description, (*fix.edits, *listed.edits), safe=False) if listed else None
 
 
 def _instead(language: Language, site: Site, name: str, known: ScopeNames) -> tuple[str | None, str]:

@@ -26,17 +26,20 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from wfc.language.fields import Mismatch
+from wfc.caching import pattern
+from wfc.findings import Fix
+from wfc.language.fields import NAME, Mismatch
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step
 from wfc.language.values import Literal, Text, Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
+from wfc.rules.common.edits import rename
 from wfc.rules.common.hints import Hints
-from wfc.yaml import Entry
+from wfc.yaml import Entry, Scalar
 
 
-@rule("WF006", "wrong-type")
+@rule("WF006", "wrong-type", fix="unsafe")
 def check(file: SourceFile) -> Iterator[Finding]:
     for shape, entry, found in _mismatches(file):
         hints = Hints(entry, shape.FIELDS[entry.key.text].type)
@@ -45,8 +48,28 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 bad.span,
                 f"`{entry.key.text}`: {bad.message}",
                 help=hints.on(bad),
+                fix=_respelt(file, shape, entry, bad),
                 step=shape.name if isinstance(shape, Step) else None,
             )
+
+
+def _respelt(file: SourceFile, shape: Shape, entry: Entry, bad: Mismatch) -> Fix | None:
+    """A field name with characters that a name can't have, such as `built-out`: each becomes `_`."""
+    node = entry.value
+    if (
+        shape.FIELDS[entry.key.text].type is not NAME
+        or not isinstance(node, Scalar)
+        or bad.span is not node.span
+    ):
+        return None
+    name = _NO_WORD.sub("_", node.text.strip())
+    if not _NAME.fullmatch(name) or any(name in step.writes() for step in file.steps):
+        return None
+    return rename(node, name, f"write {name}")
+
+
+_NO_WORD = pattern(r"\W")
+_NAME = pattern(r"[A-Za-z][A-Za-z0-9_]{0,99}")
 
 
 def wrong_places(file: SourceFile) -> set[int]:

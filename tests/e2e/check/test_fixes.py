@@ -121,3 +121,26 @@ def test_fix_with_json_keeps_standard_output_pure(folder: Path) -> None:
     done = wfc("check", "panel.yaml", "--fix", "--format", "json", cwd=folder)
     assert json.loads(done.out) == {"findings": [], "errors": 0, "warnings": 0}
     assert done.err == "fixed 1 finding in 1 file\n"
+
+
+REFUSED = """\
+name: refused
+version: "1.0.0"
+inputs:
+  names: {type: array, required: true}
+steps:
+  - id: go
+    type: return
+    value: "{{ inputs.names | selectattr('ok') | mx }}"
+"""
+
+
+def test_a_fix_that_would_bring_another_finding_is_refused_and_says_why(folder: Path) -> None:
+    write(folder, refused=REFUSED)
+    done = wfc("check", "refused.yaml", "--fix", "--unsafe-fixes", cwd=folder)
+    assert (folder / "refused.yaml").read_text() == REFUSED
+    assert done.err == (
+        "refused.yaml:8:50: WF203 unknown-filter is not fixed: it would bring WF217: there is no `max` item where "
+        "`selectattr` finds nothing\n"
+        "fixed 0 findings in 0 files\n"
+    )

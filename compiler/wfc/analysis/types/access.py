@@ -392,7 +392,7 @@ def _check(
             Kind.NULLABLE,
             place_of(walk, node),
             f"`{key}` may be missing{' or null' if null else ''}: {describe(found.optional)} need not have it",
-            help=f"say what then: `{walk.source(node)} | default(...{', true' if null else ''})`",
+            help=f"say what then: `{walk.as_operand(node)} | default(...{', true' if null else ''})`",
             sure=False,
         )
         found.types = [without(found.type, NULL)]

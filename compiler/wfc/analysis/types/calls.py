@@ -23,7 +23,7 @@ from wfc.analysis.types.access import (
     with_part,
 )
 from wfc.analysis.types.builtins import FILTERS, FUNCTIONS, METHODS, TESTS, Signature
-from wfc.analysis.types.environment import Change, Kind, mentions, path_of, stripped
+from wfc.analysis.types.environment import TIGHT, Change, Kind, mentions, path_of, stripped
 from wfc.analysis.types.lattice import (
     NOTHING,
     UNDEFINED,
@@ -308,20 +308,15 @@ def _split_fix(
     walk: Inference, node: nodes.Filter | nodes.Call, operand: nodes.Expr, separator: str
 ) -> dict[str, object]:
     start, end = walk.template.span(operand)
+    first, last = walk.template.span(node)
     text = walk.template.text[start:end]
-    last = walk.template.span(node)[1]
-    if separator == "\n" and isinstance(node, nodes.Call):
-        changes = (Change(_split_place(walk, node)[0], last, "splitlines()"),)
-        return {
-            "help": "`.splitlines()` makes `[]` of it",
-            "changes": changes,
-            "fix": "split into lines",
-            "safe": True,
-        }
-    hint = f"say what then: `... if {text} else []`" if len(text) <= 40 else "test the text first"
+    text = text if isinstance(operand, TIGHT) else f"({text})"
+    what = "`.splitlines()` makes `[]` of it" if separator == "\n" else "test the text first"
+    hint = f"say what then: `... if {text} else []`" if len(text) <= 40 else what
     if "\n" in text or len(text) > 80:
         return {"help": hint}
-    around = (Change(start, start, "("), Change(last, last, f" if {text} else [])"))
+    # `splitlines()` would split at form feeds and other characters too: only the empty text may change.
+    around = (Change(first, first, "("), Change(last, last, f" if {text} else [])"))
     return {"help": hint, "changes": around, "fix": "make an empty list of an empty text", "safe": True}
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from jinja2 import nodes
 
-from wfc.analysis.types.environment import Change, Kind, Path
+from wfc.analysis.types.environment import TIGHT, Change, Kind, Path
 from wfc.analysis.types.lattice import UNDEFINED, always_true, describe, kind_of, options, without
 from wfc.language.types import BOOL, NULL, Choice, Exact, Record, Type
 from wfc.struct import struct
@@ -94,11 +94,24 @@ def report_stringified(
         f"`{walk.source(node)}` is the text {shown}: {why}",
         help="keep the boolean itself, as a value of just one `{{ ... }}`, or read the text with `| bool`"
         if field
-        else f"compare it with one of them, or read it as a boolean: `{walk.source(node)} | bool`",
-        changes=(Change(end, end, " | bool"),),
+        else f"compare it with one of them, or read it as a boolean: `{walk.as_operand(node)} | bool`",
+        changes=_behind(walk, node, TIGHT, " | bool"),
         fix="read the text as a boolean",
         field=field,
     )
+
+
+_DOTTED = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call)
+
+
+def _behind(
+    walk: Inference, node: nodes.Expr, tight: tuple[type[nodes.Expr], ...], text: str
+) -> tuple[Change, ...]:
+    """Text behind an expression, which is put in brackets unless it is one of the `tight` kinds."""
+    start, end = walk.template.span(node)
+    if isinstance(node, tight):
+        return (Change(end, end, text),)
+    return Change(start, start, "("), Change(end, end, f"){text}")
 
 
 def _flag_meant(walk: Inference, node: nodes.Expr, kind: Type) -> dict[str, object]:
@@ -108,10 +121,10 @@ def _flag_meant(walk: Inference, node: nodes.Expr, kind: Type) -> dict[str, obje
         return {"help": "compare it: `== " + repr(values[0]) + "`"} if values else {}
     flags = [prop.name for prop in kind.properties if prop.type == BOOL and prop.required]
     if len(flags) == 1 and kind_of(kind) == "object":
-        end = walk.template.span(node)[1]
+        text = walk.source(node) if isinstance(node, _DOTTED) else f"({walk.source(node)})"
         return {
-            "help": f"did you mean `{walk.source(node)}.{flags[0]}`?",
-            "changes": (Change(end, end, f".{flags[0]}"),),
+            "help": f"did you mean `{text}.{flags[0]}`?",
+            "changes": _behind(walk, node, _DOTTED, f".{flags[0]}"),
             "fix": f"test {flags[0]}",
         }
     if kind.get("exit_code"):

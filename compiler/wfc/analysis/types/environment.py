@@ -136,6 +136,10 @@ def path_of(node: nodes.Expr) -> Path | None:
     return (node.name, *reversed(names)) if isinstance(node, nodes.Name) else None
 
 
+TIGHT = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call, nodes.Filter, nodes.Const)
+"""Expressions that a filter or a condition behind them takes as a whole; others need brackets."""
+
+
 def mentions(node: nodes.Node, wanted: nodes.Node) -> bool:
     """Whether an expression has another one in it."""
     todo = [node]

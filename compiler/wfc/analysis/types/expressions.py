@@ -15,7 +15,7 @@ from wfc.analysis.types import access, calls, narrowing, operators
 from wfc.analysis.types.access import LOOP
 from wfc.analysis.types.builtins import item_of
 from wfc.analysis.types.constants import values_of
-from wfc.analysis.types.environment import Environment, Held, Kind, Path, Problem
+from wfc.analysis.types.environment import TIGHT, Environment, Held, Kind, Path, Problem
 from wfc.analysis.types.lattice import (
     EMPTY_LIST,
     EMPTY_OBJECT,
@@ -261,6 +261,11 @@ class Inference:
             return self.text.quote(node)
         start, end = self.template.span(node)
         return quoted(self.template.text[start:end])
+
+    def as_operand(self, node: nodes.Node) -> str:
+        """The expression as advice repeats it in front of a filter or behind `if`: in brackets where it needs them."""
+        text = self.source(node)
+        return text if isinstance(node, TIGHT) else f"({text})"
 
     def report(self, kind: Kind, place: nodes.Node | tuple[int, int], message: str, **more: Any) -> None:
         start, end = self.template.span(place) if isinstance(place, nodes.Node) else place

@@ -77,7 +77,7 @@ def report_null(walk: Inference, node: nodes.Node, kind: Type) -> None:
         Kind.UNSET if kind == NULL and field else Kind.NULLABLE,
         node,
         f"`{walk.source(node)}` {'is' if kind == NULL else 'may be'} null here",
-        help=f"say what then: `{walk.source(node)} | default(..., true)`",
+        help=f"say what then: `{walk.as_operand(node)} | default(..., true)`",
         field=field,
         sure=kind == NULL,
     )
@@ -194,9 +194,9 @@ def _conversion(walk: Inference, left: Operand, right: Operand) -> str:
         if isinstance(node, nodes.Const) and kinds_of(other) <= {"number", "bool"}:
             return f"write `{str(node.value).strip()}` without quotes" if _is_plain(node.value, other) else ""
         if kinds_of(other) == {"number"}:
-            return f"make it a number first: `{walk.source(node)} | int`"
+            return f"make it a number first: `{walk.as_operand(node)} | int`"
         if kinds_of(other) == {"bool"}:
-            return f"read it as a boolean: `{walk.source(node)} | bool`"
+            return f"read it as a boolean: `{walk.as_operand(node)} | bool`"
         if "object" in kinds_of(other):
             return f"compare one of its properties: `{walk.source(other_node)}.<name>`"
     return ""
@@ -289,7 +289,7 @@ def _mismatch(walk: Inference, node: nodes.BinExpr, left: Type, right: Type, sig
         hint = "values go into a pattern with `| format(...)`"
     elif texts:
         text = node.left if "text" in kinds_of(left) else node.right
-        hint = f"make it a number first: `{walk.source(text)} | int`"
+        hint = f"make it a number first: `{walk.as_operand(text)} | int`"
     words = f"`{walk.source(node.left)}` is {describe(left)}"
     words += f", `{walk.source(node.right)}` is {describe(right)}"
     verb = "`%` is for numbers" if sign == "%" else f"they can't {_VERBS[sign]}"

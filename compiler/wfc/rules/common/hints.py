@@ -253,6 +253,7 @@ _TYPE_NAMES = {
     "array": ("list", "sequence", "tuple", "set"),
     "object": ("dict", "map", "mapping", "record", "json", "struct"),
 }
+_GOTO = pattern(r"(?i)go[ _-]?to\b[:\s]*")
 _TYPE_OF = {name: kind for kind, names in _TYPE_NAMES.items() for name in names}
 
 
@@ -321,7 +322,9 @@ def _failure(key: str, kind: FieldType[Any], node: Node) -> str:
     near = nearest(node.text, HANDLERS)
     if near:
         return f"did you mean `{near}`?"
-    return f"to go on with a step, write `{{goto: {excerpt(node.text)}}}`"
+    # `goto done` and `goto: done` in quotes name the step as well.
+    step = _GOTO.sub("", node.text.strip(), count=1)
+    return f"to go on with a step, write `{{goto: {excerpt(step) or '<step>'}}}`"
 
 
 def _nothing(key: str, kind: FieldType[Any], node: Node) -> str:

@@ -10,7 +10,7 @@ from jinja2 import nodes
 from wfc.analysis.taint.analysis import taint_of
 from wfc.analysis.taint.shell import HOLE, Spot, spots_of
 from wfc.analysis.taint.values import Flow, Level
-from wfc.analysis.types.environment import Change
+from wfc.analysis.types.environment import TIGHT, Change
 from wfc.caching import cached_per_file, pattern
 from wfc.findings import Edit, Fix, Severity
 from wfc.language.steps.base import Step
@@ -97,10 +97,6 @@ def _has_safe_start(spot: Spot) -> bool:
     return isinstance(node, nodes.Const) and not str(node.value).startswith("-") and node.value != ""
 
 
-_TIGHT = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call, nodes.Filter, nodes.Const)
-"""Expressions that a filter behind them takes as a whole."""
-
-
 @struct(frozen=True)
 class CommandHole:
     """A value in a command that comes from outside, or from whoever starts the run."""
@@ -141,7 +137,7 @@ class CommandHole:
     @property
     def is_loose(self) -> bool:
         """Whether a filter needs brackets around the expression."""
-        return not isinstance(self.spot.hole.node, _TIGHT)
+        return not isinstance(self.spot.hole.node, TIGHT)
 
     def quoting(self) -> list[Change]:
         """Adds `| shquote`."""

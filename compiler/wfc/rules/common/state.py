@@ -7,7 +7,7 @@ from dataclasses import field
 from functools import cached_property
 
 from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
-from wfc.caching import cached_per_file
+from wfc.caching import cached_per_file, pattern
 from wfc.language.ast import Scope, walk
 from wfc.language.scopes import EVERYWHERE, NamesInScope, Targets
 from wfc.language.shape import Shape
@@ -102,9 +102,13 @@ def _named(node: Node) -> Iterator[tuple[str, Span]]:
                 yield from _named(entry.value)
 
 
+_NO_WORD = pattern(r"\W")
+
+
 def _text(node: Node | None) -> Iterator[tuple[str, Span]]:
     if isinstance(node, Scalar):
-        yield node.text, node.span
+        # Of `built-out`, WF006 says how to spell it: who reads `built_out` has made no other mistake.
+        yield _NO_WORD.sub("_", node.text), node.span
 
 
 def _keys(node: Node | None) -> list[tuple[str, Span]]:
