@@ -147,7 +147,7 @@ def test_the_places_of_a_block_are_found_and_its_new_name_must_be_free_and_a_nam
     here = position(WAITING, "id: build", 5)
     with pytest.raises(JsonRpcException, match="there is a block `test` already"):
         editor.rename("workflows/ship.yaml", here, "test")
-    with pytest.raises(JsonRpcException, match="`a b` is no name for a block"):
+    with pytest.raises(JsonRpcException, match="`a b` is not a valid name for a block"):
         editor.rename("workflows/ship.yaml", here, "a b")
 
 

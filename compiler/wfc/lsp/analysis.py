@@ -1,4 +1,4 @@
-"""One version of one document, looked into as far as somebody asks."""
+"""One version of one document. Everything about it is computed on first use."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ Files = Iterable[tuple[str, bytes]]
 
 
 class Analysis:
-    """A text among the workflows of its project."""
+    """A text in the project that it belongs to."""
 
     def __init__(self, path: Path, text: str, opened: PathTexts | None = None) -> None:
-        """`opened` holds the texts of other documents that an editor has open: they count more than what is on disk."""
+        """`opened` has the texts of all open documents, which override the files on disk."""
         self.path = path
         self.text = text
         self._opened = opened or {}
@@ -45,6 +45,7 @@ class Analysis:
     @cached_property
     def file(self) -> SourceFile:
         selection = Selection(self._config(), [self.path], [])
+        # An editor may send lone surrogates, which no file can have.
         text = self.text.encode("utf-8", "replace").decode()
         project, files = load_project(selection, {self.path: text}, with_runs=True)
         project.others = partial(self._others, project.others, selection.config)
@@ -53,7 +54,7 @@ class Analysis:
     def _others(
         self, on_disk: Callable[[], Iterable[tuple[str, bytes]]], config: Config
     ) -> Iterator[tuple[str, bytes]]:
-        """The other workflows of the project, as the editor has them, also those that were never saved."""
+        """The other workflows of the project as the editor shows them, including those that were never saved."""
         opened = {path.resolve(): text.encode("utf-8", "replace") for path, text in self._opened.items()}
         opened.pop(self.path.resolve(), None)
         for shown, data in on_disk():
@@ -76,7 +77,7 @@ class Analysis:
 
     @cached_property
     def findings(self) -> list[Diagnostic]:
-        """What is wrong with this file, or with others because of it."""
+        """The findings in this file, including those that another file of the project causes."""
         if not self.is_workflow:
             return []
         return [found for found in check_project(self.file.project) if found.span.source is self.file.source]
@@ -122,7 +123,7 @@ class Analysis:
 
     @cached_property
     def is_workflow(self) -> bool:
-        """Editors send every YAML file. Ours are those in the folder of workflows, and what looks like one."""
+        """Whether to look at the document at all: editors send every YAML file."""
         folder = self.file.config.workflows_dir.resolve()
         path = self.path.resolve()
         if path.is_relative_to(folder):
@@ -130,11 +131,11 @@ class Analysis:
         return is_workflow(self.file.document.root)
 
     def prepare(self) -> None:
-        """Do now what the first question would otherwise wait for."""
+        """Compute in advance what most requests need."""
         _ = self.findings, self.index, self.sites, self.scopes
 
     def site_at(self, offset: int) -> Site | None:
-        """The template that a place is in."""
+        """The template at an offset."""
         for site in self.sites:
             span = site.text.node.span
             if span.start <= offset <= span.end:
@@ -152,7 +153,7 @@ class Analysis:
         """What can be typed at a place of `text`, which may be newer than this version."""
         return list(self.file.dialect.complete(self, text, offset)) if self.is_workflow else []
 
-    # -- what dialects ask for completion: `wfc.dialects.editing.OpenFile` -----
+    # -- for the dialect: `wfc.dialects.editing.OpenFile` ----------------------
 
     @property
     def parsed(self) -> Parsed | None:

@@ -1,4 +1,4 @@
-"""Findings as an editor shows them, and their fixes as quick fixes."""
+"""Findings as LSP diagnostics, and their fixes as code actions."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def _diagnostic(found: Diagnostic, uri: str) -> lsp.Diagnostic:
 
 
 def actions_of(analysis: Analysis, uri: str, asked: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """The fixes of what is wrong in a range, and one action that applies all safe ones of the file."""
+    """A quick fix for each finding in the range, and one action that applies all safe fixes of the file."""
     only = asked.context.only
     found: list[lsp.CodeAction] = []
     if _wants(only, lsp.CodeActionKind.QuickFix):
@@ -59,7 +59,7 @@ def actions_of(analysis: Analysis, uri: str, asked: lsp.CodeActionParams) -> lis
 
 
 def _wants(only: object, kind: str) -> bool:
-    """An editor that asks for `source` also means `source.fixAll.wfc`."""
+    """Whether an editor that asks for `only` these kinds wants one: `source` includes `source.fixAll.wfc`."""
     if not isinstance(only, (list, tuple)) or not only:
         return True
     return any(

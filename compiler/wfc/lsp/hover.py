@@ -1,4 +1,4 @@
-"""What an editor shows of the thing under the pointer."""
+"""The text that an editor shows for the name under the pointer."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ Shown = tuple[str, tuple[int, int]]
 
 
 def hover_at(analysis: Analysis, offset: int) -> Shown | None:
-    """Markdown, and the characters that it is about."""
+    """Markdown, and the range of characters that it describes."""
     site = analysis.site_at(offset)
     found = _in_template(analysis, site, offset) if site else None
     return found or _symbol(analysis, offset) or _part(analysis, offset) or _field(analysis, offset)
@@ -55,7 +55,8 @@ def _in_template(analysis: Analysis, site: Site, offset: int) -> Shown | None:
 
 
 def _root(analysis: Analysis, site: Site, name: str) -> str:
-    """The name that a path begins with, unless the file's own language has another word for it."""
+    """The documentation of the name that a path begins with."""
+    # In a translated file the root is a name of the core, which the author has never seen.
     if analysis.file.workflow is None or analysis.file.is_translated:
         return ""
     roots = analysis.file.language.roots
@@ -75,7 +76,7 @@ def _starting(site: Site) -> Child | None:
 
 
 def _typed(title: str, kind: Type | None) -> str:
-    """A name with its type, and what can come after a dot."""
+    """A name with its type and its properties."""
     lines = [f"`{title}`: {shown(kind) if kind else 'not known'}"]
     lines += [f"- `{name}`: {shown(one)}" for name, one in properties(kind).items()]
     return "\n".join(lines)
@@ -107,7 +108,7 @@ def _title(analysis: Analysis, symbol: Symbol) -> str:
 
 
 def _about(analysis: Analysis, offset: int) -> Iterator[str]:
-    """What the file itself says of the thing: its description, who writes a field and who reads it."""
+    """What the file says about a symbol: its description, or the lines that write and name a field."""
     found = analysis.index.at(offset)
     if found is None:
         return
@@ -135,7 +136,7 @@ def _lines(spans: list[Span]) -> str:
 
 
 def _field(analysis: Analysis, offset: int) -> Shown | None:
-    """A key of the language, or the type of a step."""
+    """The documentation of a key, or of the type of a step."""
     for shape in analysis.file.shapes:
         for entry in shape.node.entries:
             key, value = entry.key.span, entry.value.span

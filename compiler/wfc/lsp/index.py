@@ -1,4 +1,4 @@
-"""The symbols of a file: where each is defined, and every place where it is used."""
+"""The symbols of a file, each with its definitions and its references."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ class Symbol:
     kind: str
     name: str
     scope: Scope | None
-    """Whose steps see it; None for what the whole file sees."""
+    """The scope whose steps see it; None where the whole file does."""
     title: str = ""
     """What the dialect calls it, where that is not its kind and its name."""
     doc: str = ""
     defined: dict[int, Span] = field(default_factory=dict)
-    """By where it begins: what an alias brings to many steps stands in one place."""
+    """By offset: a YAML alias puts one place of the file into many steps."""
     named: dict[int, Span] = field(default_factory=dict)
 
     @property
@@ -70,14 +70,14 @@ class Index:
         return [symbol for symbol in self if symbol.kind == kind and symbol.scope is scope]
 
     def at(self, offset: int) -> tuple[Symbol, tuple[int, int]] | None:
-        """What is named at a place, and where that name begins and ends."""
+        """The symbol at an offset, and the range of its name."""
         number = bisect_right(self._starts, offset) - 1
         for start, end, symbol in reversed(self._places[max(0, number - 1) : number + 1]):
             if start <= offset <= end:
                 return symbol, (start, end)
         return None
 
-    # -- filling it ------------------------------------------------------------
+    # -- building --------------------------------------------------------------
 
     def _add_scope(self, scope: Scope, file: SourceFile) -> None:
         for entry in _entries(scope.node, "inputs"):
@@ -144,7 +144,7 @@ def _entries(node: Mapping, key: str) -> list[Entry]:
 
 
 def _bare(span: Span) -> Span:
-    """A name without the quotes around it."""
+    """The span of a name without its quotes."""
     text = span.text
     if len(text) >= 2 and text[0] in "'\"" and text[-1] == text[0]:
         return Span(span.source, span.start + 1, span.end - 1)

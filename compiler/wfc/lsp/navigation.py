@@ -11,15 +11,15 @@ from wfc.lsp.index import Symbol
 from wfc.yaml import Scalar, Span
 
 RENAMED = {"step": ID, "task": ID, "field": NAME, "input": NAME}
-"""What can be renamed within one file, and what its names must be."""
+"""The kinds of symbols that can be renamed, and the field type that checks a new name."""
 
 
 class RenameError(Exception):
-    """Why a name can't be changed to another."""
+    """Why a rename is refused."""
 
 
 def definitions_at(analysis: Analysis, offset: int) -> list[tuple[Path, Span]]:
-    """Where the thing named at a place is defined. A state field has as many definitions as writers."""
+    """The definitions of the symbol at an offset. Each step that writes a state field defines it."""
     found = analysis.index.at(offset)
     if found is None:
         part = analysis.file.dialect.part_at(analysis.file.source, offset)
@@ -45,7 +45,7 @@ def references_at(analysis: Analysis, offset: int, with_definitions: bool) -> li
 
 
 def renamable_at(analysis: Analysis, offset: int) -> tuple[Symbol, Span] | None:
-    """What would be renamed, and the place of its name. Something that is not defined here is not ours to rename."""
+    """The symbol that would be renamed, and the span of its name. Only symbols that this file defines can be."""
     found = analysis.index.at(offset)
     if found is None or found[0].kind not in RENAMED or not found[0].definitions:
         return None
@@ -54,15 +54,15 @@ def renamable_at(analysis: Analysis, offset: int) -> tuple[Symbol, Span] | None:
 
 
 def renamed(analysis: Analysis, offset: int, name: str) -> list[Span]:
-    """Every place that must change. Raises `RenameError`."""
+    """The spans to replace with the new name. Raises `RenameError`."""
     found = renamable_at(analysis, offset)
     if found is None:
-        raise RenameError("there is nothing here that can be renamed")
+        raise RenameError("nothing here can be renamed")
     symbol, span = found
     word = analysis.file.language.step if symbol.kind == "step" else symbol.kind
     wrong = RENAMED[symbol.kind].mismatches(Scalar(span, name, name, ""))
     if wrong:
-        raise RenameError(f"`{name}` is no name for a {word}: {wrong[0].help or wrong[0].message}")
+        raise RenameError(f"`{name}` is not a valid name for a {word}: {wrong[0].help or wrong[0].message}")
     taken = analysis.index.find(symbol.kind, symbol.scope, name)
     if taken is not None and taken is not symbol and taken.definitions:
         raise RenameError(f"there is a {word} `{name}` already")

@@ -23,7 +23,7 @@ def to_range(span: Span) -> Range:
 
 
 def to_offset(source: Source, position: Position) -> int:
-    """The offset of a place; the nearest one that there is, for a place beyond the text."""
+    """The offset of a position. A position beyond the end of the text or line gives that end."""
     starts = source.line_starts
     if position.line >= len(starts):
         return len(source.text)
@@ -39,18 +39,18 @@ def _units(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
-# Where the lines of an earlier text are in the current one.
+# Lines of an earlier text in the current one.
 
 
 class Lines(NamedTuple):
-    """Two texts that are the same but for one stretch of lines, which may be none in either."""
+    """Two texts that differ in one range of lines, which may be empty in either."""
 
     first: int
     """The first line that differs."""
     before: int
-    """The first line after the stretch, in the text as it was."""
+    """The first line after the range, in the old text."""
     now: int
-    """The same, in the text as it is now."""
+    """The same in the current text."""
 
     @classmethod
     def between(cls, before: str, now: str) -> Lines:
@@ -65,7 +65,7 @@ class Lines(NamedTuple):
         return cls(first, len(old) - after, len(new) - after)
 
     def back(self, place: Position) -> Position | None:
-        """The place in the text as it was; None for one in what differs."""
+        """The position in the old text; None inside the range."""
         if place.line < self.first:
             return place
         if place.line < self.now:
@@ -73,7 +73,7 @@ class Lines(NamedTuple):
         return Position(place.line - self.now + self.before, place.character)
 
     def forth(self, place: Range) -> Range | None:
-        """The place now of one in the text as it was; None for one that reaches into what differs."""
+        """A range of the old text in the current one; None if it overlaps the range that differs."""
         if place.end.line < self.first:
             return place
         if place.start.line < self.before:

@@ -1,4 +1,4 @@
-"""The protocol: the notifications and requests that the server handles, and the function for each."""
+"""The protocol: a handler for each notification and request."""
 
 from __future__ import annotations
 
@@ -30,37 +30,37 @@ _WATCHED = lsp.Registration(
 )
 
 
-async def begun(server: WorkflowServer, told: lsp.InitializedParams) -> None:
+async def begun(server: WorkflowServer, params: lsp.InitializedParams) -> None:
     workspace = server.client_capabilities.workspace
     watching = workspace.did_change_watched_files if workspace else None
     if watching and watching.dynamic_registration:
         await server.client_register_capability_async(lsp.RegistrationParams([_WATCHED]))
 
 
-async def shut_down(server: WorkflowServer, told: None) -> None:
+async def shut_down(server: WorkflowServer, params: None) -> None:
     server.was_shut_down = True
 
 
-async def opened(server: WorkflowServer, told: lsp.DidOpenTextDocumentParams) -> None:
-    server.check_soon(told.text_document.uri)
+async def opened(server: WorkflowServer, params: lsp.DidOpenTextDocumentParams) -> None:
+    server.check_soon(params.text_document.uri)
 
 
-async def changed(server: WorkflowServer, told: lsp.DidChangeTextDocumentParams) -> None:
-    server.check_soon(told.text_document.uri)
+async def changed(server: WorkflowServer, params: lsp.DidChangeTextDocumentParams) -> None:
+    server.check_soon(params.text_document.uri)
 
 
-async def saved(server: WorkflowServer, told: lsp.DidSaveTextDocumentParams) -> None:
-    """Files that nobody has open may now have what this one calls."""
+async def saved(server: WorkflowServer, params: lsp.DidSaveTextDocumentParams) -> None:
+    """Check everything: another tool may have changed files on disk that the open ones call."""
     server.check_all_soon()
 
 
-async def changed_on_disk(server: WorkflowServer, told: lsp.DidChangeWatchedFilesParams) -> None:
-    """The settings, or files that nobody has open: a switch of branches, for one."""
+async def changed_on_disk(server: WorkflowServer, params: lsp.DidChangeWatchedFilesParams) -> None:
+    """Check everything: settings or files changed on disk, for example because of a `git switch`."""
     server.check_all_soon()
 
 
-async def closed(server: WorkflowServer, told: lsp.DidCloseTextDocumentParams) -> None:
-    server.forget(told.text_document.uri)
+async def closed(server: WorkflowServer, params: lsp.DidCloseTextDocumentParams) -> None:
+    server.forget(params.text_document.uri)
 
 
 # Requests. Each is answered from an analysis of the current text.
@@ -82,68 +82,68 @@ _KINDS = {
 }
 
 
-async def hover(server: WorkflowServer, asked: lsp.HoverParams) -> lsp.Hover | None:
-    found = await server.ask_soon(asked.text_document.uri, asked.position, _hover, _hover_moved)
+async def hover(server: WorkflowServer, params: lsp.HoverParams) -> lsp.Hover | None:
+    found = await server.ask_soon(params.text_document.uri, params.position, _hover, _hover_moved)
     return found[0] if found else None
 
 
-async def complete(server: WorkflowServer, asked: lsp.CompletionParams) -> list[lsp.CompletionItem]:
-    uri = asked.text_document.uri
+async def complete(server: WorkflowServer, params: lsp.CompletionParams) -> list[lsp.CompletionItem]:
+    uri = params.text_document.uri
     text = server.workspace.get_text_document(uri).source
-    offset = to_offset(Source("", text), asked.position)
-    known = await server.known(uri, asked.position.line)
+    offset = to_offset(Source("", text), params.position)
+    known = await server.known(uri, params.position.line)
     return [_item(one) for one in known.complete(text, offset)]
 
 
-async def define(server: WorkflowServer, asked: lsp.DefinitionParams) -> list[lsp.Location]:
+async def define(server: WorkflowServer, params: lsp.DefinitionParams) -> list[lsp.Location]:
     return await server.ask_soon(
-        asked.text_document.uri,
-        asked.position,
+        params.text_document.uri,
+        params.position,
         _definitions,
-        partial(_definitions_moved, asked.text_document.uri),
+        partial(_definitions_moved, params.text_document.uri),
     )
 
 
-async def refer(server: WorkflowServer, asked: lsp.ReferenceParams) -> list[lsp.Location]:
-    uri = asked.text_document.uri
+async def refer(server: WorkflowServer, params: lsp.ReferenceParams) -> list[lsp.Location]:
+    uri = params.text_document.uri
 
     def references(now: Analysis) -> list[lsp.Location]:
-        found = references_at(now, _offset(now, asked.position), asked.context.include_declaration)
+        found = references_at(now, _offset(now, params.position), params.context.include_declaration)
         return [lsp.Location(uri, to_range(span)) for span in found]
 
     return await server.ask(uri, references)
 
 
-async def may_rename(server: WorkflowServer, asked: lsp.PrepareRenameParams) -> lsp.Range | None:
+async def may_rename(server: WorkflowServer, params: lsp.PrepareRenameParams) -> lsp.Range | None:
     def name(now: Analysis) -> lsp.Range | None:
-        found = renamable_at(now, _offset(now, asked.position))
+        found = renamable_at(now, _offset(now, params.position))
         return to_range(found[1]) if found else None
 
-    return await server.ask(asked.text_document.uri, name)
+    return await server.ask(params.text_document.uri, name)
 
 
-async def rename(server: WorkflowServer, asked: lsp.RenameParams) -> lsp.WorkspaceEdit:
+async def rename(server: WorkflowServer, params: lsp.RenameParams) -> lsp.WorkspaceEdit:
     def edits(now: Analysis) -> list[lsp.TextEdit]:
-        spans = renamed(now, _offset(now, asked.position), asked.new_name)
-        return [lsp.TextEdit(to_range(span), asked.new_name) for span in spans]
+        spans = renamed(now, _offset(now, params.position), params.new_name)
+        return [lsp.TextEdit(to_range(span), params.new_name) for span in spans]
 
-    uri = asked.text_document.uri
+    uri = params.text_document.uri
     try:
         return lsp.WorkspaceEdit(changes={uri: await server.ask(uri, edits)})
     except RenameError as error:
         raise JsonRpcInvalidParams(str(error)) from None
 
 
-async def act(server: WorkflowServer, asked: lsp.CodeActionParams) -> list[lsp.CodeAction]:
-    """Editors ask at every move of the cursor: what is found soon need not be looked for at once, in everyone's way."""
-    uri = asked.text_document.uri
+async def act(server: WorkflowServer, params: lsp.CodeActionParams) -> list[lsp.CodeAction]:
+    """Editors ask whenever the cursor moves, so the answer waits for the check in progress instead of repeating it."""
+    uri = params.text_document.uri
     await server.rested(uri)
-    if uri not in server.workspace.text_documents:  # Closed in the meantime.
+    if uri not in server.workspace.text_documents:  # It was closed while this waited.
         return []
-    return await server.ask(uri, lambda now: actions_of(now, uri, asked))
+    return await server.ask(uri, lambda now: actions_of(now, uri, params))
 
 
-async def outline(server: WorkflowServer, asked: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
+async def outline(server: WorkflowServer, params: lsp.DocumentSymbolParams) -> list[lsp.DocumentSymbol]:
     def symbols(now: Analysis) -> list[lsp.DocumentSymbol]:
         return [
             _symbol(now.file.source, step.name, step.kind, step.node.span, step.span)
@@ -151,7 +151,7 @@ async def outline(server: WorkflowServer, asked: lsp.DocumentSymbolParams) -> li
             if step.name
         ]
 
-    return await server.ask(asked.text_document.uri, symbols)
+    return await server.ask(params.text_document.uri, symbols)
 
 
 def _offset(analysis: Analysis, place: lsp.Position) -> int:
@@ -159,7 +159,7 @@ def _offset(analysis: Analysis, place: lsp.Position) -> int:
 
 
 def _hover(analysis: Analysis, place: lsp.Position) -> list[lsp.Hover]:
-    """One, or none."""
+    """A list of one hover or none."""
     found = hover_at(analysis, _offset(analysis, place))
     if found is None:
         return []
@@ -196,7 +196,7 @@ def _item(found: Suggestion) -> lsp.CompletionItem:
 
 
 def _symbol(source: Source, name: str, kind: str, whole: Span, own: Span) -> lsp.DocumentSymbol:
-    # What stands for a block of YAML may end on the line after it; a symbol must hold its own name.
+    # The span of a block mapping may end before the name does, and the protocol requires that it contains the name.
     end = max(whole.end, own.end)
     span = lsp.Range(to_position(source, min(whole.start, own.start)), to_position(source, end))
     return lsp.DocumentSymbol(name, lsp.SymbolKind.Event, span, to_range(own), detail=kind)

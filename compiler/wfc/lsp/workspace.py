@@ -1,4 +1,4 @@
-"""The open documents and what is known of them. Texts are checked in the background as they change."""
+"""The open documents and their analyses. Documents are checked in the background as they change."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from wfc_runtime.version import __version__
 T = TypeVar("T")
 
 _PAUSE = 0.15
-"""How long a text must rest before it is checked, in seconds."""
+"""Seconds without a change before a document is checked."""
 _LONG = 8_000
-"""Characters of a text that takes longer to look into than one who has just typed should wait."""
+"""Documents with more characters than this are answered from an older analysis where possible: a new one takes time."""
 
 
 class WorkflowServer(LanguageServer):
@@ -35,19 +35,19 @@ class WorkflowServer(LanguageServer):
         self._checks: dict[str, asyncio.Task[None]] = {}
         self._checker = ThreadPoolExecutor(max_workers=1)
         self._looker = ThreadPoolExecutor(max_workers=1)
-        """Looks into a text as far as a question needs, while the others are heard."""
+        """Answers requests in a thread of its own, so that the event loop stays responsive."""
         self._at_work: Analysis | None = None
-        """What the checker is looking through at this moment."""
+        """The analysis that is being checked at this moment."""
         self.was_shut_down = False
-        """Whether the editor has said that it goes: one that has only gone is a failure, by the protocol."""
+        """Whether the editor asked for a shutdown. The protocol treats an exit without one as a failure."""
 
-    # -- what is known ---------------------------------------------------------
+    # -- answers ---------------------------------------------------------------
 
     async def known(self, uri: str, line: int) -> Analysis:
-        """Of a text that has been looked through and differs in this line at most; else of the last readable one.
+        """A checked analysis that differs from the text in this line at most; otherwise the last readable one.
 
-        While one types in a line, what the others say of names and types need not be worked out for each character, and
-        the text is often one that can't be read.
+        While a line is being typed, the document is often not valid YAML, and the names and types of its other lines do
+        not change with each character.
         """
         checked = self._checked.get(uri)
         text = self.workspace.get_text_document(uri).source
@@ -57,16 +57,18 @@ class WorkflowServer(LanguageServer):
         return self._readable.get(uri, latest)
 
     async def rested(self, uri: str) -> None:
-        """Wait until the text has been checked as it is now."""
+        """Wait until the current text has been checked."""
         while (check := self._checks.get(uri)) is not None and not check.done():
             await asyncio.wait([check])
 
     async def ask(self, uri: str, answer: Callable[[Analysis], T]) -> T:
-        """What the text as it is now says."""
+        """Answer a request from the current text."""
         check, at_work = self._checks.get(uri), self._at_work
         text = self.workspace.get_text_document(uri).source
         if check and at_work and (at_work.path, at_work.text) == (_path(uri), text):
-            await asyncio.wait([check])  # It need not be looked through twice.
+            await asyncio.wait(
+                [check]
+            )  # The same text is being checked: wait for that instead of starting over.
         analysis = self._latest.get(uri)
         if analysis is None or analysis.text != text:
             analysis = self._latest[uri] = self._look(uri)
@@ -82,10 +84,9 @@ class WorkflowServer(LanguageServer):
         answer: Callable[[Analysis, lsp.Position], T],
         moved: Callable[[T, Lines], T | None],
     ) -> T:
-        """The same of a place. Nobody waits for it where a long text has just been changed in other lines.
+        """The same for a position. After an edit elsewhere in a long document the older analysis answers.
 
-        What it said before that is then `moved` to where the lines are now; None means that only the text as it is now
-        can say.
+        `moved` maps such an answer to the current lines. It returns None if the answer depends on lines that changed.
         """
         text = self.workspace.get_text_document(uri).source
         checked = self._checked.get(uri)
@@ -109,7 +110,7 @@ class WorkflowServer(LanguageServer):
     # -- checking --------------------------------------------------------------
 
     def check_soon(self, uri: str, *, alone: bool = False) -> None:
-        """When it has rested for a moment; then also, unless it is to be `alone`, the others that it matters to."""
+        """Check a document after a pause, and then the documents that call its workflow, unless `alone`."""
         self._stop_checking(uri)
         self._checks[uri] = asyncio.get_running_loop().create_task(self._check(uri, alone))
 
@@ -134,7 +135,7 @@ class WorkflowServer(LanguageServer):
             self._check_callers(uri, {one.file.name for one in (before, analysis) if one})
 
     def _prepare(self, analysis: Analysis) -> None:
-        """One text after the other: side by side, each would take as long as all of them."""
+        """Runs in one thread: documents checked in parallel would all be late, because of the GIL."""
         self._at_work = analysis
         try:
             analysis.prepare()
@@ -143,7 +144,7 @@ class WorkflowServer(LanguageServer):
             clear_file_caches()
 
     def _check_callers(self, uri: str, names: set[str | None]) -> None:
-        """Of a workflow that may have another name or other inputs now."""
+        """Check the documents that name a workflow whose name or inputs may have changed."""
         for other, document in list(self.workspace.text_documents.items()):
             if other != uri and any(name and name in document.source for name in names):
                 self.check_soon(other, alone=True)
@@ -154,7 +155,7 @@ class WorkflowServer(LanguageServer):
             waiting.cancel()
 
     def forget(self, uri: str) -> None:
-        """A closed document counts as it is on disk."""
+        """Drop a closed document. From now on its file on disk counts, so the others are checked again."""
         for table in (self._latest, self._readable, self._checked):
             table.pop(uri, None)
         self._stop_checking(uri)
@@ -168,7 +169,7 @@ def _loaded(analysis: Analysis) -> Analysis:
 
 
 def _is_same_but_for(line: int, before: list[str], now: list[str]) -> bool:
-    """Whether one line, which may be new, is all that differs."""
+    """Whether the texts differ in one line only, which may be new."""
     before_it, after_it = now[:line], now[line + 1 :]
     skipped = len(before) - len(before_it) - len(after_it)
     return skipped in (0, 1) and before[:line] == before_it and before[line + skipped :] == after_it

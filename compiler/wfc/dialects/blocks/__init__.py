@@ -1,17 +1,18 @@
 """Graphs of blocks: `blocks` that wait for each other by `depends_on`, and share results through `${...}`.
 
-A file becomes a workflow of the steps language, and from there on nothing knows that it was one of blocks. Blocks
-are sorted into waves: a block's wave is one after the latest of those that it waits for. A wave of one block is one
-step; a wave of several is a `parallel` step with a region per block, so they really run side by side. Waves, and not
-one region per block that waits for others inside it: a person reads a chart of waves from top to bottom, every
-check of the core knows `parallel`, and the same flow written by hand as steps is the same chart.
+A file is translated to a workflow of the steps language. Blocks are sorted into waves: the wave of a block follows
+the latest wave of the blocks that it waits for. A wave of one block becomes one step, a wave of several becomes a
+`parallel` step with a branch for each block. The alternative, one branch per block that waits inside it, was rejected:
+a chart of waves reads from top to bottom, every check of the core knows `parallel`, and the same flow written by hand
+as steps gives the same chart.
 
-A block that is skipped leaves its state field unset. So `blocks.b.skipped` is `state.b is not defined`, and what is
-read of a block that may have been skipped has a default of its type. A block runs `when` all that it requires has
-succeeded and its condition holds; what `depends_on` already ensures is left out of both. A command that fails is
-data (`exit_code`). A block that crashes fails its step, and with it the run: at once, unless another block comes after
-it and can run without it. Then the step has `on_error: defer`: the run goes on, and fails at its end. Where blocks ask
-how such a one ended, and it may have been skipped as well, a step before it notes that it is tried.
+A skipped block leaves its state field unset. So `blocks.b.skipped` becomes `state.b is not defined`, and a read of a
+block that may have been skipped gets a default of its type. The `when` of a step says that the required blocks have
+succeeded and that the block's condition holds, without the parts that `depends_on` already ensures.
+
+A command that fails is data (`exit_code`). A block that crashes fails its step and the run: immediately, unless a later
+block can run without it. In that case the step has `on_error: defer`, and the run fails at its end. If blocks read how
+such a block ended, and it may have been skipped too, a step before it records that it was attempted.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _SHOWN = 8
 
 
 def without_repeated(blocks: list[Block], reports: Reports) -> Iterator[Block]:
-    """The blocks, of those with the same id only the first."""
+    """The blocks, without those whose id an earlier one has."""
     first: dict[str, Word] = {}
     for block in blocks:
         earlier = first.setdefault(block.id.text, block.id) if block.id else None
@@ -42,22 +42,22 @@ def without_repeated(blocks: list[Block], reports: Reports) -> Iterator[Block]:
             yield block
         elif earlier is not None:
             message = f"two blocks have the id `{block.id.text}`"
-            notes = (Note("the first one", earlier.span),)
+            notes = (Note("first defined here", earlier.span),)
             reports.add(
-                "WF101", block.id.span, message, "give one of them another", notes=notes, step=block.id.text
+                "WF101", block.id.span, message, "rename one of them", notes=notes, step=block.id.text
             )
 
 
 def check_defaults(file: BlocksFile, reports: Reports) -> None:
-    """A default is a value: nothing looks into it for references."""
+    """Report references in defaults, which are not evaluated."""
     for declared in (file.inputs or {}).values():
         for scalar in scalars_in(declared.default.node if declared.default else None):
             for found in find_references(scalar.text) if isinstance(scalar.value, str) else ():
                 reports.add(
                     "WF202",
                     scalar.at(found.start, found.end),
-                    f"a default is taken as it stands: `{scalar.text[found.start : found.end]}` in it is only text",
-                    "let whoever starts it give the value, or put it together in the block that needs it",
+                    f"references in a default are not evaluated: `{scalar.text[found.start : found.end]}` is only text",
+                    "pass the value when starting a run, or build it in the block that needs it",
                     severity=Severity.WARNING,
                 )
 
@@ -77,7 +77,7 @@ def _check_waits(node: BlockNode, graph: Graph, reports: Reports) -> None:
             reports.add("WF112", wait.span, message, did_you_mean(wait.block, graph.nodes), step=node.name)
         elif wait.block in seen:
             message = f"`{node.name}` waits for `{wait.block}` twice"
-            notes = (Note("it stands here first", seen[wait.block].span),)
+            notes = (Note("first listed here", seen[wait.block].span),)
             reports.add("WF112", wait.span, message, "remove one of them", notes=notes, step=node.name)
         seen.setdefault(wait.block, wait)
 
@@ -92,7 +92,7 @@ def _report_circle(circle: list[str], graph: Graph, reports: Reports) -> None:
         for (name, other), wait in list(zip(ways, waits, strict=True))[1:_SHOWN]
     )
     reports.add(
-        "WF409", waits[0].span, message, "take one of these dependencies out", notes=notes, step=circle[0]
+        "WF409", waits[0].span, message, "remove one of these dependencies", notes=notes, step=circle[0]
     )
 
 
@@ -102,7 +102,7 @@ _SPELT_OTHERWISE = re.compile(r"\{\{-?\s*((inputs|blocks|metadata)\.([\w-]+)[\w.
 
 
 def check_spelling(file: BlocksFile, graph: Graph, reports: Reports) -> None:
-    """Only of what there is: a text may well hold the templates of others."""
+    """Report `{{ }}` around names that exist: other `{{ }}` may be a template for another tool."""
     known: dict[str, set[str] | None] = {
         "inputs": set(file.inputs or {}),
         "blocks": set(graph.nodes),
@@ -117,7 +117,7 @@ def _texts_of(block: BlockNode) -> Node | None:
     inputs = block.block.node.get("inputs")
     if block.kind is None or block.kind.step != "render_template" or not isinstance(inputs, Mapping):
         return inputs
-    # Its template is one, with names of its own.
+    # The `template` of this block is a Jinja template, with variables of its own.
     return Mapping(inputs.span, [entry for entry in inputs.entries if entry.key.text != "template"])
 
 
@@ -143,18 +143,18 @@ _FORGIVING_TESTS = ("defined", "undefined")
 
 
 def check_template(node: BlockNode, reports: Reports) -> None:
-    """A template that can't be rendered makes the block crash when it runs, as does a name that nobody gives it."""
+    """Report syntax errors and undefined variables of a template, which would make the block crash."""
     inputs = node.block.node.get("inputs")
     template = inputs.get("template") if isinstance(inputs, Mapping) else None
     given = inputs.get("variables") if isinstance(inputs, Mapping) else None
     strict = inputs.get("strict") if isinstance(inputs, Mapping) else None
     is_strict = strict is None or (isinstance(strict, Scalar) and strict.value is True)
     if not isinstance(template, Scalar) or any(find_references(template.text)):
-        return  # What those bring may be part of the template.
+        return  # Their values become part of the template.
     mistake = mistake_in(template.text, TEXT_LIMITS)
     if mistake is not None:
         place = template.at(mistake.start or 0, mistake.end or 0)
-        help_ = "a template that can't be rendered makes the block crash"
+        help_ = "the block crashes if its template can't be rendered"
         reports.add("WF201", place, mistake.message, help_, step=node.name)
     if mistake is not None or isinstance(given, Scalar) or not is_strict:
         return
@@ -163,7 +163,7 @@ def check_template(node: BlockNode, reports: Reports) -> None:
         reports.add(
             "WF202",
             template.at(start, start + len(name)),
-            f"the template reads `{name}`, which is not among the variables: the block will crash",
+            f"undefined variable `{name}` in the template: the block will crash",
             did_you_mean(name, known),
             step=node.name,
             severity=Severity.WARNING,
@@ -171,7 +171,7 @@ def check_template(node: BlockNode, reports: Reports) -> None:
 
 
 def _unknown(text: str, known: Collection[str]) -> Iterator[tuple[str, int]]:
-    """Names that a template reads and nobody gives it, each with its first place."""
+    """The undefined variables of a template, each with its first offset."""
     try:
         tree = _JINJA.parse(text)
     except (TemplateSyntaxError, RecursionError):
@@ -187,7 +187,7 @@ def _unknown(text: str, known: Collection[str]) -> Iterator[tuple[str, int]]:
 
 
 def _excused(tree: nodes.Template) -> Iterator[str]:
-    """Names that may be missing: something is said for that case."""
+    """Variables that may be undefined, since a filter or test handles that."""
     for found in tree.find_all((nodes.Filter, nodes.Test)):
         words = _FORGIVING_FILTERS if isinstance(found, nodes.Filter) else _FORGIVING_TESTS
         if found.name in words and found.node is not None:
@@ -201,17 +201,17 @@ def _excused(tree: nodes.Template) -> Iterator[str]:
 # Conditions about the failure or skipping of a block, on a block that never runs in that case.
 
 _NEVER = ("pending", "running", "paused")
-"""What the status of a block is never seen to be."""
+"""States that no other block can observe."""
 _CRASHED = ("failed",)
 
 
 def check_unseen(
     node: BlockNode, origin: Scalar, site: Site, reports: Reports, never_runs: bool
 ) -> Span | None:
-    """Say which parts of a condition can't be what they ask for, of one that is never true the first. Where that is."""
+    """Report parts of a condition that can't hold; if the block never runs, only the first. Returns its span."""
     first: Span | None = None
     for part, is_wanted in _parts(node.condition) if node.condition else ():
-        # That all has gone well may be denied as a whole; where that can hold, it is no mistake.
+        # `not (a.succeeded and b.succeeded)` is fine if it can hold, even if one part of it is constant.
         told = _told(part, is_wanted, node, site) if is_wanted or never_runs else None
         if told is None or (first and never_runs):
             continue
@@ -234,7 +234,7 @@ def _told(part: ConditionNode, is_wanted: bool, node: BlockNode, site: Site) -> 
     name = asked[0].names[1]
     if is_wanted and _asks_for_status(part, _NEVER):
         help_ = "it is `completed`, `failed` or `skipped`"
-        return "is never true", f"`{name}` has ended before this block begins", help_, None
+        return "is never true", f"`{name}` has ended before this block starts", help_, None
     if is_wanted and _asks_for_status(part, _CRASHED):
         return "is never true here", _why(name, node), *_remedy(name, node)
     known, unknown = _value(part, site), _value(part, Site(site.world, node))
@@ -249,7 +249,7 @@ def _told(part: ConditionNode, is_wanted: bool, node: BlockNode, site: Site) -> 
 
 
 def _parts(node: ConditionNode, is_wanted: bool = True) -> Iterator[tuple[ConditionNode, bool]]:
-    """What is compared or asked, and whether it is to be true."""
+    """The comparisons and tests of a condition, each with the value that it must have."""
     if node.word in ("and", "or", "not"):
         for operand in node.operands:
             yield from _parts(operand, is_wanted is not (node.word == "not"))
@@ -258,7 +258,7 @@ def _parts(node: ConditionNode, is_wanted: bool = True) -> Iterator[tuple[Condit
 
 
 def _block(reference: Reference, site: Site) -> BlockNode | None:
-    """The block that a reference asks about, where its success is certain."""
+    """The block that a reference reads, if it has certainly succeeded."""
     names = reference.names
     found = site.world.graph.nodes.get(names[1]) if len(names) > 2 and names[0] == "blocks" else None
     return found if found is not None and found.kind is not None and site.has_succeeded(found) else None
@@ -276,24 +276,24 @@ def _asks_for_status(part: ConditionNode, words: tuple[str, ...]) -> bool:
 def _value(part: ConditionNode, site: Site) -> Expr | None:
     try:
         return to_expression(part, site.resolve)
-    except UnresolvedError:  # Somebody else has said so.
+    except UnresolvedError:  # Reported where the reference is resolved.
         return None
 
 
 def _why(name: str, node: BlockNode) -> str:
     wait = _wait(name, node)
     if wait is None:
-        return f"this block runs only where `{name}` succeeded, which others require that it waits for"
-    return f"`{name}` is required, so this block runs only where it succeeded"
+        return f"this block runs only if `{name}` succeeded, since a block that it waits for requires that"
+    return f"`{name}` is required, so this block runs only if it succeeded"
 
 
 def _remedy(name: str, node: BlockNode) -> tuple[str, Fix | None]:
     wait = _wait(name, node)
     if wait is None:
-        return "let what requires it only wait for it: `required: false`", None
+        return "use `required: false` in the `depends_on` that requires it", None
     text = f"{{block: {name}, required: false}}"
     fix = Fix(f"only wait for `{name}`", (Edit(wait.span, text),), safe=False) if wait.is_plain else None
-    return f"to run where it failed too, write `{text}` in `depends_on`: that only waits", fix
+    return f"to run also after a failure, write `{text}` in `depends_on`, which only waits", fix
 
 
 def _wait(name: str, node: BlockNode) -> Wait | None:

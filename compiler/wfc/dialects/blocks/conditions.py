@@ -1,4 +1,4 @@
-"""References and conditions: parsed from text, and translated to expressions of the core. Nothing is evaluated."""
+"""References and conditions: parsed from text and translated to expressions of the core, never evaluated."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from wfc.struct import struct
 # References in a text: `${inputs.name}`, `${blocks.build.outputs.path}`, `${metadata.start_time}`.
 
 REFERENCE = re.compile(r"\$\{\s*([a-z_][A-Za-z0-9_]*(?:\.[A-Za-z0-9_][A-Za-z0-9_-]*)*)\s*\}")
-"""What counts as a reference. `${HOME}`, `${x:-1}` and the like are left to the shell."""
+"""A reference. `${HOME}`, `${x:-1}` and the like don't match: they belong to the shell."""
 
 
 @struct(frozen=True)
@@ -34,7 +34,7 @@ class Part:
 
 @struct(frozen=True)
 class Reference:
-    """A path. All places are in the text that it stands in."""
+    """A path in a text, with the offsets of its parts."""
 
     parts: tuple[Part, ...]
     start: int
@@ -92,7 +92,7 @@ _TWO_WORDS = {("not", "in"): "not in", ("is", "not"): "is not"}
 
 
 class ConditionError(Exception):
-    """Why a text is no condition, and where."""
+    """Why a text is not a condition, and where."""
 
     def __init__(self, message: str, start: int, end: int) -> None:
         super().__init__(message)
@@ -120,11 +120,11 @@ class ConditionNode:
     reference: Reference | None = None
     value: Any = None
     words: tuple[Token, ...] = ()
-    """The operators of a comparison, which may be a chain; or the name of a method."""
+    """The operators of a comparison, which may be chained, or the name of a method."""
 
 
 def read_condition(text: str) -> ConditionNode:
-    """Read a condition. Raises ConditionError with the place where it is none."""
+    """Parse a condition. Raises `ConditionError` with the position of the first mistake."""
     return _Parser(text).whole()
 
 
@@ -193,11 +193,13 @@ class _Parser:
         return self._take("word", "in") or self._take("word", "is")
 
     def _operand(self) -> ConditionNode:
-        """A value, and what it is asked: `'Yes'.lower()`."""
+        """A value with method calls: `'Yes'.lower()`."""
         found = self._value()
         while (token := self._peek()) is not None and token.kind == "method":
             if token.text[1:] not in METHODS:
-                raise ConditionError(f"texts have no `{token.text[1:]}` here", token.start + 1, token.end)
+                raise ConditionError(
+                    f"texts have no method `{token.text[1:]}` here", token.start + 1, token.end
+                )
             self._at += 2
             arguments = self._items(")")
             end = self._tokens[self._at - 1].end
@@ -208,7 +210,7 @@ class _Parser:
         token = self._peek()
         if token is None:
             end = len(self._text.rstrip())
-            raise ConditionError("the condition ends where a value should stand", max(end - 1, 0), end)
+            raise ConditionError("the condition ends where a value is expected", max(end - 1, 0), end)
         self._at += 1
         match token.kind:
             case "reference":
@@ -228,7 +230,7 @@ class _Parser:
         raise self._unexpected()
 
     def _bracket(self, opening: Token) -> ConditionNode:
-        """What stands in brackets. Within `${ }` paths need no `${ }` of their own."""
+        """The contents of brackets. Inside `${ }` a path needs no `${ }` of its own."""
         closing = _CLOSING[opening.text]
         self._inside += opening.text == "${"
         items = self._items(closing)
@@ -239,7 +241,7 @@ class _Parser:
         return ConditionNode("list", opening.start, self._tokens[self._at - 1].end, tuple(items))
 
     def _items(self, closing: str) -> list[ConditionNode]:
-        """Values with commas between them, up to a bracket."""
+        """Values separated by commas, up to the closing bracket."""
         items: list[ConditionNode] = []
         while self._take("operator", closing) is None:
             items.append(self._or())
@@ -275,12 +277,12 @@ class _Parser:
             end = len(self._text.rstrip())
             return ConditionError("the condition ends too early", max(end - 1, 0), end)
         if self._text.startswith("{{", token.start):
-            message = "a condition has no `{{ }}` around it: write `${inputs.name} == 'value'`"
+            message = "a condition is written without `{{ }}`: write `${inputs.name} == 'value'`"
             return ConditionError(message, token.start, token.start + 2)
         if token.kind in ("word", "path"):
-            message = f"`{token.text}` is no reference, which would be `${{...}}`, and no quoted text"
+            message = f"`{token.text}` is neither a reference (`${{...}}`) nor a quoted text"
         else:
-            message = f"`{token.text[:20]}` has no place here"
+            message = f"unexpected `{token.text[:20]}`"
         return ConditionError(message, token.start, token.end)
 
 
@@ -299,7 +301,7 @@ def _reference(token: Token) -> ConditionNode:
 def _text(token: Token) -> ConditionNode:
     inner = token.text[1:-1]
     found = REFERENCE.fullmatch(inner)
-    if found is not None:  # Quotes around a reference change nothing.
+    if found is not None:  # Quotes around a reference have no effect in this language.
         return ConditionNode(
             "reference", token.start, token.end, reference=Reference.of(found, token.start + 1)
         )
@@ -313,7 +315,7 @@ _ENDS = ("succeeded", "failed", "skipped")
 
 
 def conjuncts(node: ConditionNode) -> Iterator[ConditionNode]:
-    """The parts that must all hold."""
+    """The operands of the top-level `and`."""
     if node.word == "and":
         for operand in node.operands:
             yield from conjuncts(operand)
@@ -329,7 +331,7 @@ def references(node: ConditionNode) -> Iterator[Reference]:
 
 
 def contradicts_itself(node: ConditionNode) -> bool:
-    """Whether parts that must all hold never do together: one reference with two values, a block in two states."""
+    """Whether the condition requires two values of one reference, or two states of one block."""
     values: dict[str, Any] = {}
     for part in conjuncts(node):
         for path, value in _demands(part):
@@ -339,7 +341,7 @@ def contradicts_itself(node: ConditionNode) -> bool:
 
 
 def _demands(part: ConditionNode) -> Iterator[tuple[str, Any]]:
-    """What one part wants a reference to be."""
+    """The values that one part requires of references."""
     is_not = part.word == "not"
     inner = part.operands[0] if is_not else part
     if inner.reference is not None:
@@ -350,19 +352,19 @@ def _demands(part: ConditionNode) -> Iterator[tuple[str, Any]]:
     elif part.word == "compare" and [word.text for word in part.words] == ["=="]:
         paths = [one.reference.path for one in part.operands if one.reference is not None]
         values = [one.value for one in part.operands if one.word == "value"]
-        # To this language some texts are booleans.
+        # The texts `true` and `false` equal booleans here, so they contradict nothing.
         if paths and values and str(values[0]).lower() not in ("true", "false"):
             yield paths[0], values[0]
 
 
 Ask = Callable[[ConditionNode, Expr, bool], None]
-"""Hears what stands where true or false is wanted, and whether it is all that comes of the condition."""
+"""Called for each operand that is used as a boolean; the last argument says whether it is the condition's result."""
 
 
 def to_expression(
     node: ConditionNode, resolve: Resolve, ask: Ask | None = None, is_last: bool = True
 ) -> Expr:
-    """The condition as an expression of the core."""
+    """Translate a condition to an expression of the core."""
     joined = node.word in ("and", "or")
     parts = [
         to_expression(one, resolve, ask if joined else None, is_last and one is node.operands[-1])

@@ -1,4 +1,4 @@
-"""Expressions of the core under construction: text in pieces, with what is known of the value."""
+"""Expressions of the core under construction: their text in pieces, and what is known about their value."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from wfc.dialects.base import Piece
 from wfc.struct import replace, struct
 
 UNKNOWN = object()
-"""Of a value that only a run can tell."""
+"""The constant of an expression whose value only a run determines."""
 
 CHOICE, OR, AND, NOT, COMPARISON, ATOM = range(6)
-"""How tightly an expression holds together, loosest first."""
+"""Precedence levels, loosest first."""
 _IN_A_ROW = 60
-"""Parts side by side: every further one goes one deeper, and there is an end to that. More are put in brackets."""
+"""The most operands of one `and` or `or`. Each nests one level deeper in the parser, so more are put in brackets."""
 
 
 METHODS = {
@@ -24,12 +24,12 @@ METHODS = {
     **dict.fromkeys(("startswith", "endswith", "isdigit"), "bool"),
     **dict.fromkeys(("count", "find"), "int"),
 }
-"""What a text can be asked, with the type of what that gives."""
+"""The methods that texts have in conditions, with the types of their results."""
 
 
 @struct(frozen=True)
 class Expr:
-    """An expression, its type (str, int, float, bool, list, dict, any) and its value where that is certain."""
+    """An expression, its type (str, int, float, bool, list, dict, any), and its value if that is constant."""
 
     pieces: tuple[Piece, ...]
     type: str = "any"
@@ -51,7 +51,7 @@ class Expr:
         return self.constant is not UNKNOWN
 
     def within(self, level: int) -> tuple[Piece, ...]:
-        """Its pieces as an operand of something that holds as tightly as `level`."""
+        """Its pieces as an operand of an operator of that precedence, in brackets if needed."""
         if self.level >= level:
             return self.pieces
         return (Piece("(", self.start, self.end), *self.pieces, Piece(")", self.start, self.end))
@@ -75,11 +75,11 @@ def piped(value: Expr, filter_: str, type_: str) -> Expr:
 
 
 NO_CONDITIONS = {"int": "a number", "float": "a number", "list": "a list", "dict": "an object"}
-"""Types of which no value is true or false, and what they are called."""
+"""Types that can't be conditions, and the words for them."""
 
 
 def as_bool(value: Expr, strict: bool = False) -> Expr:
-    """The value where true or false is wanted: the texts `true` and `false` are that; `strict`: no other value is."""
+    """The value as a boolean. The texts `true` and `false` count as booleans; with `strict`, no other text does."""
     if value.type == "bool":
         return value
     if value.is_constant:
@@ -98,9 +98,9 @@ def negation(value: Expr, start: int) -> Expr:
 
 
 def combination(word: str, values: list[Expr]) -> Expr:
-    """Several joined by `and`, or by `or`: those that change nothing are left out."""
+    """Values joined by `and` or `or`, without those that do not affect the result."""
     decisive = word == "or"
-    # What stands last is what comes of it, unless one before it decides.
+    # The last operand is the result unless an earlier one decides, so only that must be a boolean.
     parts = [as_bool(value, strict=value is values[-1]) for value in values]
     for part in parts:
         if part.is_constant and part.constant is decisive:
@@ -158,7 +158,7 @@ def comparison(left: Expr, word: str, right: Expr, word_start: int, word_end: in
 
 
 def _alike(value: Expr, other: Expr) -> Expr:
-    """What is held against true or false is true or false, in letters or not."""
+    """The value, as a boolean if it is a text such as `true` that is compared with a boolean."""
     truth = _truth_of(other)
     if value.is_constant and isinstance(value.constant, str) and value.constant.lower() in _TRUTH:
         wants_bool = truth is not None or (other.type == "bool" and not other.is_constant)
@@ -167,7 +167,7 @@ def _alike(value: Expr, other: Expr) -> Expr:
 
 
 def _truth_of(value: Expr) -> bool | None:
-    """The true or false that a literal stands for, in letters or not."""
+    """The boolean that a literal means, also as text."""
     if not value.is_constant:
         return None
     if isinstance(value.constant, bool):
@@ -176,7 +176,7 @@ def _truth_of(value: Expr) -> bool | None:
 
 
 def _in_letters(left: Expr, right: Expr) -> tuple[Expr, Expr]:
-    """What may be any text is compared as text with true and false: other texts are neither, and no mistake."""
+    """Compare a value that may be any text as text: a text that is neither `true` nor `false` is not an error."""
     for value, other in ((left, right), (right, left)):
         truth = _truth_of(other)
         if value.is_constant or value.type not in ("str", "any"):
@@ -193,7 +193,7 @@ def _in_letters(left: Expr, right: Expr) -> tuple[Expr, Expr]:
 
 
 def choice(yes: Expr, test: Expr, no: Expr) -> Expr:
-    """One value or the other."""
+    """`yes if test else no`, simplified if the test is constant."""
     if test.is_constant:
         return yes if test.constant else no
     start, end = test.start, test.end
@@ -203,7 +203,7 @@ def choice(yes: Expr, test: Expr, no: Expr) -> Expr:
 
 
 def collected(kind: str, values: list[tuple[str, Expr]], start: int, end: int) -> Expr:
-    """A list, or an object with the keys that stand before the values."""
+    """A list, or an object whose keys are the texts before the values."""
     opening, closing = "[]" if kind == "list" else "{}"
     pieces = [Piece(opening, start, end)]
     for number, (key, value) in enumerate(values):
@@ -212,8 +212,8 @@ def collected(kind: str, values: list[tuple[str, Expr]], start: int, end: int) -
 
 
 def asked(value: Expr, method: str, arguments: list[Expr], start: int, end: int) -> Expr:
-    """What a text says of itself when it is asked."""
-    # In brackets where it ends with a filter, which a dot would be taken for a part of.
+    """A method call on the value as text."""
+    # In brackets if it ends with a filter: a dot after the filter would belong to its name.
     text = value if value.type == "str" else piped(value, "text", "str")
     text = replace(text, level=COMPARISON) if any(" | " in piece.text for piece in text.pieces) else text
     pieces = [*text.within(ATOM), Piece(f".{method}(", start, end)]
@@ -225,7 +225,7 @@ def asked(value: Expr, method: str, arguments: list[Expr], start: int, end: int)
 
 
 def extended(value: Expr, name: str, start: int, end: int) -> Expr:
-    """A part of the value."""
+    """A property of the value."""
     return replace(
         value, pieces=(*value.within(ATOM), Piece(".", start, start), Piece(name, start, end)), type="any"
     )

@@ -42,7 +42,7 @@ INPUT_TYPES = {
     "dict": "object",
     "object": "object",
 }
-"""The names that a type of input goes by, and what the core calls it."""
+"""Every accepted name of an input type, with the name that the core has for it."""
 
 VALUE_TYPES = {
     "str": "str",
@@ -60,7 +60,7 @@ VALUE_TYPES = {
     "object": "dict",
     "json": "json",
 }
-"""The names that a type of output goes by, and what it is converted to."""
+"""Every accepted name of an output type, with the type that the value is converted to."""
 
 
 class InputDeclaration(Shape):
@@ -70,8 +70,8 @@ class InputDeclaration(Shape):
 
     type = Field(OneOf(tuple(INPUT_TYPES)), "The type of the value.", required=True, example="str")
     description = Field(WORD, "What it is for.")
-    default = Field(ANYTHING, "The value where none is given.")
-    required = Field(BOOLEAN, "Whether a run can't start without it; by default where it has no default.")
+    default = Field(ANYTHING, "The value if none is given.")
+    required = Field(BOOLEAN, "Whether a run can't start without it; by default, if it has no default.")
 
     @property
     def has_default(self) -> bool:
@@ -84,23 +84,23 @@ class InputDeclaration(Shape):
 
     @property
     def may_be_missing(self) -> bool:
-        """Whether a run may go without a value for it."""
+        """Whether a run can start without a value for it."""
         return not self.has_default and not self.is_needed
 
 
 class OutputDeclaration(Shape):
-    """A file that a block writes, read when it has ended."""
+    """A file that a block writes, read after the block has ended."""
 
     label = "an output of a block"
 
-    type = Field(OneOf(tuple(VALUE_TYPES)), "What the file holds.", required=True, example="json")
+    type = Field(OneOf(tuple(VALUE_TYPES)), "The type of the file's content.", required=True, example="json")
     path = Field(
-        WORD, "The file; `$SCRATCH` is a folder of this run.", required=True, example="$SCRATCH/a.json"
+        WORD, "The file; `$SCRATCH` is a folder for this run.", required=True, example="$SCRATCH/a.json"
     )
     description = Field(WORD, "What it is.")
     required = Field(BOOLEAN, "Whether the block fails without it.", default=True)
-    validation = Field(ANYTHING, "What must hold: a condition over `value`, or a JSON Schema.")
-    unsafe = Field(BOOLEAN, "Whether the file may lie outside the working directory.", default=False)
+    validation = Field(ANYTHING, "What the value must satisfy: a condition over `value`, or a JSON Schema.")
+    unsafe = Field(BOOLEAN, "Whether the file may be outside the working directory.", default=False)
 
 
 class Dependency(Shape):
@@ -164,11 +164,11 @@ class WorkflowOutputType(FieldType["Tree | WorkflowOutput"]):
 
 @struct(eq=False)
 class OrReference(FieldType[Tree]):
-    """A plain value, or text with `${...}` that gives one."""
+    """A plain value, or text with a `${...}` that yields one."""
 
     inner: FieldType[Any]
     may_be_nothing: bool = False
-    """Whether null stands for a value that is not given."""
+    """Whether null means that no value is given."""
 
     @property
     def words(self) -> str:  # type: ignore[override]  # made on demand
@@ -200,8 +200,8 @@ class Block(Shape):
     id = Field(ID, "The block's name, unique in the workflow.", required=True, example="run_tests")
     type = Field(WORD, "The kind of block.", required=True, example="Shell")
     description = Field(WORD, "What the block is for.")
-    inputs = Field(BINDINGS, "What the block is given, by name.")
-    depends_on = Field(ListOf(DependencyType(), "a list of blocks"), "The blocks that it waits for.")
+    inputs = Field(BINDINGS, "The inputs of the block, by name.")
+    depends_on = Field(ListOf(DependencyType(), "a list of blocks"), "The blocks to wait for.")
     condition = Field(CONDITION, "Skip the block unless this is true.", example="${blocks.build.succeeded}")
     outputs = Field(
         MapOf(Nested(lambda: OutputDeclaration, "an output (`type`, `path`)"), "a mapping of name to output"),
@@ -209,7 +209,7 @@ class Block(Shape):
     )
     retry = Field(
         Nested(lambda: Retry, "a mapping with `max_attempts`"),
-        "Try again when the block crashes, times out or is interrupted; a command that fails is data.",
+        "Retry when the block crashes, times out or is interrupted. A command that fails is data.",
     )
 
     def inside(self, key: str) -> str:
@@ -226,7 +226,7 @@ class BlocksFile(Shape):
     description = Field(WORD, "What it is for.")
     version = Field(WORD, "Its version, as text.", default="1.0")
     author = Field(WORD, "Who wrote it.")
-    tags = Field(ListOf(WORD, "a list of words"), "Words to find it by.")
+    tags = Field(ListOf(WORD, "a list of words"), "Keywords for finding it.")
     inputs = Field(
         MapOf(
             Nested(lambda: InputDeclaration, "an input (`type: ...`)"), "a mapping of name to input", key=NAME
@@ -241,5 +241,5 @@ class BlocksFile(Shape):
         required=True,
     )
     outputs = Field(
-        MapOf(WorkflowOutputType(), "a mapping of name to output"), "What the workflow gives back, by name."
+        MapOf(WorkflowOutputType(), "a mapping of name to output"), "The results of the workflow, by name."
     )

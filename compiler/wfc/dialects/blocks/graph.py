@@ -1,4 +1,4 @@
-"""The graph of blocks: what waits for what, in which wave each runs, and what is certain of it there."""
+"""The graph of blocks: dependencies, the wave of each block, and what is certain about the others in it."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 @struct(frozen=True)
 class Wait:
-    """A dependency: on which block, said where, and whether that one must have succeeded."""
+    """A dependency on another block."""
 
     block: str
     span: Span
     required: bool
     is_plain: bool = True
-    """Whether nothing but the block's name stands there."""
+    """Whether it is written as just the name of the block."""
 
 
 @struct(eq=False)
@@ -42,13 +42,13 @@ class BlockNode:
     condition: ConditionNode | None = None
     wave: int = 0
     order: int = 0
-    """How many blocks there are in the waves before."""
+    """The number of blocks in earlier waves."""
     is_outlived: bool = False
-    """Whether others may run after it has crashed."""
+    """Whether another block can run after this one has crashed."""
 
     @property
     def is_conditional(self) -> bool:
-        """Whether it may be skipped by a condition of its own, be that a bare `false`."""
+        """Whether its own condition may skip it."""
         given = self.block.condition
         return self.condition is not None or (given is not None and given.node.value is False)
 
@@ -70,7 +70,7 @@ def waits_of(block: Block) -> Iterator[Wait]:
 
 
 class Graph:
-    """The blocks by name, with waves as the longest way from a start."""
+    """The blocks by name. The wave of a block is the length of the longest path to it."""
 
     def __init__(self, nodes: list[BlockNode]) -> None:
         self.nodes: dict[str, BlockNode] = {}
@@ -90,7 +90,7 @@ class Graph:
         self._mark_outlived()
 
     def _circles(self) -> Iterator[list[str]]:
-        """Blocks that wait for each other in a circle: the way round it, from its first block back to that."""
+        """Each dependency cycle, from its first block back to that."""
         order = {name: number for number, name in enumerate(self.nodes)}
         for names in components(self.nodes, self._edges):
             if has_circle(names, self._edges):
@@ -100,7 +100,7 @@ class Graph:
                 yield shortest_way(start, start, inner)
 
     def _without_circles(self) -> dict[str, list[str]]:
-        """The edges between components: so that the rest can be looked at, a circle is taken apart."""
+        """The edges without those inside a cycle, so that the rest of the file can still be checked."""
         parts = components(self.nodes, self._edges)
         number = {name: index for index, names in enumerate(parts) for name in names}
         return {
@@ -110,7 +110,7 @@ class Graph:
 
     def _waves(self) -> list[list[BlockNode]]:
         wave: dict[str, int] = {}
-        for names in components(self.nodes, self._edges):  # What is waited for comes first.
+        for names in components(self.nodes, self._edges):  # In topological order: dependencies first.
             for name in names:
                 wave[name] = max((wave[one] + 1 for one in self._edges[name]), default=0)
         found: list[list[BlockNode]] = [[] for _ in range(max(wave.values(), default=-1) + 1)]
@@ -125,7 +125,7 @@ class Graph:
         return found
 
     def _mark_outlived(self) -> None:
-        """A block outlives those that it comes after and can run without."""
+        """Find the blocks that can crash while a later block still runs, because it does not require them."""
         before: dict[str, int] = {}
         found = 0
         for node in (node for nodes in self.waves for node in nodes):
@@ -137,7 +137,7 @@ class Graph:
             node.is_outlived = node.can_crash and bool(found & self._bit[node.name])
 
     def is_upstream(self, block: str, node: BlockNode) -> bool:
-        """Whether a block has ended, one way or another, before this one begins."""
+        """Whether a block has ended, in whatever way, before this one starts."""
         return block in self._edges[node.name] or block in self._upstream(node.name)
 
     def _upstream(self, name: str) -> set[str]:
@@ -150,11 +150,11 @@ class Graph:
         return [wait.block for wait in node.waits if wait.required and wait.block in edges]
 
     def succeeded_with(self, names: Iterable[str]) -> set[str]:
-        """The blocks that have succeeded where these have: they, and those that they could not run without."""
+        """These blocks and all that they require, directly or not: if these succeeded, all of them did."""
         return reachable(names, self._required)
 
     def shown_by_others(self, names: list[str]) -> set[str]:
-        """Those of some blocks that have succeeded where the others of them have."""
+        """The blocks among these that another of them requires, so that its success implies theirs."""
         behind = 0
         for name in names:
             behind |= self._behind[name]
@@ -162,7 +162,7 @@ class Graph:
 
     @cached_property
     def _behind(self) -> dict[str, int]:
-        """For each block a bit for each that it could not run without: sets of so many would take too long."""
+        """The blocks that each block requires, directly or not, as bits: sets take quadratic time in large graphs."""
         found: dict[str, int] = {}
         for nodes in self.waves:
             for node in nodes:
@@ -177,16 +177,16 @@ class Graph:
 
     @cached_property
     def always(self) -> set[str]:
-        """The blocks that run in every run where none crashes."""
+        """The blocks that run in every run in which no block crashes."""
         return self._tried(lambda node: not node.can_fail)
 
     @cached_property
     def surely(self) -> set[str]:
-        """The blocks that are tried in every run that goes on as far as there, whatever has crashed."""
+        """The blocks that are attempted in every run that gets that far, whichever blocks have crashed."""
         return self._tried(lambda node: not node.can_fail and not node.is_outlived)
 
     def _tried(self, succeeds: Callable[[BlockNode], bool]) -> set[str]:
-        """The blocks that have no condition, and require only such as surely run and succeed."""
+        """The blocks without a condition that require only blocks which certainly run and succeed."""
         found: set[str] = set()
         for nodes in self.waves:
             for node in nodes:
@@ -199,7 +199,7 @@ class Graph:
 
 
 def field_name(block: str, taken: set[str]) -> str:
-    """The state field for a block's result: its id, made a name."""
+    """The state field for the result of a block: its id as an identifier, made unique."""
     name = _NOT_NAME.sub("_", block)
     name = name if name[:1].isalpha() else f"block_{name.lstrip('_')}"
     while name in taken:

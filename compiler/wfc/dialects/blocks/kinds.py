@@ -32,7 +32,7 @@ ENVIRONMENT = MapOf(ANYTHING, "a mapping of name to text")
 
 
 class Mode(Enum):
-    """What a lone `${...}` in an input gives."""
+    """What an input gets that is a single `${...}`."""
 
     TEXT = "text"
     """Text, as everywhere in this language."""
@@ -43,31 +43,31 @@ class Mode(Enum):
 
 
 class ShellInputs(Shape):
-    """Runs a command. One that fails is data: `exit_code`, and `failed` of the block."""
+    """Runs a command. A command that fails is data: see `exit_code`, and `failed` of the block."""
 
     label = "a Shell block"
 
     command = Field(WORD, "The command line.", required=True, example="pytest tests/")
     working_dir = Field(WORD, "The folder to run it in.")
-    timeout = Field(TIME, "How long it may take, in seconds.", default=120)
+    timeout = Field(TIME, "The time limit in seconds.", default=120)
     env = Field(ENVIRONMENT, "Environment variables to set for it.")
-    capture_output = Field(FLAG, "Whether what it prints is kept.", default=True)
-    shell = Field(FLAG, "Whether a shell reads the command.", default=True)
-    continue_on_error = Field(FLAG, "Of old: a command that fails is data anyway.")
+    capture_output = Field(FLAG, "Whether to keep its output.", default=True)
+    shell = Field(FLAG, "Whether to run the command in a shell.", default=True)
+    continue_on_error = Field(FLAG, "Deprecated, without effect: a command that fails is always data.")
 
 
-# Written with hyphens in old files.
+# Old files write it with hyphens.
 ShellInputs.FIELDS["continue-on-error"] = ShellInputs.FIELDS["continue_on_error"]
 
 
 class WorkflowCallInputs(Shape):
-    """Runs another workflow and has its outputs."""
+    """Runs another workflow, and has its outputs."""
 
     label = "a Workflow block"
 
     workflow = Field(WORD, "The workflow to run.", required=True, example="run-tests")
     inputs = Field(BINDINGS, "Its inputs.")
-    timeout_ms = Field(MILLISECONDS, "How long it may take, in milliseconds.")
+    timeout_ms = Field(MILLISECONDS, "The time limit in milliseconds.")
 
 
 class CreateFileInputs(Shape):
@@ -76,12 +76,12 @@ class CreateFileInputs(Shape):
     label = "a CreateFile block"
 
     path = Field(WORD, "The file.", required=True, example="README.md")
-    content = Field(WORD, "What to write.", required=True, example="# Title")
-    encoding = Field(WORD, "How the text is encoded.", default="utf-8")
-    mode = Field(ANYTHING, "Who may read, write and run it, in octal.")
+    content = Field(WORD, "The text to write.", required=True, example="# Title")
+    encoding = Field(WORD, "The encoding of the text.", default="utf-8")
+    mode = Field(ANYTHING, "The permissions of the file, in octal.")
     permissions = Field(ANYTHING, "The same as `mode`.")
-    overwrite = Field(FLAG, "Whether a file that is there may be replaced.", default=True)
-    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+    overwrite = Field(FLAG, "Whether an existing file may be replaced.", default=True)
+    create_parents = Field(FLAG, "Whether to create missing parent folders.", default=True)
 
 
 class ReadFileInputs(Shape):
@@ -91,38 +91,38 @@ class ReadFileInputs(Shape):
 
     path = Field(WORD, "The file.", required=True, example="README.md")
     mode = Field(WORD, "`text`, or `binary` for content in base64.", default="text")
-    encoding = Field(WORD, "How the text is encoded.", default="utf-8")
-    max_size_mb = Field(AMOUNT, "The most megabytes to read.", default=10)
-    required = Field(FLAG, "Whether the file must be there.", default=True)
+    encoding = Field(WORD, "The encoding of the text.", default="utf-8")
+    max_size_mb = Field(AMOUNT, "The size limit in megabytes.", default=10)
+    required = Field(FLAG, "Whether the file must exist.", default=True)
 
 
 class RenderTemplateInputs(Shape):
-    """Fills a Jinja template, and writes it to a file where `output_path` names one.
+    """Renders a Jinja template, and writes the result to the file `output_path` if that is given.
 
-    Beside `for`, `if` and `set` it may have `macro`, `with`, `filter` and `block`; nothing is loaded. What `${...}`
-    brings into the template is part of it: give values from outside as variables.
+    Beside `for`, `if` and `set`, the template may use `macro`, `with`, `filter` and `block`; it can't load other
+    templates. The value of a `${...}` in the template becomes part of the template: pass untrusted values as variables.
     """
 
     label = "a RenderTemplate block"
 
     template = Field(WORD, "A Jinja template.", required=True, example="Hello")
-    variables = Field(BINDINGS, "What the template may use, by name.")
-    strict = Field(FLAG, "Whether a name that is not among the variables is an error.", default=True)
-    output_path = Field(WORD, "The file to write it to.")
-    encoding = Field(WORD, "How the file is encoded.", default="utf-8")
-    overwrite = Field(FLAG, "Whether a file that is there may be replaced.", default=True)
-    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+    variables = Field(BINDINGS, "The variables of the template, by name.")
+    strict = Field(FLAG, "Whether an undefined variable is an error.", default=True)
+    output_path = Field(WORD, "The file to write the result to.")
+    encoding = Field(WORD, "The encoding of the file.", default="utf-8")
+    overwrite = Field(FLAG, "Whether an existing file may be replaced.", default=True)
+    create_parents = Field(FLAG, "Whether to create missing parent folders.", default=True)
 
 
 class PromptInputs(Shape):
-    """Asks for an answer, which is text."""
+    """Asks a question. The answer is text."""
 
     label = "a Prompt block"
 
-    prompt = Field(WORD, "What to ask.", required=True, example="Deploy now? Answer yes or no.")
-    operation = Field(ANYTHING, "Of old: what is asked about. Only `prompt` is shown.")
-    details = Field(ANYTHING, "Of old: more about it. Only `prompt` is shown.")
-    allow_empty = Field(FLAG, "Of old: any answer is taken.")
+    prompt = Field(WORD, "The question.", required=True, example="Deploy now? Answer yes or no.")
+    operation = Field(ANYTHING, "Deprecated, without effect: only `prompt` is shown.")
+    details = Field(ANYTHING, "Deprecated, without effect: only `prompt` is shown.")
+    allow_empty = Field(FLAG, "Deprecated, without effect: any answer is accepted.")
 
 
 class ReadJsonStateInputs(Shape):
@@ -131,7 +131,7 @@ class ReadJsonStateInputs(Shape):
     label = "a ReadJSONState block"
 
     path = Field(WORD, "The file.", required=True, example="state.json")
-    required = Field(FLAG, "Whether the file must be there.", default=False)
+    required = Field(FLAG, "Whether the file must exist.", default=False)
 
 
 class WriteJsonStateInputs(Shape):
@@ -141,49 +141,49 @@ class WriteJsonStateInputs(Shape):
 
     path = Field(WORD, "The file.", required=True, example="state.json")
     data = Field(BINDINGS, "The object to write.", required=True, example={"runs": 1})
-    state = Field(BINDINGS, "The same as `data`, of old.")
-    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+    state = Field(BINDINGS, "Deprecated: the same as `data`.")
+    create_parents = Field(FLAG, "Whether to create missing parent folders.", default=True)
 
 
 class MergeJsonStateInputs(Shape):
-    """Changes some keys of the object in a JSON file, and keeps the others."""
+    """Updates some keys of the object in a JSON file and keeps the others."""
 
     label = "a MergeJSONState block"
 
     path = Field(WORD, "The file.", required=True, example="state.json")
     updates = Field(BINDINGS, "Keys and their new values.", required=True, example={"runs": 2})
-    create_if_missing = Field(FLAG, "Whether the file is made where there is none.", default=True)
-    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+    create_if_missing = Field(FLAG, "Whether to create the file if it does not exist.", default=True)
+    create_parents = Field(FLAG, "Whether to create missing parent folders.", default=True)
 
 
 class EchoInputs(Shape):
-    """Gives its message back."""
+    """Returns its message."""
 
     label = "an EchoBlock"
 
     message = Field(WORD, "The message.", required=True, example="Hello")
-    delay_ms = Field(AMOUNT, "Of old: a pause, which nothing needs.")
+    delay_ms = Field(AMOUNT, "Deprecated, without effect: a delay in milliseconds.")
 
 
 class CreateWorktreeInputs(Shape):
-    """Makes a git work tree with a branch checked out."""
+    """Creates a git worktree with a branch checked out."""
 
     label = "a CreateWorktree block"
 
-    branch = Field(WORD, "The branch that it has checked out.", required=True, example="feature/login")
-    path = Field(WORD, "The folder; by default .worktrees/ and the branch.")
-    base_branch = Field(WORD, "Where a new branch begins; by default what is checked out.")
-    repo = Field(WORD, "The repository, where it is not the project's own.")
+    branch = Field(WORD, "The branch to check out.", required=True, example="feature/login")
+    path = Field(WORD, "The folder; by default `.worktrees/` and the name of the branch.")
+    base_branch = Field(WORD, "The starting point of a new branch; by default the current branch.")
+    repo = Field(WORD, "The repository; by default the project's own.")
 
 
 @struct(frozen=True)
 class Output:
-    """Something that a block gives back: the way to it in the step's result, and its type."""
+    """An output of a block: its path in the step's result, and its type."""
 
     path: str
     type: str
     is_certain: bool = True
-    """Whether a block that has run always gives it."""
+    """Whether a block that has run always has it."""
 
 
 @struct(frozen=True)
@@ -194,17 +194,17 @@ class Kind:
     inputs: type[Shape]
     outputs: dict[str, Output] = field(default_factory=dict)
     modes: dict[str, Mode] = field(default_factory=dict)
-    """How each input is given to the step; the others are text."""
+    """How each input is passed to the step; the others are text."""
     renamed: dict[str, str] = field(default_factory=dict)
-    """What the step calls an input; None-like "" leaves it out."""
+    """The step's name for an input; an empty one leaves the input out."""
     unheeded: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Inputs that change nothing, each with what to say of that and what to do instead."""
+    """Inputs without effect, each with a message and a help."""
     can_fail: bool = False
-    """Whether it can end without success and without crashing, as a command can."""
+    """Whether it can fail without crashing, as a command does."""
     can_crash: bool = True
-    """Whether a run could go on without it, as it can't without the answer to a question."""
+    """Whether the run can continue without its result. It can't without the answer to a question."""
     is_open: bool = False
-    """Whether it can give back more than is known here."""
+    """Whether it can have outputs that are not known here."""
 
 
 def _outputs(**types: str) -> dict[str, Output]:
@@ -218,7 +218,7 @@ OF_CALL = {
     "total_blocks": "int",
     "execution_waves": "int",
 }
-"""What a block says of a call, beside what the workflow gives back: names with their types."""
+"""The outputs of a call beside those of the called workflow: names with their types."""
 _FLAGS = dict.fromkeys(
     ("overwrite", "create_parents", "required", "strict", "create_if_missing", "max_size_mb", "mode"),
     Mode.VALUE,
@@ -230,7 +230,7 @@ _CALL = Kind(
     renamed={"inputs": "with", "timeout_ms": "timeout"},
     is_open=True,
 )
-_ONLY_PROMPT = ("a Prompt shows nothing but its `prompt`", "say there what matters")
+_ONLY_PROMPT = ("a Prompt shows nothing but its `prompt`", "put the text into `prompt`")
 
 KINDS: dict[str, Kind] = {
     "Shell": Kind(
@@ -334,7 +334,7 @@ Change = Callable[[Node], Node]
 
 
 def with_plain_values(root: Mapping) -> Mapping:
-    """The file with true, false and numbers where those belong."""
+    """The file with booleans and numbers in place of texts that mean them."""
     changes: dict[str, Change] = {
         "inputs": lambda node: _each(node, _declaration),
         "blocks": lambda node: _items(node, _block),
@@ -380,7 +380,7 @@ def _number(node: Node) -> Node:
 
 
 def _at(node: Node, names: Collection[str], change: Change) -> Node:
-    """A mapping with some of its values changed."""
+    """The mapping with a change applied to some of its values."""
     if not isinstance(node, Mapping):
         return node
     entries = [
@@ -398,7 +398,7 @@ def _items(node: Node, change: Change) -> Node:
 
 
 def understood(root: Mapping) -> frozenset[int]:
-    """Where words stand that have become true or false."""
+    """The positions of words that have become true or false."""
     return frozenset(
         one.span.start
         for one in scalars_in(root)

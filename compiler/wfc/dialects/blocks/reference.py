@@ -1,4 +1,4 @@
-"""The language of blocks, explained: what editors show and docs/blocks.md is made of."""
+"""Reference pages of the block types, for editors and docs/blocks.md."""
 
 from __future__ import annotations
 
@@ -14,16 +14,16 @@ STATE_DOCS = dict(
     zip(
         STATES,
         (
-            "bool: it ran, and what it did worked.",
-            "bool: its command failed, or it crashed.",
+            "bool: it ran and succeeded.",
+            "bool: its command failed, or the block crashed.",
             "bool: it did not run.",
-            "str: `completed`, `skipped`, or `failed` where it crashed.",
-            "str: `success`, `failure` of its command, or `n/a` where it did not run or crashed.",
+            "str: `completed`, `skipped`, or `failed` if it crashed.",
+            "str: `success`, `failure` if its command failed, or `n/a` if it did not run or crashed.",
         ),
         strict=True,
     )
 )
-"""What every block says of itself: `${blocks.build.succeeded}`."""
+"""How a block ended, as in `${blocks.build.succeeded}`."""
 
 
 @dataclass(frozen=True)
@@ -32,13 +32,13 @@ class BlockPage:
     doc: str
     fields: list[FieldPage]
     outputs: dict[str, str]
-    """What it gives back: names with their types."""
+    """Names with their types."""
     example: str
 
     @property
     def markdown(self) -> str:
-        """In short: what it does, an example, and what it gives back."""
-        parts = [self.doc, f"```yaml\n{self.example}```", f"Gives {self.gives}"]
+        """The short form: the description, an example, and the outputs."""
+        parts = [self.doc, f"```yaml\n{self.example}```", f"Outputs: {self.gives}"]
         return "\n\n".join(parts)
 
     @property
@@ -48,7 +48,7 @@ class BlockPage:
 
 
 def block_page(name: str) -> BlockPage:
-    """Raises `KeyError` for a type of block that there isn't."""
+    """Raises `KeyError` for an unknown type of block."""
     kind = KINDS[name]
     needed = {field: one.example for field, one in kind.inputs.FIELDS.items() if one.required}
     inputs = ", ".join(f"{field}: {json.dumps(value)}" for field, value in needed.items())

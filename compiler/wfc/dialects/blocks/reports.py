@@ -1,4 +1,4 @@
-"""What is wrong with a file beyond its form, collected while it is translated."""
+"""Findings collected during the translation of a file."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Reports:
         self.add(error.code, place, error.message, error.help, step=step, severity=severity)
 
     def resolved(self, reference: Reference, node: Scalar, site: Site, type_: str = "any") -> Expr:
-        """What a reference means at a place, or nothing: then it is said why."""
+        """The expression for a reference. If there is none, report why and return null."""
         try:
             return site.resolve(reference)
         except UnresolvedError as error:
@@ -43,9 +43,9 @@ class Reports:
             return Expr(literal(None, reference.start, reference.end).pieces, type_)
 
     def no_condition(self, part: ConditionNode, value: Expr, node: Scalar, site: Site, is_last: bool) -> None:
-        """What is neither true nor false, as far as anybody can tell.
+        """Report an operand of a condition that is not a boolean.
 
-        A warning only: before another part, where it may have no say, and for a text, which may say `true`.
+        It is only a warning where another operand may decide the result, and for a text, which may be `true`.
         """
         is_text = value.type == "str" and is_last and not value.is_constant
         kind = "text" if is_text else NO_CONDITIONS.get(value.type)
@@ -59,18 +59,18 @@ class Reports:
         elif kind == "a number":
             help_ = f"compare it: `{shown} == 0`"
         else:
-            help_ = f"look into it: `'...' in {shown}`"
+            help_ = f"test its contents: `'...' in {shown}`"
         self.add(
             "WF207",
             node.at(part.start, part.end),
-            f"`{shown}` is {kind}, and a condition is true or false",
+            f"`{shown}` is {kind}, but a condition must be true or false",
             help_,
             step=site.node.name if site.node else None,
             severity=None if is_last and not is_text else Severity.WARNING,
         )
 
     def unordered(self, reference: Reference, node: Scalar, site: Site) -> None:
-        """A block that is read but not waited for: it may not have run yet, or run just now."""
+        """Report a read of a block that is not waited for: it may not have run yet, or may be running."""
         names, graph = reference.names, site.world.graph
         if site.node is None or len(names) < 3 or names[0] != "blocks" or names[1] not in graph.nodes:
             return

@@ -1,6 +1,6 @@
-"""What a reference means at its position.
+"""References resolved at their position.
 
-It depends on what is known of each block there: whether it has run, and how it ended.
+The expression for a reference depends on what is certain there about a block: whether it has run, and how it ended.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ _FACTS = (
     *("completed_at", "message", "error"),
 )
 _UNTIMED = ("set_state", "call", "prompt")
-"""Steps whose results do not say when they began and ended: that is noted beside them, where somebody asks."""
+"""Steps without times in their results. Where a file reads these times, extra steps record them."""
 
 
 class UnresolvedError(Exception):
-    """Why a reference means nothing here."""
+    """Why a reference can't be resolved."""
 
     def __init__(
         self, code: str, message: str, start: int, end: int, help: str = "", is_mild: bool = False
@@ -55,22 +55,22 @@ class UnresolvedError(Exception):
 
 @struct
 class World:
-    """What there is to refer to in a file."""
+    """Everything that references in a file can name, and what they have asked for so far."""
 
     file: BlocksFile
     graph: Graph
     facts: dict[str, str]
-    """What is noted at the start of a run, with the state fields that keep it: made when first asked for."""
+    """Facts recorded at the start of a run, with their state fields. Added on first use."""
     taken: set[str] = field(default_factory=set)
-    """The names of state fields that are in use."""
+    """The state fields in use."""
     times: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Blocks whose begin and end are noted, with the two state fields for that: made when first asked for."""
+    """Blocks whose start and end times are recorded, with the two state fields. Added on first use."""
     tried: dict[str, str] = field(default_factory=dict)
-    """Blocks of which it is noted that they are tried, with the state field for that: made when first asked for."""
+    """Blocks whose attempt is recorded, with the state field. Added on first use."""
     asked: dict[str, dict[str, None]] = field(default_factory=dict)
-    """Blocks that call a workflow, with what somebody wants to know of it beside its outputs."""
+    """Blocks that call a workflow, with the facts about it that references read beside its outputs."""
     inputs: set[str] = field(default_factory=set)
-    """The inputs that somebody asks for, whether anything comes of it or not."""
+    """The inputs that references name, even in a condition that is constant."""
     inline: Callable[[BlockNode, Reference, Site], Expr] | None = None
 
     def times_of(self, block: str) -> tuple[str, str]:
@@ -91,11 +91,11 @@ class World:
 
 @struct
 class Results:
-    """A place in the file, and what is known there: which blocks have run, which have succeeded."""
+    """A position in the file, and what is certain there: which blocks have run, and which have succeeded."""
 
     world: World
     node: BlockNode | None = None
-    """The block that it belongs to; None for the outputs of the workflow."""
+    """The block at this position; None in the outputs of the workflow."""
     needed: tuple[str, ...] = ()
     """Blocks that are known to have succeeded."""
     tried: frozenset[str] = frozenset()
@@ -113,12 +113,12 @@ class Results:
         return node.name in self.needed or node.name in self._succeeded
 
     def may_have_crashed(self, node: BlockNode) -> bool:
-        """Whether this is worked out though the block has crashed. The outputs of a run that fails nobody sees."""
+        """Whether this may be evaluated after the block has crashed. Outputs are not: a failed run has none."""
         is_here = self.node is not None and node.is_outlived
         return is_here and node.name not in self.there and not self.has_succeeded(node)
 
     def _is_tried(self, node: BlockNode) -> bool:
-        """Whether it is certain here that the block was not skipped."""
+        """Whether the block was certainly not skipped."""
         graph = self.world.graph
         if node.name in self.tried:
             return True
@@ -127,17 +127,17 @@ class Results:
         return node.name in graph.surely and graph.is_upstream(node.name, self.node)
 
     def has_run(self, node: BlockNode) -> bool:
-        """Whether it is certain here that there is a result of the block."""
+        """Whether the block certainly has a result."""
         if node.name in self.there or self.has_succeeded(node):
             return True
         return self._is_tried(node) and not self.may_have_crashed(node)
 
     def _surely_crashed(self, node: BlockNode) -> bool:
-        """Whether a block without a result has crashed."""
+        """Whether a block without a result has certainly crashed."""
         return self.may_have_crashed(node) and self._is_tried(node)
 
     def _of(self, node: BlockNode, at: Part, path: str, start: int, end: int, type_: str = "any") -> Expr:
-        """A part of a block's result."""
+        """A property of a block's result."""
         root = Piece("state.", max(at.start - len("blocks."), 0), at.start)
         field_ = Piece(node.field, at.start, at.end)
         return Expr((root, field_, Piece(path, start, end)), type_, reads=frozenset({node.field}))
@@ -239,7 +239,7 @@ class Results:
         )
 
     def _seconds(self, node: BlockNode, at: Part, start: int, end: int) -> Expr:
-        """How long a block took."""
+        """The duration of a block, in seconds."""
         if not node.kind or node.kind.step not in _UNTIMED:
             return piped(self._of(node, at, ".duration", start, end), "default(0)", "float")
         began, ended = (
@@ -274,19 +274,19 @@ _DEFAULTS = {
     "dict": "{}",
     "any": "none",
 }
-"""What stands for a result of a block that did not run, by its type."""
+"""The value of an output of a block that did not run, by type."""
 
 
 @struct
 class Site(Results):
-    """A place in the file, where references mean something."""
+    """A position in the file at which references are resolved."""
 
     def resolve(self, reference: Reference) -> Expr:
         root, *rest = reference.parts
         if "__internal__" in reference.names:
             part = next(part for part in reference.parts if part.name == "__internal__")
             raise UnresolvedError(
-                "WF507", "`__internal__` belongs to the server, no workflow can read it", part.start, part.end
+                "WF507", "`__internal__` belongs to the server; no workflow can read it", part.start, part.end
             )
         match root.name:
             case "inputs" if rest:
@@ -300,9 +300,12 @@ class Site(Results):
     def _nothing(self, reference: Reference) -> UnresolvedError:
         root = reference.parts[0]
         if root.name in ("inputs", "metadata", "blocks"):
-            what = "a block and what of it" if root.name == "blocks" else "a name"
+            what = "a block and an output" if root.name == "blocks" else "a name"
             return UnresolvedError(
-                "WF202", f"`{reference.path}` lacks {what}", root.start, reference.parts[-1].end
+                "WF202",
+                f"incomplete reference `{reference.path}`: it needs {what}",
+                root.start,
+                reference.parts[-1].end,
             )
         known = self.world.file.inputs or {}
         if root.name in known:
@@ -310,10 +313,8 @@ class Site(Results):
         elif root.name in self.world.graph.nodes:
             help_ = f"a block is read as `${{blocks.{root.name}...}}`"
         else:
-            help_ = (
-                "a reference begins with `inputs`, `blocks` or `metadata`; a variable of the shell is `$NAME`"
-            )
-        return UnresolvedError("WF202", f"there is no `{root.name}` to refer to", root.start, root.end, help_)
+            help_ = "a reference starts with `inputs`, `blocks` or `metadata`; a shell variable is written `$NAME`"
+        return UnresolvedError("WF202", f"unknown reference `{root.name}`", root.start, root.end, help_)
 
     # -- inputs and metadata ---------------------------------------------------
 
@@ -352,7 +353,7 @@ class Site(Results):
                 name.end,
                 did_you_mean(name.name, self.world.graph.nodes),
             )
-        if node.kind is None:  # Nobody knows what it gives.
+        if node.kind is None:  # The type is unknown, and so are its outputs. WF007 reports it.
             return Expr((Piece("none", reference.start, reference.end),))
         first, *others = rest
         if first.name == "outputs" and others:
@@ -364,13 +365,15 @@ class Site(Results):
                 node, Reference(tuple(others), name.start, reference.parts[-1].end), self
             )
         if first.name in ("outputs", "metadata", "inputs"):
-            raise UnresolvedError("WF202", f"`{reference.path}` lacks a name", first.start, first.end)
+            raise UnresolvedError(
+                "WF202", f"incomplete reference `{reference.path}`: it needs a name", first.start, first.end
+            )
         if first.name in STATES and not others:
             return self.fact(node, name, first)
         return self._output(node, name, first, others)
 
     def _part(self, node: BlockNode, at: Part, path: str, part: Part, type_: str) -> Expr:
-        """Something of a result, or what stands for it where the block did not run."""
+        """A property of a result, with a default if the block may not have run."""
         found = self._of(node, at, f".{path}", part.start - 1, part.end, type_)
         return found if self.has_run(node) else piped(found, f"default({_DEFAULTS[type_]})", type_)
 
@@ -404,14 +407,14 @@ class Site(Results):
         known = [*node.kind.outputs, "success", *(node.block.outputs or {})]
         raise UnresolvedError(
             "WF206",
-            f"a block of type {node.block.type.text if node.block.type else ''} gives no `{part.name}`",
+            f"a block of type {node.block.type.text if node.block.type else ''} has no output `{part.name}`",
             part.start,
             part.end,
             did_you_mean(part.name, known),
         )
 
     def _of_child(self, node: BlockNode, at: Part, part: Part, rest: list[Part]) -> Expr:
-        """An output of a workflow that was called. Some names are there even where it does not give them."""
+        """An output of the called workflow. Some names have a value even if the workflow does not return them."""
         standing = self._of_call(node, at, part)
         if standing is None:
             return self._with_rest(node, at, part.name, part, rest, "any")
@@ -428,7 +431,7 @@ class Site(Results):
         return choice(found, self._is_there(node, at), unset)
 
     def _of_call(self, node: BlockNode, at: Part, part: Part) -> Expr | None:
-        """What a block says of its call, beside what the workflow gives back."""
+        """The value of a fact about the call, unless the called workflow has an output of that name."""
         match part.name:
             case "success":
                 return literal(True, part.start, part.end)

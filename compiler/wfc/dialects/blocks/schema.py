@@ -32,7 +32,7 @@ def blocks_schema() -> Schema:
     inputs["inputs_Shell"]["properties"]["custom_outputs"] = {
         "type": "object",
         "additionalProperties": {"$ref": "#/definitions/OutputDeclaration"},
-        "description": "The same as `outputs` of the block, of old.",
+        "description": "Deprecated: the same as `outputs` of the block.",
     }
     return {
         "$schema": "http://json-schema.org/draft-07/schema#",
@@ -48,7 +48,7 @@ def blocks_schema() -> Schema:
 
 
 def _as_spelt(schema: Schema) -> Schema:
-    """Also what `wfc.dialects.blocks.kinds` reads as true, as false, or as a number."""
+    """The schema, extended by the texts that `wfc.dialects.blocks.kinds` reads as booleans and numbers."""
     found: Schema = {}
     for name, value in schema.items():
         if name == "type" and isinstance(value, str) and value in _SPELT:
@@ -63,7 +63,7 @@ def _as_spelt(schema: Schema) -> Schema:
 
 
 def _any_block() -> Schema:
-    """What a block is given depends on its `type`."""
+    """The schema of a block. The schema of its inputs depends on its `type`."""
     schema = shape_schema(Block)
     schema["properties"]["type"]["enum"] = list(KINDS)
     schema["allOf"] = [

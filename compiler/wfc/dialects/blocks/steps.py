@@ -46,19 +46,19 @@ _END_OF_RAW = re.compile(r"(\{%[-+]?\s*endraw\s*[-+]?%\})")
 
 
 _NEARLY = re.compile(r"\$\{\s*\(*(?:\$\{)?(?:inputs|blocks|metadata)\.[^{}]*\}")
-_STAYS = "this is no plain path, so it stays in the text as it is"
-_STAYS_HELP = "operators work in conditions, and in outputs that are nothing else"
+_STAYS = "not a plain path, so it stays in the text unchanged"
+_STAYS_HELP = "operators work in conditions, and in outputs that consist of one expression"
 
 
 class Texts:
-    """Translates the texts of one place. What can't be is told to `report`, and stays as it is."""
+    """Translates the texts of one position. References that can't be resolved are reported, and stay as they are."""
 
     def __init__(self, site: Site, report: Callable[[UnresolvedError, Scalar], None]) -> None:
         self.site = site
         self._report = report
 
     def node(self, node: Node, mode: Mode) -> Node:
-        """A value with all the texts in it."""
+        """A value with all texts in it translated."""
         match node:
             case Scalar():
                 return self.scalar(node, mode)
@@ -82,11 +82,11 @@ class Texts:
         return translated(node, list(_pieces(node.text, found)))
 
     def prefixed(self, prefix: str, node: Scalar) -> Scalar:
-        """The text with something before it."""
+        """The text with a prefix."""
         return translated(node, [Piece(prefix, 0, 0), *_pieces(node.text, self.resolved(node))])
 
     def resolved(self, node: Scalar) -> list[tuple[Reference, Expr]]:
-        """The references of a text that mean something here."""
+        """The references of a text that can be resolved."""
         found: list[tuple[Reference, Expr]] = []
         for reference in find_references(node.text):
             try:
@@ -135,7 +135,7 @@ def _pieces(text: str, found: list[tuple[Reference, Expr]]) -> Iterable[Piece]:
 
 
 def _plain(text: str, start: int) -> list[Piece]:
-    """Text that means nothing but itself, also where the core would see a template in it."""
+    """Literal text, protected with `raw` if the core would read it as a template."""
     if not text:
         return []
     end = start + len(text)
@@ -167,7 +167,7 @@ def _printed(value: object) -> str:
 
 
 def concatenation(text: str, found: list[tuple[Reference, Expr]], start: int, end: int) -> Expr:
-    """A text with references as one expression, standing for another reference."""
+    """A text with references as one expression, in the place of another reference."""
     ends = [0, *(reference.end for reference, _ in found)]
     starts = [*(reference.start for reference, _ in found), len(text)]
     parts: list[Expr] = []
@@ -187,20 +187,20 @@ def concatenation(text: str, found: list[tuple[Reference, Expr]], start: int, en
     return Expr(tuple(pieces), "str", COMPARISON, reads=reads) if parts else literal("", start, end)
 
 
-# When a block runs: all that it needs has succeeded, and its own condition holds.
+# The condition of a block: the blocks that it requires have succeeded, and its own condition holds.
 
 _SUCCESS = ("succeeded",)
 _TRIED = ("succeeded", "failed")
 
 
 def site_of(node: BlockNode, world: World) -> Site:
-    """The inside of a block: what it needed has succeeded, and its condition has held."""
+    """The position inside a block: the blocks that it requires have succeeded, and its condition holds."""
     tried, there = (frozenset(_shown_by(node.condition, words)) for words in (_TRIED, _SUCCESS))
     return Site(world, node, tuple(world.graph.required(node)), tried, there)
 
 
 def _shown_by(condition: ConditionNode | None, words: tuple[str, ...]) -> set[str]:
-    """The blocks that must have ended in one of these ways for a condition to hold."""
+    """The blocks that must have ended in one of these states for a condition to hold."""
     parts = [part.reference for part in conjuncts(condition) if part.reference] if condition else []
     return {one.names[1] for one in parts if len(one.names) == 3 and one.names[2] in words}
 
@@ -211,7 +211,7 @@ class Skipping:
         self._graph = world.graph
         self._reports = reports
         self._unseen: dict[BlockNode, Span] = {}
-        """Blocks whose condition asks for what they never see, and where."""
+        """Blocks whose condition tests a state that they never observe, with its span."""
 
     def when(self, node: BlockNode, inside: Site) -> Scalar | None:
         """The `when` of a block's step; None for one that always runs."""
@@ -230,13 +230,13 @@ class Skipping:
         return made("".join(piece.text for piece in hole(whole)), wait.span)
 
     def _needed(self, node: BlockNode) -> list[Expr]:
-        """That each block which must have succeeded has, less what others of them already show."""
+        """The success of each required block, without those that another one implies."""
         required = list(dict.fromkeys(self._graph.required(node)))
         shown = self._graph.shown_by_others(required)
         found: list[Expr] = []
         for number, name in enumerate(required):
             if self._graph.nodes[name].kind is None or name in shown:
-                continue  # Of the first nobody knows anything, of the second others say it.
+                continue  # Nothing is known about the former, and other blocks imply the latter.
             site = Site(self._world, node, tuple(required[:number]))
             expression = site.succeeded(self._graph.nodes[name], Part(name, 0, 0))
             if not expression.is_constant:
@@ -269,16 +269,16 @@ class Skipping:
     def _report(self, node: BlockNode, origin: Scalar, value: bool) -> None:
         has_references = node.condition is not None and any(references(node.condition))
         if value and has_references:
-            return  # It says again what `depends_on` says: no harm in that.
+            return  # It repeats what `depends_on` says, which is harmless.
         needed = ", ".join(f"`{name}`" for name in self._graph.required(node))
         if value:
-            message, help_ = "the condition is always true", "take it out"
+            message, help_ = "the condition is always true", "remove it"
         else:
             message = "the condition is always false: the block never runs"
             help_ = (
-                f"it runs only where {needed} succeeded; `required: false` in `depends_on` only orders"
+                f"it runs only if {needed} succeeded; with `required: false` in `depends_on` it only waits"
                 if needed and has_references
-                else "take the block out, or mend the condition"
+                else "remove the block, or fix the condition"
             )
         self._reports.add("WF210", origin.span, message, help_, step=node.name)
 
@@ -288,7 +288,7 @@ class Skipping:
 _TIMEOUT = 120
 _NEVER_TRIED_AGAIN = ("prompt", "set_state")
 _DEEPEST = 50
-"""How deep workflows may call each other, or themselves."""
+"""The deepest nesting of calls."""
 _MOMENT = {"at": "{{ now().isoformat() }}", "seconds": "{{ now().timestamp() }}"}
 _FILE_TYPES = {
     "str": "string",
@@ -302,7 +302,7 @@ _FILE_TYPES = {
 
 
 class Steps:
-    """Makes steps of blocks."""
+    """Translates blocks to steps."""
 
     def __init__(self, world: World, reports: Reports) -> None:
         self._world = world
@@ -340,23 +340,23 @@ class Steps:
             yield entry
             return
         kind = node.block.type.text if node.block.type else ""
-        message = f"a block of type {kind} is never tried again: this is not looked at"
+        message = f"`retry` has no effect: a block of type {kind} is never retried"
         self._reports.add(
-            "WF009", entry.key.span, message, "take it out", step=node.name, severity=Severity.WARNING
+            "WF009", entry.key.span, message, "remove it", step=node.name, severity=Severity.WARNING
         )
 
     def mark(self, node: BlockNode, step: str, field: str) -> Mapping:
-        """A step that notes that the block is tried."""
+        """A step that records that the block is attempted."""
         return self._noting(node, step, Entry(made(field, node.block.span), made(True, node.block.span)))
 
     def note(self, node: BlockNode, step: str, field: str) -> Mapping:
-        """A step that notes the time."""
+        """A step that records the time."""
         at = node.block.span
         moment = Mapping(at, [Entry(made(name, at), made(text, at)) for name, text in _MOMENT.items()])
         return self._noting(node, step, Entry(made(field, at), moment))
 
     def _noting(self, node: BlockNode, step: str, update: Entry) -> Mapping:
-        """A step that notes something, where the block itself runs."""
+        """A step that records something, under the same condition as the block."""
         at = node.block.span
         when, reads = self._whens[node]
         entries = [Entry(made("id", at), made(step, at)), Entry(made("type", at), made("set_state", at))]
@@ -402,7 +402,7 @@ class Steps:
             self._reports.add(
                 "WF009",
                 block.key_span("outputs"),
-                f"a block of type {block.type.text if block.type else ''} reads no files: these are not looked at",
+                f"`outputs` have no effect: a block of type {block.type.text if block.type else ''} reads no files",
                 "declare them on the Shell block that writes them",
                 step=node.name,
                 severity=Severity.WARNING,
@@ -415,7 +415,7 @@ class Steps:
         for name, (why, help_) in kind.unheeded.items():
             entry = inputs.entry(name) if isinstance(inputs, Mapping) else None
             if entry is not None:
-                message = f"{why}: this is not looked at"
+                message = f"this has no effect: {why}"
                 self._reports.add(
                     "WF009", entry.value.span, message, help_, step=node.name, severity=Severity.WARNING
                 )
@@ -424,7 +424,7 @@ class Steps:
         return Texts(site, lambda error, scalar: self._reports.unresolved(error, scalar, site))
 
     def _echo(self, node: BlockNode, texts: Texts) -> Mapping:
-        """A message is no action: it is a value, there at once."""
+        """The updates for an EchoBlock: its message needs no action, so it is set right away."""
         at = node.block.span
         message = _input(node.block, "message")
         text = texts.scalar(message, Mode.TEXT) if message else made("", at)
@@ -433,7 +433,7 @@ class Steps:
         return Mapping(at, [Entry(made(node.field, at), record)])
 
     def _inlined(self, node: BlockNode, reference: Reference, site: Site) -> Expr:
-        """An input of another block, as an expression that gives the same."""
+        """An input of another block, as an expression with the same value."""
         part = reference.parts[0]
         found = node.block.node.get("inputs")
         for step in reference.parts:
@@ -443,11 +443,11 @@ class Steps:
         known = node.kind.inputs.FIELDS if node.kind else {}
         if len(reference.parts) == 1 and part.name in known and known[part.name].default is not None:
             return literal(known[part.name].default, part.start, part.end)
-        message = f"`{node.name}` is given no `{'.'.join(reference.names)}`"
+        message = f"`{node.name}` has no input `{'.'.join(reference.names)}`"
         raise UnresolvedError("WF206", message, part.start, reference.parts[-1].end)
 
     def _as_expression(self, node: Node, texts: Texts, start: int, end: int) -> Expr:
-        """A value with all the texts in it, standing for a reference."""
+        """A value with all texts in it as one expression, in the place of a reference."""
         match node:
             case Scalar() if isinstance(node.value, str):
                 return concatenation(node.text, texts.resolved(node), start, end)
@@ -465,19 +465,19 @@ class Steps:
 
 
 def _failure(node: BlockNode) -> Iterator[Entry]:
-    """Where others can still run, the run fails when they have."""
+    """A crash is deferred to the end of the run if other blocks can still run."""
     if node.is_outlived and node.kind is not None:
         at = node.block.span
         yield Entry(made("on_error", at), made("defer", at))
 
 
 def _is_heeded(entry: Entry, kind: Kind | None) -> bool:
-    """Whether anything comes of an input."""
+    """Whether an input has an effect."""
     return kind is None or kind.renamed.get(entry.key.text) != ""
 
 
 def _given(entry: Entry, kind: Kind, texts: Texts) -> Node:
-    """An input, in the form that the step's field takes."""
+    """The value of an input for the step's field."""
     mode = kind.modes.get(entry.key.text, Mode.TEXT)
     if entry.key.text != "env" or not isinstance(entry.value, Mapping):
         return texts.node(entry.value, mode)
@@ -488,7 +488,7 @@ def _given(entry: Entry, kind: Kind, texts: Texts) -> Node:
 
 
 def _in_seconds(node: Node, texts: Texts) -> Node:
-    """Milliseconds, said or computed."""
+    """Milliseconds as seconds, written or computed."""
     if not isinstance(node, Scalar) or node.value is None:
         return node
     if not isinstance(node.value, str):
@@ -500,7 +500,7 @@ def _in_seconds(node: Node, texts: Texts) -> Node:
 
 
 def _as_text(node: Node) -> Node:
-    """A number or a boolean as the text that was written."""
+    """A number or a boolean as text, as it is written."""
     if isinstance(node, Scalar) and node.value is not None and not isinstance(node.value, str):
         return replace(node, value=node.text)
     return node

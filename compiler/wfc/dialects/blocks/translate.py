@@ -1,7 +1,4 @@
-"""Translate a file of blocks to the core.
-
-The blocks become a tree of the steps language, every node with its position, and that the AST.
-"""
+"""Translate a file of blocks to the core AST, by way of a YAML tree of steps in which every node has its position."""
 
 from __future__ import annotations
 
@@ -56,7 +53,7 @@ _FITTING: dict[str, tuple[str, ...]] = {
     "dict": ("dict",),
     "json": ("int", "float", "bool", "list", "dict"),
 }
-"""The types that are already what an output is declared to be."""
+"""The types that need no conversion to the declared type of an output."""
 _COMPARING = ("compare", "and", "or", "not")
 
 
@@ -107,7 +104,7 @@ class Outputs:
 
 
 def _output_condition(text: str) -> ConditionNode | None:
-    """A text that compares or combines: it is a condition, where it can be read as one."""
+    """The condition in a text, if it has an operator and a reference; otherwise the text is just text."""
     try:
         found = read_condition(text)
     except ConditionError:
@@ -116,7 +113,7 @@ def _output_condition(text: str) -> ConditionNode | None:
 
 
 def _written(node: Scalar, value: Expr, kind: str | None) -> Scalar:
-    """The value in the type that was declared."""
+    """The value, converted to the declared type."""
     if kind is not None and value.type not in _FITTING[kind]:
         value = piped(value, f"convert('{kind}')", kind)
     if value.is_constant:
@@ -127,7 +124,7 @@ def _written(node: Scalar, value: Expr, kind: str | None) -> Scalar:
 # The tree of steps.
 
 _CONDITION_HELP = (
-    "compare references and quoted texts with ==, !=, <, >, <=, >= or in; join with and, or, not"
+    "compare references and quoted texts with ==, !=, <, >, <=, >= or in; combine with and, or, not"
 )
 _KEPT = ("name", "description", "version", "author", "tags")
 _VERSION = "1.0"
@@ -138,13 +135,13 @@ class Translation(NamedTuple):
     root: Mapping
     graph: Graph
     parts: dict[str, int]
-    """The number of the part that each block belongs to: those of one part run side by side."""
+    """The number of the part that each block belongs to. The blocks of one part run in parallel."""
     inputs: frozenset[str]
     """The inputs that the file reads."""
 
 
 def translate(file: BlocksFile, reports: Reports) -> Translation:
-    """The steps that mean the same: wave after wave, the blocks of one wave side by side."""
+    """The equivalent steps: wave after wave, with the blocks of one wave in parallel."""
     taken: set[str] = set()
     graph = Graph([_node(block, taken, reports) for block in without_repeated(file.blocks or [], reports)])
     check_graph(graph, reports)
@@ -181,7 +178,7 @@ def batched(nodes: list[BlockNode], size: int) -> Iterator[list[BlockNode]]:
 
 
 class _Names:
-    """Ids for steps that no block has, each given once."""
+    """Unused ids for steps that no block corresponds to."""
 
     def __init__(self, taken: set[str]) -> None:
         self._taken = {name.replace("-", "_") for name in taken}
@@ -217,7 +214,7 @@ def _condition(block: Block, name: str, reports: Reports) -> ConditionNode | Non
 
 
 def _noted(node: BlockNode, step: Mapping, making: Steps, world: World, names: _Names) -> list[SourceNode]:
-    """A block's step, between others that note what somebody asks for: that it is tried, when it began and ended."""
+    """The step of a block, with extra steps around it that record its attempt and times if something reads them."""
     steps: list[SourceNode] = [step]
     if node.name in world.tried:
         steps.insert(0, making.mark(node, names.free(f"{node.name}-tried"), world.tried[node.name]))
@@ -241,7 +238,7 @@ def _side_by_side(
 
 
 def _note(file: BlocksFile, facts: dict[str, str], names: _Names) -> Mapping:
-    """What only the start of a run knows."""
+    """A step that records the facts about the start of the run."""
     at = file.span
     updates = [Entry(made(field, at), made(_NOTED[name], at)) for name, field in facts.items()]
     return _mapping(at, id=names.free("begin"), type="set_state", updates=Mapping(at, updates))
@@ -295,11 +292,11 @@ def _mapping(at: Span, **values: SourceNode | str) -> Mapping:
     return Mapping(at, entries)
 
 
-# Blocks that write the same file although neither waits for the other.
+# Blocks that write the same file without an order between them.
 
 
 def check_files(workflow: Workflow, found: Translation, reports: Reports) -> None:
-    """Those of different parts run one after the other, but only by chance. Of one part the core speaks itself."""
+    """Blocks of different parts have an order only by chance. The core's own check reports blocks of one part."""
     graph, parts = found.graph, found.parts
     written: dict[str, list[Written]] = {}
     for step in workflow.walk():
@@ -316,7 +313,7 @@ def check_files(workflow: Workflow, found: Translation, reports: Reports) -> Non
                         "WF310",
                         path.span,
                         f"`{other.name}` and `{node.name}` both write this file, and neither waits for the other",
-                        "let one wait for the other with `depends_on`, or give each a file of its own",
+                        "order them with `depends_on`, or write different files",
                         notes=(Note(f"`{other.name}` writes it too", place.span),),
                         step=node.name,
                         severity=Severity.WARNING,
@@ -351,7 +348,7 @@ def parse_blocks(root: Mapping) -> Parsed:
 
 
 def _read_inputs(block: Block) -> None:
-    """What a block is given has fields that depend on its type."""
+    """Read the inputs of a block with the fields of its type."""
     kind = kind_of(block.node)
     node = block.node.get("inputs")
     if kind is not None and (isinstance(node, Mapping) or node is None):
@@ -364,7 +361,7 @@ def _read_inputs(block: Block) -> None:
 
 
 def _with_outputs(root: Mapping) -> Mapping:
-    """The files of a command may stand among its inputs too, as `custom_outputs`."""
+    """The tree with `custom_outputs` among the inputs of a command, an old form, moved to `outputs`."""
     blocks = root.get("blocks")
     for block in blocks.items if isinstance(blocks, Sequence) else ():
         inputs = block.get("inputs") if isinstance(block, Mapping) else None
@@ -381,7 +378,7 @@ def _with_outputs(root: Mapping) -> Mapping:
 
 
 def _without_repeats(node: Mapping) -> Mapping:
-    """Of a key that stands twice the last counts, as it does for the readers that such files were written for."""
+    """The tree without repeated keys. The last one counts, as in the tools that such files were written for."""
     last = {entry.key.text: entry for entry in node.entries}
     entries = [Entry(entry.key, _cleaned(entry.value)) for entry in last.values()]
     return Mapping(node.span, entries)
