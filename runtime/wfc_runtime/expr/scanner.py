@@ -11,6 +11,8 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from jinja2 import lexer
@@ -63,6 +65,10 @@ class Token(lexer.Token):
         return kind in iterable or (kind == "name" and f"name:{self.value}" in iterable)
 
 
+# A tuple's own constructor: that of a NamedTuple is a Python function, which takes twice as long.
+new_token: Callable[[tuple[int, str, Any]], Token] = partial(tuple.__new__, Token)
+
+
 def to_integer(digits: str, start: int) -> int:
     if len(digits) > _MAX_DIGITS:
         raise TemplateError(f"a number of {len(digits):,} digits is too long", start, start + len(digits))
@@ -92,6 +98,11 @@ def to_text(quoted: str, start: int) -> str:
     return text
 
 
+_LITERALS: dict[str, Callable[[str, int], Any]] = {
+    "string": to_text,
+    "integer": to_integer,
+    "float": to_float,
+}
 _CLOSERS = {"lparen": ")", "lbracket": "]", "lbrace": "}"}
 _OPENERS = {"rparen": "lparen", "rbracket": "lbracket", "rbrace": "lbrace"}
 _ENDS = {f"end{name}": name for name in TEXT_STATEMENTS}
@@ -123,8 +134,7 @@ class Scanner:
         self.text = text
         self.limits = limits
         self.tokens: list[Token] = []
-        self.starts: list[int] = []
-        self.ends: list[int] = []
+        self.spans: list[tuple[int, int]] = []
         self.closers: dict[int, int] = {}
         self.holes = 0
         self.has_text = False
@@ -159,9 +169,8 @@ class Scanner:
         return self.holes == 1 and not self.has_text
 
     def _add(self, kind: str, value: Any, start: int, end: int) -> None:
-        self.tokens.append(Token(len(self.tokens), kind, value))
-        self.starts.append(start)
-        self.ends.append(end)
+        self.tokens.append(new_token((len(self.tokens), kind, value)))
+        self.spans.append((start, end))
 
     def _add_data(self, start: int, end: int, strip: bool) -> None:
         data = self.text[start:end]
@@ -186,66 +195,61 @@ class Scanner:
         return match.end()
 
     def _scan_tag(self, start: int, pos: int, kind: str) -> int:
-        """The tokens of one tag; gives the offset after it."""
-        text, tokens = self.text, self.tokens
-        first = len(tokens)
+        """Add the tokens of one tag. Returns the offset after it."""
+        text, tokens, closing = self.text, self.tokens, f"{kind}_end"
+        first = number = len(tokens)
         self._add(f"{kind}_begin", text[start:pos], start, pos)
-        closing = f"{kind}_end"
         brackets: list[tuple[int, int]] = []
         # `frames` estimates how deep the parser's stack is by now, `base` how deep after the next comma.
         frames = base = len(self._open) * _STATEMENT_FRAMES
         allowed, most = self.limits.nesting * _BRACKET_FRAMES, self.limits.tokens
-        add, add_start, add_end = tokens.append, self.starts.append, self.ends.append
-        while match := TOKEN.match(text, pos):
-            word = match.lastgroup or ""
-            start, pos = match.span(word)
-            if word in _TAG_ENDS and (brackets or word != closing):
-                # What looks like a closing tag is none between brackets: `{{ {'a': {}} }}`.
-                match = OPERATOR.match(text, start)
-                word, pos = "operator", match.end() if match else pos
-            value: Any
-            value = written = text[start:pos]
+        # Most of the time of parsing goes by in this loop, hence the names for what it calls.
+        match_token, add, add_span = TOKEN.match, tokens.append, self.spans.append
+        while match := match_token(text, pos):
+            number += 1
+            word: str = match.lastgroup  # type: ignore[assignment]  # each alternative is a group
+            start, pos = span = match.span(word)
+            value: Any = match[word]
             if word == "name":
-                if not written.isidentifier():
-                    raise TemplateError(f"`{shorten(written)}` is not a name", start, pos)
+                if not value.isidentifier():
+                    raise TemplateError(f"`{shorten(value)}` is not a name", start, pos)
                 if value in _PREFIXES:
                     frames += 1
-            elif word == "operator":
-                word = OPERATORS[written]
+            elif word == closing and not brackets:
+                self._add(closing, value, start, start + len(value.rstrip()))
+                break
+            elif word == "operator" or word in _TAG_ENDS:
+                if word != "operator":
+                    # `}}` between brackets, or in another kind of tag, is no end of the tag: `{{ {'a': {}} }}`.
+                    value = OPERATOR.match(text, start)[0]  # type: ignore[index]  # begins with an operator
+                    start, pos = span = start, start + len(value)
+                word = OPERATORS[value]
                 if word not in _COUNTED:
                     pass
                 elif word in _CLOSERS:
-                    brackets.append((len(tokens), base))
+                    brackets.append((number, base))
                     frames = base = frames + _BRACKET_FRAMES
                 elif word in _OPENERS:
                     opened = self._close(word, start, brackets)
-                    self.closers[opened] = len(tokens)
+                    self.closers[opened] = number
                     frames = base - _BRACKET_FRAMES
                     base = brackets.pop()[1]
                 elif word == "comma":
                     frames = base
                 elif tokens[-1].type not in _OPERANDS:
                     frames += 1
-            elif word == "string":
-                value = to_text(written, start)
-            elif word == "integer":
-                value = to_integer(written, start)
-            elif word == closing:
-                self._add(closing, value, start, start + len(written.rstrip()))
-                break
             elif word == "raw":
-                word, value = "string", text[start + 2 : pos - 1]
-            elif word == "float":
-                value = to_float(written, start)
+                word, value = "string", value[2:-1]
+            elif word in _LITERALS:
+                value = _LITERALS[word](value, start)
             else:
                 raise TemplateError(f"`{value}` is not a name", start, pos)
-            add(Token(len(tokens), word, value))
-            add_start(start)
-            add_end(pos)
+            add(new_token((number, word, value)))
+            add_span(span)
             if frames > allowed:
                 message = f"nested too deeply: the limit is {self.limits.nesting} levels"
                 raise TemplateError(message, start, pos)
-            if len(tokens) > most:
+            if number >= most:
                 message = f"the template is too long: the limit is {most:,} words"
                 raise TemplateError(message, start, pos)
         else:
@@ -320,4 +324,4 @@ class Scanner:
             raise self._error(message, opened)
 
     def _error(self, message: str, number: int) -> TemplateError:
-        return TemplateError(message, self.starts[number], self.ends[number])
+        return TemplateError(message, *self.spans[number])

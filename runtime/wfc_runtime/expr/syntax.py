@@ -7,7 +7,7 @@ evaluated here, not even constants, and no template is compiled to Python.
 
 from __future__ import annotations
 
-from typing import Any, NoReturn, TypeVar, cast
+from typing import Any, NoReturn, cast
 
 from jinja2 import TemplateSyntaxError, nodes
 from jinja2.lexer import TokenStream
@@ -28,16 +28,14 @@ class Syntax:
     The `lineno` of a node is the index of a token, or None where Jinja's parser records none.
     """
 
-    __slots__ = ("_closers", "_ends", "_partners", "_starts", "_tokens", "ast", "error", "lone", "text")
+    __slots__ = ("_closers", "_partners", "_spans", "ast", "error", "lone", "text")
 
     def __init__(self, text: str, scanner: Scanner | None = None) -> None:
         self.text = text
         self.ast: nodes.Template | None = None
         self.error: TemplateError | None = None
         self.lone = False
-        self._tokens = scanner.tokens if scanner else []
-        self._starts = scanner.starts if scanner else []
-        self._ends = scanner.ends if scanner else []
+        self._spans = scanner.spans if scanner else []
         self._closers = scanner.closers if scanner else {}
         self._partners: dict[int, int] = {}
 
@@ -59,7 +57,7 @@ class Syntax:
         if isinstance(node, nodes.Getattr):
             return number + 1
         if isinstance(node, nodes.Test):
-            return number + (2 if self._tokens[number + 1].test("name:not") else 1)
+            return number + (2 if self.text[slice(*self._spans[number + 1])] == "not" else 1)
         if isinstance(node, nodes.Compare):
             # Jinja's parser gives a comparison the position *after* it.
             return self.token(node.expr)
@@ -68,11 +66,11 @@ class Syntax:
     def token_span(self, node: nodes.Node) -> tuple[int, int]:
         """The offsets of the token that names the node; the name of a filter or test may be several, with dots."""
         number = self.token(node)
-        return self._starts[number], self._ends[number + _dotted(node)]
+        return self._spans[number][0], self._spans[number + _dotted(node)][1]
 
     def number_span(self, number: int) -> tuple[int, int]:
         """The offsets of the token with this index."""
-        return self._starts[number], self._ends[number]
+        return self._spans[number]
 
     def is_bracket(self, number: int) -> bool:
         """Whether this token opens a bracket."""
@@ -84,7 +82,7 @@ class Syntax:
 
     def span(self, node: nodes.Node) -> tuple[int, int]:
         """The offsets of a whole expression or statement head, with the brackets that belong to it."""
-        first, last = len(self._starts), -1
+        first, last = len(self._spans), -1
         todo = [node]
         while todo:
             item = todo.pop()
@@ -96,7 +94,7 @@ class Syntax:
         if last < 0:
             return 0, len(self.text)
         first, last = self._balance(first, last)
-        return self._starts[first], self._ends[last]
+        return self._spans[first][0], self._spans[last][1]
 
     def _balance(self, first: int, last: int) -> tuple[int, int]:
         """Widen a range of tokens until each bracket in it has its partner."""
@@ -165,8 +163,6 @@ def _check_depth(syntax: Syntax, tree: nodes.Template, limit: int) -> None:
 
 # Jinja's parser over the scanner's tokens.
 
-N = TypeVar("N", bound=nodes.Node)
-
 _CONSTANTS = frozenset({"true", "false", "True", "False", "none", "None"})
 _SIGNS = {name: f"`{sign}`" for sign, name in OPERATORS.items()}
 _WORDS = _SIGNS | {
@@ -178,11 +174,10 @@ _WORDS = _SIGNS | {
     "block_end": "`%}`",
     "eof": "the end of the text",
 }
-_OPERATIONS = frozenset(
-    ["add", "div", "eq", "floordiv", "gt", "gteq", "lt", "lteq", "mod", "mul", "ne", "pow", "sub", "tilde"]
-    + [f"name:{word}" for word in ("and", "if", "in", "not", "or")]
-)
-"""Tokens that the levels of Jinja's grammar above unary operators look for."""
+# Tokens that only the levels of Jinja's grammar above unary operators look for.
+_COMPARISONS = frozenset({"eq", "gt", "gteq", "lt", "lteq", "ne"})
+_OPERATIONS = _COMPARISONS | {"add", "div", "floordiv", "mod", "mul", "pow", "sub", "tilde"}
+_OPERATING_WORDS = frozenset({"and", "if", "in", "not", "or"})
 
 
 class _Tokens(TokenStream):
@@ -228,7 +223,7 @@ class _Tokens(TokenStream):
         """The current token, for a message."""
         number = self._number
         if self.current.type in ("name", "integer", "float", "string"):
-            start, end = self._scanner.starts[number], self._scanner.ends[number]
+            start, end = self._scanner.spans[number]
             return f"`{self._scanner.text[start : min(end, start + 40)]}`"
         return _WORDS.get(self.current.type, "text")
 
@@ -243,14 +238,7 @@ class _Tokens(TokenStream):
             message = "`=` assigns, and can't stand here: write `==` to compare"
         elif token.type in ("variable_end", "block_end") and before.type.endswith("_begin"):
             message, first = "there is nothing between the braces", number - 1
-        return TemplateError(message, self._scanner.starts[first], self._scanner.ends[number])
-
-
-def _new_node(kind: type[N], number: int, **fields: Any) -> N:
-    """A node without the checks of Jinja's constructor, which take longer than all the rest of parsing a name."""
-    node = kind.__new__(kind)
-    node.__dict__.update(fields, lineno=number, environment=None)
-    return node
+        return TemplateError(message, self._scanner.spans[first][0], self._scanner.spans[number][1])
 
 
 class _Parser(Parser):
@@ -269,8 +257,9 @@ class _Parser(Parser):
         self._last_identifier = 0
         self._tag_stack: list[str] = []
         self._end_token_stack: list[tuple[str, ...]] = []
-        found = {f"name:{token.value}" if token.type == "name" else token.type for token in scanner.tokens}
-        self._has_operations = not _OPERATIONS.isdisjoint(found)
+        kinds = {token.type for token in scanner.tokens}
+        words = {token.value for token in scanner.tokens if token.type == "name"}
+        self._has_operations = not (_OPERATIONS.isdisjoint(kinds) and _OPERATING_WORDS.isdisjoint(words))
 
     def fail(self, msg: str, lineno: int | None = None, exc: Any = None) -> NoReturn:
         number = self.stream.current.lineno if lineno is None else lineno
@@ -288,7 +277,11 @@ class _Parser(Parser):
         if token.type != "name" or with_namespace or token.value in _CONSTANTS:
             return super().parse_primary(with_namespace)
         self.stream.skip()
-        return _new_node(nodes.Name, token.lineno, name=token.value, ctx="load")
+        # Jinja's constructor takes longer than all the rest of parsing a name.
+        name = object.__new__(nodes.Name)
+        name.name, name.ctx = token.value, "load"
+        name.lineno, name.environment = token.lineno, None
+        return name
 
     def parse_for(self) -> nodes.For:
         number = self.stream.current.lineno
@@ -303,7 +296,10 @@ class _Parser(Parser):
         dot, name = self.stream.current, self.stream.look()
         if dot.type == "dot" and name.type == "name" and name.value[0] != "_":
             self.stream.skip(2)
-            return _new_node(nodes.Getattr, dot.lineno, node=node, attr=name.value, ctx="load")
+            attribute = object.__new__(nodes.Getattr)
+            attribute.node, attribute.attr, attribute.ctx = node, name.value, "load"
+            attribute.lineno, attribute.environment = dot.lineno, None
+            return attribute
         found = super().parse_subscript(node)
         if isinstance(found, nodes.Getattr):
             if found.attr.startswith("_"):
