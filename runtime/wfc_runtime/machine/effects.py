@@ -15,7 +15,7 @@ from wfc_runtime.instructions import instruction_for
 from wfc_runtime.machine import results
 from wfc_runtime.machine.events import Interrupted, Submit
 from wfc_runtime.machine.snapshot import Pending
-from wfc_runtime.machine.values import NotPlainError, check_plain, size_of, to_text
+from wfc_runtime.machine.values import NotPlainError, is_surely_within, plain_text, size_of, to_text
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run
@@ -197,10 +197,11 @@ class Ask(Effect):
             deadline=self._deadline(run),
             resume_at=None if self.wait_seconds is None else run.event.at + self.wait_seconds,
         )
-        size = size_of([parameters, pending.where])
-        # What the server does by itself may be about values as large as it brought.
+        # What the server executes itself may be about values as large as it brought.
         is_large = self.runner == "server" and run.snapshot.room
-        run.suspend(pending, size, most=run.limits.served_bytes if is_large else None)
+        most = run.limits.served_bytes if is_large else run.limits.action_bytes
+        shown: Json = [parameters, pending.where]
+        run.suspend(pending, 0 if is_surely_within(shown, most) else size_of(shown), most=most)
 
     def _deadline(self, run: Run) -> float | None:
         if self.timeout is None or self.runner == "server":
@@ -236,11 +237,12 @@ class Ask(Effect):
         is_served = isinstance(run.event, Submit) and run.event.served
         most = run.limits.served_bytes if is_served else run.limits.result_bytes
         try:
-            run.measured = (result, check_plain(result, most, run.limits.nesting))
+            run.outcome.result_text, size = plain_text(result, most, run.limits.nesting)
         except NotPlainError as error:
             raise unfit(str(error)) from None
+        run.measured = (result, size)
         if is_served:
-            run.make_room(run.measured[1])
+            run.make_room(size)
         reported = _reported_error(result, is_ours=is_served or isinstance(run.event, Interrupted))
         if reported is not None:
             run.fail(pending.state, reported)

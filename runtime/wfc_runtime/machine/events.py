@@ -105,5 +105,7 @@ class Outcome:
     """All values that are known to be secrets, also where the snapshot has forgotten them."""
     forgotten: list[str] = field(default_factory=list)
     """Fields that no longer hold their secrets, now that the run has ended."""
+    result_text: str | None = None
+    """A submitted result as JSON: it was written down to measure it, and the history needs the same text."""
     refusal: RefusedError | None = None
     """The result did not fit. The snapshot counts that, so it is to be kept."""

@@ -110,7 +110,7 @@ class Run:
     # -- visits ----------------------------------------------------------------
 
     def suspend(self, pending: Pending, size: int, visit: str | None = None, most: int | None = None) -> str:
-        """Wait in a state; `size` is what the agent gets of it, in bytes."""
+        """Wait in a state; `size` is what the agent gets of it, in bytes; 0 if that is surely within the limit."""
         limits = self.limits
         most = most or limits.action_bytes
         count = len(self.snapshot.pending) + 1

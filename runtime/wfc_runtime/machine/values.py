@@ -48,22 +48,73 @@ def to_text(value: Json) -> str:
 
 def size_of(value: Json) -> int:
     """The bytes of a value, written down."""
-    text = to_text(value)
+    if (
+        type(value) is str
+        and value.isascii()
+        and value.isprintable()
+        and '"' not in value
+        and "\\" not in value
+    ):
+        # Nothing in it is escaped: most often the name of a field.
+        return len(value) + 2
+    return _bytes_in(to_text(value))
+
+
+def _bytes_in(text: str) -> int:
     return len(text) if text.isascii() else len(text.encode())
+
+
+_MOST_PARTS = 1_000
+
+
+def is_surely_within(value: Json, most: int) -> bool:
+    """Whether a value has at most so many bytes, as far as the lengths of its texts show without writing it down.
+
+    False: it may be larger, has text other than ASCII, or has too many parts for this to be quicker than writing it.
+    """
+    parts = [value]
+    for count, part in enumerate(parts):
+        kind = type(part)
+        if kind is str:
+            # At worst, every character is escaped as \u001f.
+            most -= 6 * len(part) + 3 if part.isascii() else most + 1
+        elif kind is dict:
+            most -= 2 + 2 * len(part)
+            parts += part
+            parts += part.values()
+        elif kind is list:
+            most -= 2 + len(part)
+            parts += part
+        elif part is None or kind is bool or (kind is float and part - part == 0):
+            most -= 30
+        elif kind is int and part.bit_length() < _MOST_PARTS:
+            most -= part.bit_length() // 3 + 3
+        else:
+            # Among others NaN and integers of thousands of digits, which can't be written down at all.
+            return False
+        if most < 0 or count > _MOST_PARTS:
+            return False
+    return True
 
 
 def check_plain(value: Json, most_bytes: int, most_depth: int) -> int:
     """The size in bytes of a value from outside. What JSON or the limits forbid is a `NotPlainError`."""
+    return plain_text(value, most_bytes, most_depth)[1]
+
+
+def plain_text(value: Json, most_bytes: int, most_depth: int) -> tuple[str, int]:
+    """A value from outside as JSON, and its size in bytes. What JSON or the limits forbid is a `NotPlainError`."""
     _check_depth(value, most_depth)
     try:
-        size = size_of(value)
+        text = to_text(value)
+        size = _bytes_in(text)
     except UnicodeEncodeError:
         raise NotPlainError("has text with half a surrogate pair, which stands for no character") from None
     except (TypeError, ValueError) as error:
         raise NotPlainError(f"is not plain JSON: {str(error)[:200]}") from None
     if size > most_bytes:
         raise NotPlainError(f"is {size:,} bytes; the limit is {most_bytes:,}")
-    return size
+    return text, size
 
 
 def _check_depth(value: Json, most: int) -> None:

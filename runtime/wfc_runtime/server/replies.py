@@ -89,6 +89,11 @@ _LONGEST_ITEM = 200
 
 def by_reference(reply: Reply) -> Reply:
     """The reply as it can be sent, with its long values as resources to read if all of it would be too long."""
+    # Lazy: it is imported with the first reply, and not before.
+    from wfc_runtime.machine.values import is_surely_within
+
+    if is_surely_within(reply, _LONGEST_REPLY):
+        return reply
     text = as_text(reply)
     if not is_sendable(text):
         reply = without_surrogates(reply)

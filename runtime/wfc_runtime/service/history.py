@@ -89,7 +89,12 @@ def event_data(
         data["status"] = outcome.snapshot.status
         if outcome.snapshot.status == "failed":
             data["error"] = outcome.snapshot.error
-    return to_text(data)
+    if outcome.result_text is None or not isinstance(event, Submit) or data.get("result") is not event.result:
+        return to_text(data)
+    # `result` comes first, and its text is known.
+    assert next(iter(data)) == "result"
+    del data["result"]
+    return f'{{"result":{outcome.result_text}{"," if data else ""}{to_text(data)[1:]}'
 
 
 def kept_fields(event: Event, outcome: Outcome, redaction: EventRedaction) -> list[str]:

@@ -13,7 +13,7 @@ from tests.counting import calls_of
 from wfc_runtime.contract import ConfirmAnswer, DelegateResult, NotRequired, ShellResult, TypedDict
 from wfc_runtime.machine import results
 from wfc_runtime.machine.results import UnusableSchemaError, problems, surely_fits
-from wfc_runtime.machine.values import NotPlainError, check_plain, size_of, to_text
+from wfc_runtime.machine.values import NotPlainError, check_plain, is_surely_within, size_of, to_text
 
 
 def test_a_problem_names_its_place() -> None:
@@ -227,9 +227,40 @@ def test_what_cannot_be_kept_says_why(value: Any, why: str) -> None:
     assert why in str(caught.value)
 
 
+PLAIN = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner, max_size=5) | st.dictionaries(st.text(), inner, max_size=5),
+    max_leaves=20,
+)
+
+
+@given(PLAIN | st.text(st.characters(max_codepoint=127)))
+def test_a_size_that_is_surely_within_a_limit_is_within_it(value: Any) -> None:
+    try:
+        size = len(to_text(value).encode())
+    except UnicodeEncodeError:
+        assert not is_surely_within(value, 10**9)
+        return
+    assert size_of(value) == size
+    assert not is_surely_within(value, size - 1)
+
+
+@pytest.mark.parametrize(
+    "value", [float("nan"), float("inf"), [10**5000], "\ud800", "ä", object(), (1,), [1] * 2000]
+)
+def test_what_may_not_be_written_down_or_is_long_is_never_surely_within(value: Any) -> None:
+    assert not is_surely_within(value, 10**9)
+    assert not is_surely_within({"a": [value]}, 10**9)
+
+
+def test_an_everyday_value_is_surely_within_a_limit() -> None:
+    assert is_surely_within({"stdout": "fine", "exit_code": 0, "list": [1.5, None, True]}, 300)
+
+
 def test_a_value_that_holds_itself_is_refused() -> None:
     loop: list[Any] = []
     loop.append(loop)
+    assert not is_surely_within(loop, 10**9)
     with pytest.raises(NotPlainError):
         check_plain(loop, 100, 10)
 
