@@ -3,24 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from pathlib import Path
 
 from wfc.analysis.types.workflow import typed_module
 from wfc.checker import check_file, has_errors, in_order
-from wfc.emit.module import emit_body, with_header
+from wfc.emit.module import emit_body, shown_path, with_header
 from wfc.findings import Diagnostic, Severity
 from wfc.lower.names import module_name
 from wfc.project import Project, SourceFile
 from wfc.worker_pool import run_in_workers
 from wfc_runtime.header import digest
+from wfc_runtime.line_map import map_path, write_line_map
 
 
 @dataclass(frozen=True)
 class Compiled:
-    """One module: what it is called, what it was made from, and its text."""
+    """One module: what it is called, what it was made from, its text, and its line map."""
 
     file: SourceFile
     file_name: str
     text: str
+    line_map: str
+    """The text of the line map that belongs beside the module."""
+
+    @property
+    def files(self) -> dict[str, str]:
+        """The files that it becomes in a folder, by name. The map comes first: a process that sees a new module finds
+        the map that was made with it."""
+        return {map_path(Path(self.file_name)).name: self.line_map, self.file_name: self.text}
 
 
 @dataclass(frozen=True)
@@ -47,5 +57,7 @@ def compile_project(project: Project, recorded_paths: dict[SourceFile, str]) -> 
 def compile_file(file: SourceFile, recorded_path: str) -> Compiled:
     module = typed_module(file)
     assert module is not None
-    text = with_header(recorded_path, digest(file.source.text), emit_body(module))
-    return Compiled(file, f"{module_name(module.name)}.py", text)
+    source = digest(file.source.text)
+    text = with_header(recorded_path, source, emit_body(module))
+    line_map = write_line_map(shown_path(recorded_path), source, module.lines)
+    return Compiled(file, f"{module_name(module.name)}.py", text, line_map)

@@ -158,6 +158,11 @@ class Module:
     def charts(self) -> list[Chart]:
         return [self.main, *self.tasks.values()]
 
+    @property
+    def lines(self) -> dict[str, dict[str, int]]:
+        """The line of the source of each state, by machine."""
+        return {chart.title: {state.id: state.line for state in chart.states()} for chart in self.charts}
+
 
 def dump(module: Module, but_for: Collection[str] = ()) -> str:
     """The IR as text, without places: two sources that mean the same give the same text.

@@ -6,10 +6,10 @@ import re
 from hashlib import sha256
 from typing import NamedTuple
 
-FORMAT = 2
+FORMAT = 3
 """The number of the module format. It goes up when the same source gives another module."""
-RUNNABLE = (1, FORMAT)
-"""Formats that runs in progress may still be pinned to. A folder of modules is compiled anew."""
+RUNNABLE = (1, 2, FORMAT)
+"""Formats that runs in progress may still be pinned to. A module of an older format in the folder is compiled again."""
 
 _READ = re.compile(
     # Python also ends a line, and with it a comment, at a carriage return.

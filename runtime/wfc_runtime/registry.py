@@ -7,16 +7,22 @@ import sys
 import types
 from collections import OrderedDict
 from collections.abc import Collection
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from threading import RLock
 
 from wfc_runtime.errors import DefinitionError, NotFoundError, guess
-from wfc_runtime.header import FORMAT, RUNNABLE, read_header
+from wfc_runtime.header import FORMAT, RUNNABLE, Header, read_header
+from wfc_runtime.line_map import Lines, map_path, read_line_map
 from wfc_runtime.machine.chart import Workflow
 from wfc_runtime.trust import Stamp, Trust, UntrustedError, module_paths, read_module, stamp_of
 
 _PINNED = 64
+_FIRST_WITH_MAP = 3
+"""The first module format whose lines stand in a file beside it."""
+_COMPILE = "Run `wfc compile`; until then no lines of the YAML are shown for it."
+_Stamps = tuple[Stamp, Stamp | None]
+"""Of a module and of its line map."""
 
 
 @dataclass(frozen=True)
@@ -29,6 +35,10 @@ class Module:
     text: str
     source: str
     """The path of the YAML, as the header has it."""
+    line_map: str | None = None
+    """The text of its line map, if it has one that can be used."""
+    map_error: DefinitionError | None = None
+    """Why the line map beside it can't be used."""
 
     def place_of(self, machine: str, state: str) -> str:
         """Where in the YAML a state comes from."""
@@ -45,7 +55,7 @@ class Registry:
     def __init__(self, folder: Path, trust: Trust | None = None) -> None:
         self.folder = folder
         self._trust = trust
-        self._files: dict[Path, tuple[Stamp, Module | DefinitionError | None]] = {}
+        self._files: dict[Path, tuple[_Stamps, Module | DefinitionError | None]] = {}
         self._by_digest: OrderedDict[str, Module] = OrderedDict()
         self._lock = RLock()
 
@@ -71,46 +81,49 @@ class Registry:
             return sorted(found, key=lambda module: module.workflow.name)
 
     def problems(self) -> list[DefinitionError]:
-        """Why the other modules can't be used."""
+        """Why other modules, or line maps, can't be used."""
         with self._lock:
-            paths = module_paths(self.folder)
-            return [error for path in paths if isinstance(error := self._look_at(path), DefinitionError)]
+            found = [self._look_at(path) for path in module_paths(self.folder)]
+            errors = [one.map_error if isinstance(one, Module) else one for one in found]
+            return [error for error in errors if error is not None]
 
     def of_digest(self, digest: str) -> Module | None:
         """A version that has been loaded in this process."""
         with self._lock:
             return self._by_digest.get(digest)
 
-    def vouch(self, digest: str, text: str) -> Module | None:
+    def vouch(self, digest: str, text: str, line_map: str | None = None) -> Module | None:
         """The version of that digest if this project has it, in the folder or in its sources. `text` comes from
-        outside, and is executed only if a source compiles to it."""
+        outside, and is executed only if a source compiles to it. The same holds for the use of `line_map`."""
         with self._lock:
             known = self._by_digest.get(digest)
             found = known or next((module for module in self.modules() if module.digest == digest), None)
             header = read_header(text)
             if found is not None or header is None or header.edited or header.body != digest:
                 return found
-            return (
-                self.pin(digest, text) if self._trust and self._trust.is_compiled(header.path, text) else None
-            )
+            if self._trust is None or not self._trust.is_compiled(header.path, text):
+                return None
+            is_own = line_map is not None and self._trust.is_compiled(header.path, line_map)
+            return self.pin(digest, text, line_map if is_own else None)
 
-    def pin(self, digest: str, text: str) -> Module:
+    def pin(self, digest: str, text: str, line_map: str | None = None) -> Module:
         """A version whose text the store has kept. The store is trusted: the text is executed."""
         with self._lock:
             known = self._by_digest.get(digest)
             if known is not None:
                 return known
-            module = self._load(text, f"the kept module {digest[:12]}", formats=RUNNABLE)
+            where = f"the kept module {digest[:12]}"
+            module = self._load(text, where, formats=RUNNABLE, line_map=line_map)
             if module is None or module.digest != digest:
                 raise DefinitionError(
                     "module_edited", f"the kept module {digest[:12]} is not what its digest says"
                 )
             return module
 
-    def take(self, text: str) -> Module:
+    def take(self, text: str, line_map: str | None = None) -> Module:
         """A module that was just made and stands in no file."""
         with self._lock:
-            module = self._load(text, "the module")
+            module = self._load(text, "the module", line_map=line_map)
             if module is None:
                 raise DefinitionError("module_broken", "the module has no header of wfc's")
             return module
@@ -131,20 +144,21 @@ class Registry:
     def _look_at(self, path: Path) -> Module | DefinitionError | None:
         """What a file holds now. None: nothing that wfc made."""
         try:
-            stamp = stamp_of(path)
+            stamps = (stamp_of(path), _stamp_if_any(map_path(path)))
         except OSError:
             self._files.pop(path, None)
             return None
         known = self._files.get(path)
-        if known is not None and known[0] == stamp and not self._may_change(known[1]):
+        if known is not None and known[0] == stamps and not self._may_change(known[1]):
             return known[1]
         found = self._read(path)
-        self._files[path] = (stamp, found)
+        self._files[path] = (stamps, found)
         return found
 
     def _may_change(self, found: Module | DefinitionError | None) -> bool:
         """Whether a file that has not changed may be something else now."""
-        return isinstance(found, UntrustedError) and self._trust is not None and self._trust.may_change(found)
+        error = found.map_error if isinstance(found, Module) else found
+        return isinstance(error, UntrustedError) and self._trust is not None and self._trust.may_change(error)
 
     def _read(self, path: Path) -> Module | DefinitionError | None:
         try:
@@ -155,7 +169,12 @@ class Registry:
             return DefinitionError("module_broken", f"{path} can't be read: {error}")
 
     def _load(
-        self, text: str, where: str, path: Path | None = None, formats: Collection[int] = (FORMAT,)
+        self,
+        text: str,
+        where: str,
+        path: Path | None = None,
+        formats: Collection[int] = (FORMAT,),
+        line_map: str | None = None,
     ) -> Module | None:
         """Execute a text, unless it stands in a file that is not trusted."""
         header = read_header(text)
@@ -176,14 +195,39 @@ class Registry:
         if path is not None and self._trust is not None:
             self._trust.check(path, header.path, text)
         known = self._by_digest.get(header.body)
-        module = Module(
-            workflow=known.workflow if known else _execute(text, header.body, where),
-            digest=header.body,
-            text=text,
-            source=header.path,
-        )
+        workflow = known.workflow if known else _execute(text, header.body, where)
+        module = Module(workflow, header.body, text, header.path)
+        if header.format >= _FIRST_WITH_MAP:
+            module = self._with_lines(module, header, path, line_map)
         self._keep(module)
         return module
+
+    def _with_lines(self, module: Module, header: Header, path: Path | None, line_map: str | None) -> Module:
+        """A module with the lines of its map. It runs without them too: they are only shown."""
+        lines: Lines = {}
+        error = None
+        try:
+            if path is not None:
+                line_map = self._read_map(map_path(path), header)
+            if line_map is not None:
+                lines = _lines(line_map, header, "the line map")
+        except DefinitionError as refused:
+            line_map, error = None, refused
+        # The same version with other lines: only a comment of its source has changed.
+        workflow = (
+            module.workflow if module.workflow.lines == lines else replace(module.workflow, lines=lines)
+        )
+        return replace(module, workflow=workflow, line_map=line_map, map_error=error)
+
+    def _read_map(self, path: Path, header: Header) -> str:
+        try:
+            text = read_module(path).decode("utf-8")
+        except (OSError, UnicodeDecodeError) as error:
+            raise DefinitionError("map_missing", f"{path} can't be read: {error}", _COMPILE) from error
+        _lines(text, header, str(path))
+        if self._trust is not None:
+            self._trust.check(path, header.path, text)
+        return text
 
     def _keep(self, module: Module) -> None:
         self._by_digest[module.digest] = module
@@ -191,6 +235,25 @@ class Registry:
         while len(self._by_digest) > _PINNED:
             gone, _ = self._by_digest.popitem(last=False)
             sys.modules.pop(_module_name(gone), None)
+
+
+def _lines(text: str, header: Header, where: str) -> Lines:
+    """The lines of a map, if it is the one that was made with the module of that header."""
+    found = read_line_map(text)
+    if found is None or found.edited:
+        raise DefinitionError(
+            "map_edited", f"{where} has been edited: it is not what its digest says", _COMPILE
+        )
+    if (found.path, found.source) != (header.path, header.source):
+        raise DefinitionError("map_stale", f"{where} belongs to another version of the module", _COMPILE)
+    return found.lines
+
+
+def _stamp_if_any(path: Path) -> Stamp | None:
+    try:
+        return stamp_of(path)
+    except OSError:
+        return None
 
 
 def _module_name(digest: str) -> str:

@@ -1,4 +1,4 @@
-"""Files of generated modules, and which of them may be executed."""
+"""Files of generated modules and their line maps, and which of them may be used."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from typing import Protocol
 
 from wfc_runtime.errors import DefinitionError
 from wfc_runtime.header import digest
+from wfc_runtime.line_map import SUFFIX
 
 # The files.
 
@@ -25,6 +26,11 @@ Stamp = tuple[int, int, int, int, int]
 
 def module_paths(folder: Path) -> list[Path]:
     return sorted(folder.glob("*.py")) if folder.is_dir() else []
+
+
+def generated_paths(folder: Path) -> list[Path]:
+    """The modules of a folder, and its line maps with or without their module."""
+    return sorted((*module_paths(folder), *folder.glob(f"*{SUFFIX}")))
 
 
 def stamp_of(path: Path) -> Stamp:
@@ -56,7 +62,7 @@ def read_module(path: Path | str) -> bytes:
 # The digests in a module's header are plain hashes: they show an accidental edit, and anybody who can write
 # the file can compute them. So a process that lives long records the content of every module when it
 # starts. Content that differs from the record is executed only if the compiler makes the same text from a
-# workflow source of the project.
+# workflow source of the project. Line maps are under the same rule: one that fails it is not used.
 
 
 class Verifier(Protocol):
@@ -66,7 +72,7 @@ class Verifier(Protocol):
         """Equal as long as no source has changed."""
 
     def refusal(self, source: str, text: str) -> str | None:
-        """Why the source that a header names does not compile to a module of this text; None if it does."""
+        """Why the source that a header names does not compile to a module or line map of this text; None if it does."""
 
 
 class UntrustedError(DefinitionError):
@@ -79,7 +85,7 @@ class UntrustedError(DefinitionError):
 
 
 class Trust:
-    """The modules of some folders as they are now, and those that are verified later."""
+    """The modules and line maps of some folders as they are now, and those that are verified later."""
 
     def __init__(self, folders: Iterable[Path], verifier: Verifier, process: str = "server") -> None:
         self._verifier = verifier
@@ -90,7 +96,7 @@ class Trust:
         self._verified: set[str] = set()
 
     def check(self, path: Path, source: str, text: str) -> None:
-        """Raise `UntrustedError` unless a file with this text may be executed."""
+        """Raise `UntrustedError` unless a file with this text may be used."""
         content = digest(text)
         before = self._at_start.get(path.absolute())
         if content == before or content in self._verified:
@@ -117,7 +123,7 @@ class Trust:
 
 
 def _contents(folder: Path) -> Iterable[tuple[Path, str]]:
-    for path in module_paths(folder):
+    for path in generated_paths(folder):
         try:
             yield path, sha256(read_module(path)).hexdigest()
         except OSError:

@@ -24,7 +24,8 @@ def compiled(folder: Path, *texts: str) -> Path:
     generated = folder / "generated"
     generated.mkdir()
     for module in made.modules:
-        (generated / module.file_name).write_text(module.text, encoding="utf-8")
+        for name, text in module.files.items():
+            (generated / name).write_text(text, encoding="utf-8")
     return generated
 
 

@@ -376,18 +376,19 @@ def test_a_module_is_verified_once_for_each_content(
     for _ in range(3):
         project.names()
         os.utime(project.generated / "own.py")
-    assert asked == ["workflows/own.yaml"]
+    assert asked == ["workflows/own.yaml"] * 2, "the module and its line map"
     project.put(project.evil("workflows/evil.yaml"))
     for _ in range(3):
         assert "evil.py is untrusted" in project.said()
-    assert asked == ["workflows/own.yaml", "workflows/evil.yaml"]
+    assert asked == ["workflows/own.yaml", "workflows/own.yaml", "workflows/evil.yaml"]
 
 
 def test_a_module_under_another_name_and_one_of_an_odd_source_name_are_verified_too(project: Project) -> None:
     odd = "workflows/a\tb ü.yaml"
     (project.root / odd).write_text(OWN.replace("name: own", "name: odd"), encoding="utf-8")
     project.compile()
-    (project.generated / "own.py").rename(project.generated / "elsewhere.py")
+    for ending in (".py", ".map.json"):
+        (project.generated / f"own{ending}").rename(project.generated / f"elsewhere{ending}")
     assert project.said() == ""
     assert project.names() == ["odd", "other", "own"]
 

@@ -95,7 +95,7 @@ def test_without_a_project_modules_of_another_folder_stay(tmp_path: Path) -> Non
     for folder in ("flows", "others", "empty"):
         assert wfc("compile", folder, cwd=tmp_path).status == 0
     made = tmp_path / "generated"
-    assert sorted(path.name for path in made.iterdir()) == ["alpha.py", "beta.py"]
+    assert sorted(path.name for path in made.glob("*.py")) == ["alpha.py", "beta.py"]
     for folder in ("flows", "others"):
         assert wfc("compile", "--check", folder, cwd=tmp_path).out == "generated: 1 unchanged\n"
 

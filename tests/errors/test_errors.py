@@ -19,13 +19,14 @@ from tests.support import W, fixed, found_by
 from wfc.compiler import compile_project
 from wfc.config import Config, load_config
 from wfc.findings import Diagnostic, Severity
-from wfc.project import Project, drift_of, load_file
+from wfc.project import Project, drift_of, load_file, map_drift_of, without_repeats
 from wfc.render.github import render_github
 from wfc.render.json import render_json
 from wfc.render.sarif import render_sarif
 from wfc.render.style import Style
 from wfc.render.text import render_text
 from wfc.rules import BY_CODE, RULES
+from wfc_runtime.line_map import map_path
 from wfc_runtime.store.queries import Waiting
 
 HERE = Path(__file__).parent
@@ -77,14 +78,21 @@ def drift_findings(project: Project, folder: Path) -> list[Diagnostic]:
     if not folder.is_dir():
         return []
     for module in compile_project(project, {file: file.source.path for file in project.files}).modules:
-        place = folder / module.file_name
         if os.environ.get("UPDATE") and folder.parent.name.startswith("good"):
-            place.write_text(module.text, encoding="utf-8")
-        before = place.read_text(encoding="utf-8") if place.exists() else None
-        drift = drift_of(f"generated/{module.file_name}", before, module.text, module.file.source.text)
-        module.file.drift += [drift] if drift else []
+            for name, text in module.files.items():
+                (folder / name).write_text(text, encoding="utf-8")
+        shown, line_map = f"generated/{module.file_name}", map_path(folder / module.file_name)
+        found = [
+            drift_of(shown, _read(folder / module.file_name), module.text, module.file.source.text),
+            map_drift_of(f"generated/{line_map.name}", _read(line_map), module.line_map),
+        ]
+        module.file.drift = without_repeats([one for one in found if one])
     rules = (BY_CODE["WF701"], BY_CODE["WF702"])
     return [found for file in project.files for rule in rules for found in rule.run(file)]
+
+
+def _read(path: Path) -> str | None:
+    return path.read_text(encoding="utf-8") if path.exists() else None
 
 
 def expect(path: Path, actual: str) -> None:

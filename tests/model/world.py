@@ -234,7 +234,7 @@ def make_world(
     result = compiled(to_yaml(tree), HELPER)
     if has_errors(result.findings):
         return None
-    modules = {module.file_name: module.text for module in result.modules}
+    modules = {name: text for module in result.modules for name, text in module.files.items()}
     return kind(folder, modules, {"helper": yaml.safe_load(HELPER), tree["name"]: tree}, parallel_children)
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from random import Random
 
-import black
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
@@ -15,6 +14,7 @@ from tests.property.grammar import HELPER, Tree, to_yaml, workflows
 from tests.property.inputs import sample
 from tests.property.modules import accepted, imported, samples
 from tests.property.survival import compiled, survived
+from tests.support import is_black_stable
 from tests.type_checker import mypy
 from wfc.checker import has_errors
 from wfc.language.shape import InputDecl
@@ -89,7 +89,7 @@ def test_what_is_accepted_can_be_driven_to_an_end(tree: Tree, seed: int) -> None
 def test_what_is_accepted_is_laid_out_as_black_would(tree: Tree) -> None:
     text = accepted(tree)
     assume(text is not None)
-    assert black.format_str(text or "", mode=black.Mode()) == text
+    assert is_black_stable(text or "")
 
 
 @few

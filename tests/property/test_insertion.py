@@ -42,6 +42,21 @@ def test_inserting_a_step_changes_only_the_lines_about_it_and_its_neighbours(
         assert _is_about(line, following) or line in block, line
 
 
+@given(workflows(depth=2), st.data())
+def test_inserting_a_comment_changes_only_the_digest_of_the_source(tree: Tree, data: st.DataObject) -> None:
+    text = to_yaml(tree)
+    before = _load(text)
+    assume(before is not None)
+    assert before is not None
+    # A comment where a step begins is one in any YAML: no text of several lines goes on there.
+    starts = [found.start() for found in re.finditer(r"^ *- id: |\A", text, re.MULTILINE)]
+    start = data.draw(st.sampled_from(starts))
+    after = _load(f"{text[:start]}# A comment.\n{text[start:]}")
+    assert after is not None
+    removed, added = _difference(_module(before), _module(after))
+    assert [line.partition("sha256:")[0] for line in (*removed, *added)] == ["# wfc-source: "] * 2
+
+
 def _lists(node: Any) -> Iterator[list[Any]]:
     """Every list of steps in a tree."""
     if isinstance(node, dict):
@@ -67,16 +82,24 @@ def _neighbour(tree: Tree, number: int, place: int, name: str) -> tuple[SourceFi
 
 
 def _file(tree: Tree) -> SourceFile | None:
+    return _load(to_yaml(tree))
+
+
+def _load(text: str) -> SourceFile | None:
     project = Project(CONFIG)
-    file = load_file("w.yaml", to_yaml(tree).encode(), CONFIG, project)
+    file = load_file("w.yaml", text.encode(), CONFIG, project)
     load_file("helper.yaml", HELPER.encode(), CONFIG, project)
     return None if has_errors(check_project(project)) else file
 
 
 def _chart(file: SourceFile | None) -> list[str]:
-    """The module without its header and its table of lines."""
+    """The module without the two digests of its header."""
     assert file is not None
-    return compile_file(file, "w.yaml").text.split("\nWORKFLOW = ")[0].splitlines()[4:]
+    return [line for line in _module(file) if not re.match("# wfc-(source|body): ", line)]
+
+
+def _module(file: SourceFile) -> list[str]:
+    return compile_file(file, "w.yaml").text.splitlines()
 
 
 def _difference(before: list[str], after: list[str]) -> tuple[list[str], list[str]]:

@@ -32,7 +32,7 @@ def modules_of(*texts: str) -> dict[str, str]:
     errors = [found.message for found in check(*texts) if found.severity is Severity.ERROR]
     assert not errors, errors
     modules = [compile_file(file, f"workflows/{file.name}.yaml") for file in load(*texts).files]
-    return {module.file_name: module.text for module in modules}
+    return {name: text for module in modules for name, text in module.files.items()}
 
 
 def compile_to(folder: Path, *texts: str) -> None:

@@ -146,6 +146,19 @@ def test_a_run_keeps_a_module_of_an_older_format(tmp_path: Path) -> None:
     assert module.place_of("deploy-service", "build_image") == "workflows/deploy-service.yaml:84"
 
 
+def test_a_run_keeps_a_module_of_format_2_with_the_lines_inside(tmp_path: Path) -> None:
+    text = (Path(__file__).parent / "old_formats" / "format_2.py").read_text(encoding="utf-8")
+    header = read_header(text)
+    assert header is not None
+    module = Registry(tmp_path).pin(header.body, text)
+    run = module.workflow.machine.simulate({})
+    run.submit("name", {"input": "api"})
+    run.submit("valid", {"stdout": "", "stderr": "", "exit_code": 1})
+    assert (run.status, run.result["valid_name"]) == ("completed", False)
+    assert module.place_of("new-service", "owner") == "workflows/new-service.yaml:19"
+    assert (module.line_map, module.map_error) == (None, None)
+
+
 def test_files_that_wfc_did_not_make_are_left_alone(folder: Path) -> None:
     (folder / "mine.py").write_text("raise RuntimeError('loaded')\n")
     (folder / "binary.py").write_bytes(b"\xff\xfe\x00")

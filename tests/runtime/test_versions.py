@@ -185,3 +185,50 @@ def test_a_visit_is_not_named_twice_after_a_move_into_a_loop(box: Box) -> None:
     )
     service.migrate(run)
     assert step_ids(service.submit(run, "test", OK)) == ["build@2"]
+
+
+FAILS = steps(
+    "{id: build, type: shell, command: make}",
+    '{id: read, type: return, value: "{{ state.x.y }}", needs_state: [x]}',
+    head="initial_state: {x: {}}",
+)
+
+
+def place_of_failure(box: Box, run: str) -> str:
+    return str(box.service.submit(run, "build", OK)["error"]["hint"]).rpartition("See ")[2]
+
+
+def test_a_run_of_an_older_version_names_the_lines_of_that_version(box: Box) -> None:
+    run = box.compile(FAILS).service.start("w")["workflow_id"]
+    box.compile("# one\n# two\n" + FAILS.replace("command: make", "command: make all"))
+    box.restart()
+    assert place_of_failure(box, run) == "workflows/w.yaml:6."
+
+
+def test_a_run_names_the_lines_of_its_version_also_when_module_and_map_are_gone(box: Box) -> None:
+    run = box.compile(FAILS).service.start("w")["workflow_id"]
+    for path in box.generated.iterdir():
+        path.unlink()
+    box.restart()
+    assert place_of_failure(box, run) == "workflows/w.yaml:6."
+
+
+def test_a_new_comment_shifts_the_lines_of_runs_in_progress(box: Box) -> None:
+    run = box.compile(FAILS).service.start("w")["workflow_id"]
+    box.compile("# one\n" + FAILS)
+    assert box.service.start("w")["status"] == "pending_action"
+    for path in box.generated.iterdir():
+        path.unlink()
+    box.restart()
+    assert place_of_failure(box, run) == "workflows/w.yaml:7."
+
+
+def test_a_store_of_an_earlier_version_of_wfc_keeps_its_runs(file_box: Box) -> None:
+    run = file_box.compile(TWO).service.start("w")["workflow_id"]
+    file_box.close()
+    with sqlite3.connect(file_box.state) as connection:
+        connection.execute("ALTER TABLE modules DROP COLUMN line_map")
+        connection.execute("PRAGMA user_version = 2")
+    connection.close()
+    file_box.compile(CHANGED)
+    assert step_ids(file_box.restart().submit(run, "build", OK)) == ["test"]

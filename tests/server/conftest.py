@@ -31,7 +31,7 @@ def modules() -> dict[str, str]:
         load_file(f"workflows/{path.name}", path.read_bytes(), project.config, project)
     compilation = compile_project(project, {file: file.source.path for file in project.files})
     assert not has_errors(compilation.findings)
-    return {module.file_name: module.text for module in compilation.modules}
+    return {name: text for module in compilation.modules for name, text in module.files.items()}
 
 
 def make_place(folder: Path, portal: BlockingPortal, modules: dict[str, str]) -> Place:

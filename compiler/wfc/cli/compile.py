@@ -16,6 +16,7 @@ from wfc.render.style import counted
 from wfc.struct import struct
 from wfc.workspace.cache import Answer, Memory
 from wfc.workspace.files import Selection, modules_folder, select
+from wfc_runtime.trust import generated_paths
 
 if TYPE_CHECKING:
     from wfc.compiler import Compilation
@@ -62,15 +63,16 @@ def command(
 ) -> int:
     """Compile workflows into one typed statechart module each.
 
-    PATHS are files and folders; without any, the project's workflows folder. Only modules that change are written, and
-    modules whose source has gone are removed. A workflow with an error is reported, and its module left as it was.
+    PATHS are files and folders; without any, the project's workflows folder. Each module has a line map beside it,
+    which gives the line of the YAML for each state. Only files that change are written, and files whose source has
+    gone are removed. A workflow with an error is reported, and its module left as it was.
     """
     selection = select(paths)
     folder = output or modules_folder(selection.config)
     memory = None
     if check_only and not no_cache and _is_within_project(selection):
         question = ("compile --check", paths, str(folder), show_diff, form, quiet)
-        memory = Memory.of(question, selection, lambda: _modules(folder))
+        memory = Memory.of(question, selection, lambda: _generated(folder))
     answer = memory.recall() if memory else None
     if answer is None:
         shown = not (no_progress or quiet)
@@ -88,9 +90,9 @@ def _is_within_project(selection: Selection) -> bool:
     return selection.config.configured and all(real(path).is_relative_to(root) for path in places)
 
 
-def _modules(folder: Path) -> Iterator[bytes]:
-    for module in sorted(folder.glob("*.py")) if folder.is_dir() else ():
-        yield from (module.name.encode("utf-8", "surrogateescape"), module.read_bytes())
+def _generated(folder: Path) -> Iterator[bytes]:
+    for path in generated_paths(folder):
+        yield from (path.name.encode("utf-8", "surrogateescape"), path.read_bytes())
 
 
 @struct(frozen=True)
@@ -127,27 +129,31 @@ def compile_selection(task: Task) -> Answer:
 def _diff(drift: list[Drift]) -> str:
     import difflib
 
+    from wfc.project import without_repeats
+
     lines: list[str] = []
-    for item in drift:
+    for item in without_repeats(drift):
         before, after = (item.before or "").splitlines(True), (item.after or "").splitlines(True)
         lines += difflib.unified_diff(before, after, item.path, item.path)
     return "".join(lines)
 
 
 def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry: bool) -> str:
+    """Counted in modules, each with its line map."""
     from wfc.findings import Severity
     from wfc.project import DriftKind
 
-    changed = [item for item in drift if item.after is not None and item.condition is not DriftKind.FOREIGN]
-    removed = [item for item in drift if item.after is None]
-    same = len(compilation.modules) - sum(item.after is not None for item in drift)
+    wanted = [item for item in drift if item.after is not None]
+    changed = {item.module_path for item in wanted if item.condition is not DriftKind.FOREIGN}
+    removed = {item.module_path for item in drift if item.after is None}
+    same = len(compilation.modules) - len({item.module_path for item in wanted})
     verbs = ("would write", "would remove") if dry else ("wrote", "removed")
     parts = [f"{verbs[0]} {len(changed)}"] if changed else []
     parts += [f"{verbs[1]} {len(removed)}"] if removed else []
     parts += [f"{same} unchanged"] if same else []
     broken = {found.path for found in compilation.findings if found.severity is Severity.ERROR}
     parts += [f"{counted(len(broken), 'workflow')} with errors"] if broken else []
-    edited = [item.path for item in drift if _was_edited(item) and not dry]
+    edited = sorted(item.path for item in drift if _was_edited(item) and not dry)
     note = f"\nnote: {', '.join(edited)} had been edited by hand; the edit is gone" if edited else ""
     return f"{folder}: {', '.join(parts) or 'nothing to do'}{note}"
 
@@ -155,6 +161,9 @@ def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry:
 def _was_edited(item: Drift) -> bool:
     from wfc.project import DriftKind
     from wfc_runtime.header import read_header
+    from wfc_runtime.line_map import read_line_map
 
-    header = read_header(item.before) if item.before and item.condition is not DriftKind.FOREIGN else None
-    return header is not None and header.edited
+    if item.before is None or item.condition is DriftKind.FOREIGN:
+        return False
+    found = read_header(item.before) if item.is_module else read_line_map(item.before)
+    return found is not None and found.edited

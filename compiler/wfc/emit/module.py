@@ -33,6 +33,16 @@ def with_header(path: str, source: str, body: str) -> str:
     return _HEADER.format(path=shown_path(path), format=FORMAT, source=source, body=digest(body)) + body
 
 
+_LEFT_ALONE = """\
+# ruff: noqa
+# flake8: noqa
+# pylint: skip-file
+# isort: skip_file
+# fmt: off
+"""
+"""Other tools report and change nothing: a module that they have changed is one that was edited. They stand below the
+header, so that the digest covers them."""
+
 _TYPING = ("Annotated", "Any", "Literal")
 
 
@@ -48,7 +58,8 @@ def emit_body(module: Module) -> str:
         *_imports(annotations, runtime),
     ]
     head += ["", *annotations.choices] if annotations.choices else []
-    return _laid_out("\n".join(head) + "\n\n\n" + "\n\n\n".join(body) + "\n")
+    # Added last, since black leaves a text alone that says `fmt: off`.
+    return _LEFT_ALONE + _laid_out("\n".join(head) + "\n\n\n" + "\n\n\n".join(body) + "\n")
 
 
 _TEXT_LINE = re.compile(r"""\s*(\w+=|["'][^"']*["']: )?["'].*["'],?""")
@@ -99,7 +110,7 @@ def _field(info: FieldInfo, annotations: Annotations, runtime: set[str]) -> str:
 
 
 def _registration(module: Module) -> str:
-    lines = {chart.title: {state.id: state.line for state in chart.states()} for chart in module.charts}
+    tasks = {title: Ref(chart.name) for title, chart in module.tasks.items()}
     call = Call(
         "Workflow",
         (),
@@ -110,8 +121,7 @@ def _registration(module: Module) -> str:
             **({"tags": Tuple(module.tags)} if module.tags else {}),
             **({"on_failure": module.on_failure} if module.on_failure else {}),
             "machine": Ref(module.main.name),
-            "tasks": {title: Ref(chart.name) for title, chart in module.tasks.items()},
-            "lines": lines,
+            **({"tasks": tasks} if tasks else {}),
         },
     )
     return print_assignment("WORKFLOW", call, 0)

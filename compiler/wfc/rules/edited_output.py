@@ -1,7 +1,7 @@
-"""A generated module was edited by hand, has conflicts of a merge, or is not one of ours.
+"""A generated module or line map was edited by hand, has conflicts of a merge, or is not one of ours.
 
 The next `wfc compile` would throw the edit away, and until then what runs is not what the YAML says. Make the change in
-the YAML. Where a merge has left conflicts, resolve those of the YAML: `wfc compile` writes the module anew. A file of
+the YAML. Where a merge has left conflicts, resolve those of the YAML: `wfc compile` writes the file again. A file of
 that name that wfc did not make is never overwritten: move it away first.
 
 Bad: a timeout is changed in `generated/deploy.py`.
@@ -25,13 +25,13 @@ def check(file: SourceFile) -> Iterator[Finding]:
             yield Finding(
                 _first_difference(drift),
                 f"`{drift.path}` was edited by hand",
-                help="make the change in the YAML; `wfc compile` will overwrite this module",
+                help="make the change in the YAML; `wfc compile` will overwrite this file",
             )
         elif drift.condition is DriftKind.CONFLICTED:
             yield Finding(
                 drift.file.start,
                 f"`{drift.path}` has conflicts that a merge left",
-                help="resolve them in the YAML and run `wfc compile`, which writes this module anew",
+                help="resolve them in the YAML and run `wfc compile`, which writes this file again",
             )
         elif drift.condition is DriftKind.FOREIGN:
             yield Finding(

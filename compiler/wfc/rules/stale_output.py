@@ -1,7 +1,9 @@
-"""A generated module is not what its source says.
+"""A generated module, or its line map, is not what its source says.
 
 The YAML was changed and not compiled, a new workflow has no module yet, a module's workflow has gone, or another
-version of wfc made it. What would run is not what was reviewed. `wfc compile --check` finds it; `wfc compile` mends it.
+version of wfc made it. Then what would run is not what was reviewed. The same holds for the line map beside a module
+(`deploy.map.json`), which says from which line of the YAML each state comes. `wfc compile --check` finds it, and
+`wfc compile` writes the files again.
 
 Bad: `workflows/deploy.yaml` is changed and committed, `generated/deploy.py` is not.
 

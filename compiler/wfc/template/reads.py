@@ -133,6 +133,9 @@ def _subscript(syntax: Syntax, node: nodes.Getitem) -> tuple[Part, int]:
 
 DEFAULTS = frozenset({"default", "d"})
 PRESENCE_TESTS = frozenset({"defined", "undefined"})
+TOLERANT_FILTERS = DEFAULTS | {"outcome"}
+TOLERANT_TESTS = PRESENCE_TESTS | {"ok"}
+"""What can be asked of a value that may not be there."""
 
 
 class Fact(NamedTuple):
@@ -166,7 +169,7 @@ def facts_of(syntax: Syntax, node: nodes.Node, outcome: bool) -> Facts:
 def _facts_of_test(syntax: Syntax, node: nodes.Test, outcome: bool) -> Facts:
     if node.name in PRESENCE_TESTS:
         return _fact(syntax, node.node, False) if (node.name == "defined") is outcome else NO_FACTS
-    if node.name == "none" and not outcome:
+    if (node.name == "none" and not outcome) or (node.name == "ok" and outcome):
         return _fact(syntax, node.node, True)
     return NO_FACTS
 
@@ -358,14 +361,14 @@ class Walk:
     def _filter(self, node: nodes.Filter) -> None:
         self.filters.append(Use(node.name, *self._syntax.token_span(node)))
         if node.node is not None:
-            self._expression(node.node, node.name in DEFAULTS)
+            self._expression(node.node, node.name in TOLERANT_FILTERS)
         self._arguments(node)
         self._name_argument(node, _NAMED_FILTERS, self.filters)
         self._name_argument(node, _NAMED_TESTS, self.tests)
 
     def _test(self, node: nodes.Test) -> None:
         self.tests.append(Use(node.name, *self._syntax.token_span(node)))
-        self._expression(node.node, node.name in PRESENCE_TESTS)
+        self._expression(node.node, node.name in TOLERANT_TESTS)
         self._arguments(node)
 
     def _arguments(self, node: nodes.Call | nodes.Filter | nodes.Test) -> None:

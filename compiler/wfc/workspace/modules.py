@@ -1,4 +1,4 @@
-"""Generated modules on disk: compiled, compared with what is there, written and removed."""
+"""Generated modules and their line maps on disk: compiled, compared with what is there, written and removed."""
 
 from __future__ import annotations
 
@@ -11,12 +11,14 @@ import click
 from wfc.compiler import Compilation, compile_project
 from wfc.config import Config, find_root, real
 from wfc.findings import Diagnostic
-from wfc.project import Drift, DriftKind, Project, SourceFile, drift_of
+from wfc.project import Drift, DriftKind, Project, SourceFile, drift_of, map_drift_of, without_repeats
 from wfc.rules import BY_CODE
 from wfc.workspace.files import Selection, recorded_path, replace_file, writing
 from wfc.workspace.loading import load_project
 from wfc.yaml import Document, Source
 from wfc_runtime.header import read_header
+from wfc_runtime.line_map import map_path, read_line_map
+from wfc_runtime.trust import generated_paths
 
 
 @dataclass(frozen=True)
@@ -56,30 +58,39 @@ def find_drift(
     for module in compilation.modules:
         path = folder / module.file_name
         drift = drift_of(str(path), _read(path), module.text, module.file.source.text)
-        if drift:
-            module.file.drift.append(drift)
-            found.append(drift)
+        beside = map_path(path)
+        map_drift = map_drift_of(str(beside), _read(beside), module.line_map)
+        module.file.drift += [one for one in (drift, map_drift) if one]
+        # The map first: a server that sees a new module finds the map that was made with it.
+        found += [one for one in (map_drift, drift) if one]
     return found + _orphans(compilation, folder, selection, recorded)
 
 
 def _orphans(compilation: Compilation, folder: Path, selection: Selection, recorded: set[str]) -> list[Drift]:
-    """Modules in the folder whose source would have been compiled now if it were still there."""
+    """Files in the folder whose source would have been compiled now if it were still there."""
     if not selection.folders or not folder.is_dir() or _is_shared(folder, selection.config):
         return []
     kept = {folder / module.file_name for module in compilation.modules}
+    kept |= {map_path(path) for path in kept}
     scopes = [
         recorded_path(place / "x", selection.config.root).removesuffix("x") for place in selection.folders
     ]
     found: list[Drift] = []
-    for path in sorted(folder.glob("*.py")):
+    for path in generated_paths(folder):
         text = _read(path) if path not in kept else None
-        header = read_header(text) if text is not None else None
-        if header is None or not any(header.path.startswith(scope) for scope in scopes):
+        source = _source_of(path, text) if text is not None else None
+        if source is None or not any(source.startswith(scope) for scope in scopes):
             continue
-        renamed = header.path in recorded and not _is_broken(header.path, compilation)
-        if header.path not in recorded or renamed:
+        renamed = source in recorded and not _is_broken(source, compilation)
+        if source not in recorded or renamed:
             found.append(Drift(DriftKind.ORPHANED, str(path), text, None))
     return found
+
+
+def _source_of(path: Path, text: str) -> str | None:
+    """The source that a generated file names, or None for a file that wfc did not make."""
+    found = read_header(text) if path.suffix == ".py" else read_line_map(text)
+    return found.path if found else None
 
 
 def _is_shared(folder: Path, config: Config) -> bool:
@@ -119,10 +130,10 @@ def apply_drift(found: list[Drift], folder: Path) -> None:
 def _drift_findings(project: Project, drift: list[Drift], check_only: bool) -> list[Diagnostic]:
     """With --check every difference is a finding; without it only a file in the way is."""
     gone = SourceFile(Source("", ""), Document(None, []), project.config, None, project)
-    if not check_only:
-        for file in project.files:
-            file.drift = [item for item in file.drift if item.condition is DriftKind.FOREIGN]
-    else:
-        gone.drift = [item for item in drift if item.condition is DriftKind.ORPHANED]
+    for file in project.files:
+        foreign = [item for item in file.drift if item.condition is DriftKind.FOREIGN]
+        file.drift = without_repeats(file.drift) if check_only else foreign
+    if check_only:
+        gone.drift = without_repeats([item for item in drift if item.condition is DriftKind.ORPHANED])
     rules = (BY_CODE["WF701"], BY_CODE["WF702"])
     return [found for file in (*project.files, gone) for rule in rules for found in rule.run(file)]

@@ -101,8 +101,8 @@ class Sources:
         return shown_path(recorded_path(path, self._config.root))
 
     def _compiled(self, paths: list[Path]) -> Iterator[str]:
-        """The modules that `wfc compile` may have made of some files: each alone, then beside all others as without
-        arguments. The shell in which the command was given may lack the variable that names template folders."""
+        """The modules and line maps that `wfc compile` may have made of some files: each file alone, then with all
+        others as without arguments. The shell that ran the command may lack the variable with the template folders."""
         from wfc.caching import clear_caches
         from wfc.checker import check_file, has_errors
         from wfc.compiler import compile_file
@@ -117,7 +117,8 @@ class Sources:
                 for path in paths:
                     file = files.get(path)
                     if file is not None and file.module is not None and not has_errors(check_file(file)):
-                        yield compile_file(file, self._recorded(path)).text
+                        made = compile_file(file, self._recorded(path))
+                        yield from (made.text, made.line_map)
             finally:
                 clear_caches()
 

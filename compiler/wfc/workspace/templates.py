@@ -75,7 +75,7 @@ class TemplateRegistry(Registry):
         for made in compilation.modules:
             header = read_header(made.text)
             assert header is not None
-            module = self.pin(header.body, made.text)
+            module = self.pin(header.body, made.text, made.line_map)
             self._own[module.workflow.name] = module
         for name in chosen.keys() - self._own.keys():
             self._broken[name] = _broken(name, chosen[name], compilation.findings)

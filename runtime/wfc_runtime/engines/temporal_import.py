@@ -43,7 +43,7 @@ def move_run(source: SqliteService, target: TemporalService, run: str, actor: st
     depths = _depths(data["runs"])
     seeds = {one["id"]: _seed(one, depths[one["id"]], target, actor) for one in family}
     for digest, text in data["modules"].items():
-        target.modules.keep(target.registry.pin(digest, text))
+        target.modules.keep(target.registry.pin(digest, text, data["line_maps"].get(digest)))
     # Children first: once the run itself is on Temporal, its whole family is.
     for member, seed in reversed(seeds.items()):
         _start(target, member, seed)

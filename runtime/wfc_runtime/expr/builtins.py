@@ -214,6 +214,16 @@ def is_undefined(run: Run, value: Value) -> bool:
     return isinstance(value, Undefined)
 
 
+@define(TESTS, "ok", takes_undefined=True)
+def is_ok(run: Run, value: Value) -> bool:
+    """`state.build is ok`: is there a result of the step, with exit code 0 if it has an exit code?"""
+    if value is None or isinstance(value, Undefined):
+        return False
+    if not isinstance(value, dict):
+        raise ExpressionError(f"this test is for results of steps, not {kind_of(value)}", "type")
+    return bool(value.get("exit_code", 0) == 0)
+
+
 def _integer(value: Value) -> int:
     if not isinstance(value, int):
         raise ExpressionError(f"this test is for whole numbers, not {kind_of(value)}", "type")

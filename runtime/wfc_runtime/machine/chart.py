@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
@@ -168,15 +168,17 @@ def _guard_plain_edges(machine: AnyMachine) -> None:
 
 @dataclass(frozen=True, kw_only=True)
 class Workflow:
-    """The machines of one workflow and where in the YAML each of their states comes from."""
+    """The machines of one workflow, and what is known about it as a whole."""
 
     name: str
     version: str
     machine: AnyMachine
-    tasks: Mapping[str, AnyMachine]
-    lines: Mapping[str, Mapping[str, int]]
+    tasks: Mapping[str, AnyMachine] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
     """Words to find it by."""
     author: str = ""
     on_failure: str = ""
     """What its author can do about a step that fails, where its language has other means than ours."""
+    lines: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """The line of the YAML of each state, by machine. The registry reads it from the line map; up to format 2 the
+    module itself had it."""

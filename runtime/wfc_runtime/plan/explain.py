@@ -21,7 +21,8 @@ from wfc_runtime.plan.counting import Count, Counter, Lookup, condition_of, coun
 class StepInfo:
     id: str
     type: str
-    line: int
+    line: int | None
+    """None where the module has no line map."""
     node: Node
     effect: Effect | None
     condition: Node | None
@@ -31,14 +32,15 @@ class StepInfo:
 def steps_of(structure: Structure, lines: Mapping[str, int]) -> Iterator[StepInfo]:
     """The steps in the order of the YAML. What the compiler added to them for its own use is left out."""
     states: dict[str, list[Node]] = {}
-    for name in lines:
-        if name in structure.nodes:
-            states.setdefault(structure.nodes[name].name, []).append(structure.nodes[name])
+    for node in structure.nodes.values():
+        # Branches of a parallel step are compound states, and the ends of branches are final ones.
+        if not node.is_final and (node.is_parallel or not node.children):
+            states.setdefault(node.name, []).append(node)
     for title, nodes in states.items():
         node = _main(nodes, structure)
         when = nodes[0] if nodes[0] is not node else None
         effect = structure.steps.get(node.id)
-        yield StepInfo(title, _type(node, effect, structure), lines[node.id], node, effect, when)
+        yield StepInfo(title, _type(node, effect, structure), lines.get(node.id), node, effect, when)
 
 
 def _main(nodes: list[Node], structure: Structure) -> Node:

@@ -103,6 +103,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
         "CREATE INDEX claims_of_run ON claims(run)",
     ),
+    # The line map that was made with a module. Modules up to format 2 have their lines in the text.
+    ("ALTER TABLE modules ADD COLUMN line_map TEXT",),
 )
 
 

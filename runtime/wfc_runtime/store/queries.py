@@ -15,7 +15,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, StoreError
 from wfc_runtime.store.database import damaged, translated
 from wfc_runtime.store.files import OpenFiles
-from wfc_runtime.store.records import RUN_COLUMNS, ClaimRow, HistoryRow, RunRow, checksum, sealed
+from wfc_runtime.store.records import RUN_COLUMNS, ClaimRow, HistoryRow, ModuleRow, RunRow, checksum, sealed
 from wfc_runtime.store.writer import Writer
 
 # The steps that runs wait in, read without opening the store for work: the compiler asks before a step is
@@ -223,9 +223,9 @@ class Queries:
                 found = max(found, self._event(row).at)
         return found
 
-    def module(self, digest: str) -> str | None:
-        rows = self._fetch("SELECT text FROM modules WHERE digest = ?", digest)
-        return str(rows[0][0]) if rows else None
+    def module(self, digest: str) -> ModuleRow | None:
+        rows = self._fetch(f"SELECT {', '.join(ModuleRow._fields)} FROM modules WHERE digest = ?", digest)
+        return ModuleRow(*rows[0]) if rows else None
 
     def _event(self, row: Sequence[Any]) -> HistoryRow:
         *values, written = row

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from operator import attrgetter
 from struct import Struct
+from typing import NamedTuple
 from zlib import crc32
 
 from wfc_runtime.contract import ENDED
@@ -103,6 +104,15 @@ class ClaimRow:
     owner: str
 
 
+class ModuleRow(NamedTuple):
+    """A module that runs are pinned to."""
+
+    workflow: str
+    text: str
+    line_map: str | None
+    created: float
+
+
 @dataclass(slots=True)
 class Changes:
     """All that one call changes: written together or not at all."""
@@ -112,8 +122,8 @@ class Changes:
     updated: dict[int, tuple[RunRow, int]] = field(default_factory=dict)
     """By key: the row as it is to be, and the version that was read."""
     history: list[tuple[RunRow, HistoryRow]] = field(default_factory=list)
-    modules: dict[str, tuple[str, str, float]] = field(default_factory=dict)
-    """By digest: workflow, text, and the time."""
+    modules: dict[str, ModuleRow] = field(default_factory=dict)
+    """By digest."""
     claims: list[tuple[ClaimRow, int]] = field(default_factory=list)
     """Claims to make, each with the version of its run that was read."""
     released: list[ClaimRow] = field(default_factory=list)

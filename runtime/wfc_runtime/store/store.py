@@ -24,7 +24,12 @@ def _insert(table: str, columns: str) -> str:
     return f"INSERT INTO {table} ({columns}) VALUES ({marks})"
 
 
-_MODULE = _insert("modules", "digest, workflow, text, created") + " ON CONFLICT (digest) DO NOTHING"
+# Sources that differ in comments only give the same version: the latest tells the lines.
+_MODULE = (
+    _insert("modules", "digest, workflow, text, line_map, created")
+    + " ON CONFLICT (digest) DO UPDATE SET text = excluded.text, line_map = excluded.line_map"
+    " WHERE text <> excluded.text OR line_map IS NULL"
+)
 _RUN = _insert(
     "runs",
     "id, root, parent, visit, position, depth, workflow, task, agent, created, status, digest, "
@@ -122,8 +127,8 @@ class Store:
             self._claim(connection, claim, read_version)
         for claim in changes.released:
             connection.execute(_RELEASED, (claim.root, claim.run, claim.visit, claim.owner))
-        for digest, (workflow, text, created) in changes.modules.items():
-            connection.execute(_MODULE, (digest, workflow, text, created))
+        for digest, module in changes.modules.items():
+            connection.execute(_MODULE, (digest, *module))
         # First what can be lost to somebody else: the children that it starts have the same ids as theirs.
         for row, read_version in changes.updated.values():
             self._move(connection, row, read_version, is_unserved=not (row.may_be_served or changes.claims))

@@ -46,7 +46,8 @@ def _write_modules(folder: Path, texts: list[str]) -> None:
         load_file(f"flow-{number}.yaml", text.encode(), CONFIG, project)
     folder.mkdir()
     for module in compile_project(project, {file: file.source.path for file in project.files}).modules:
-        (folder / module.file_name).write_text(module.text, encoding="utf-8")
+        for name, text in module.files.items():
+            (folder / name).write_text(text, encoding="utf-8")
 
 
 def _chain(steps: int) -> str:

@@ -109,7 +109,7 @@ IN_PATH = Characters(r"\w,:@%+=-", besides=".", never=(".", ".."))
 # The policies.
 
 NUMBERS = (INT, NUMBER, BOOL)
-_ALWAYS = frozenset({"abs", "float", "hash", "int", "round", "sum"}) | {
+_ALWAYS = frozenset({"abs", "float", "hash", "int", "outcome", "round", "sum"}) | {
     name for name, signature in FILTERS.items() if signature.gives in NUMBERS
 }
 

@@ -47,7 +47,7 @@ from wfc.analysis.types.operators import (
 )
 from wfc.language.types import ANY, INT, NULL, Record, Type
 from wfc.suggest import did_you_mean, nearest
-from wfc.template.reads import DEFAULTS
+from wfc.template.reads import DEFAULTS, TOLERANT_FILTERS
 
 if TYPE_CHECKING:
     from wfc.analysis.types.expressions import Inference
@@ -456,7 +456,9 @@ def filtered(walk: Inference, node: nodes.Filter, guarded: bool) -> Type:
     if node.node is None:
         return ANY
     note_consumer(walk, node)
-    operand = walk.type_of(node.node, guarded=node.name in DEFAULTS)
+    operand = walk.type_of(node.node, guarded=node.name in TOLERANT_FILTERS)
+    if node.name not in DEFAULTS:
+        operand = without(operand, UNDEFINED)
     kind = applied(walk, node, operand)
     if UNDEFINED not in options(kind) or guarded:
         return kind

@@ -25,7 +25,7 @@ from wfc.analysis.types.lattice import (
 )
 from wfc.language.types import BOOL, NULL, Exact, Type
 from wfc.struct import struct
-from wfc.template.reads import DEFAULTS, PRESENCE_TESTS
+from wfc.template.reads import DEFAULTS, PRESENCE_TESTS, TOLERANT_TESTS
 
 if TYPE_CHECKING:
     from wfc.analysis.types.expressions import Inference
@@ -167,9 +167,12 @@ def _defaulted(walk: Inference, node: nodes.Filter, operand: nodes.Expr) -> Outc
 
 
 def _test(walk: Inference, node: nodes.Test) -> Outcome:
-    reached = follow(walk, node.node, guarded=node.name in PRESENCE_TESTS)
-    calls.tested(walk, node, reached.type)
+    reached = follow(walk, node.node, guarded=node.name in TOLERANT_TESTS)
     yes, no = _held(node)
+    if node.name == "ok":
+        calls.tested(walk, node, without(reached.type, UNDEFINED))
+        return Outcome(BOOL, _narrow(walk, reached, without(reached.type, UNDEFINED, NULL)).and_(yes), no)
+    calls.tested(walk, node, reached.type)
     if node.name in PRESENCE_TESTS:
         there = _narrow(walk, reached, without(reached.type, UNDEFINED))
         gone = _narrow(walk, reached, UNDEFINED, there=False)

@@ -510,6 +510,8 @@ def _tested(node: nodes.Test, want: bool) -> Iterator[Goal]:
             yield _goal(term, _values("in", argument, want))
         case "none":
             yield _goal(term, [None] if want else ["x", 1])
+        case "ok":
+            yield _goal(Term((*term.path, "exit_code"), term.operations), [0 if want else 1])
         case "defined" | "undefined":
             yield _goal(term, ["x", 1])
         case "string":

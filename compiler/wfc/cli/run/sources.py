@@ -44,7 +44,8 @@ class SourceRegistry(Registry):
         self._broken |= {str(file.name): file.source.path for file in files}
 
     def compile(self, file: SourceFile) -> Module:
-        return self.take(compile_file(file, recorded_path(Path(file.source.path), self.config.root)).text)
+        made = compile_file(file, recorded_path(Path(file.source.path), self.config.root))
+        return self.take(made.text, made.line_map)
 
     def find(self, name: str) -> Module:
         if name in self._own:

@@ -18,6 +18,7 @@ import click
 
 from wfc.config import load_config
 from wfc.workspace.files import ENDINGS
+from wfc_runtime.line_map import SUFFIX
 
 
 def git(*arguments: str, folder: Path) -> bytes | None:
@@ -121,7 +122,7 @@ def _copy_of_the_index() -> Iterator[None]:
             parents=True, exist_ok=True
         )  # Git keeps no folder of which nothing is staged.
         generated = config.generated_dir.relative_to(copy)
-        _write(copy, [f":(top,literal){generated.as_posix()}"], ending=".py")
+        _write(copy, [f":(top,literal){generated.as_posix()}"], endings=(".py", SUFFIX))
         os.chdir(place)
         try:
             yield
@@ -136,11 +137,11 @@ def _refuse_conflicts() -> None:
         raise click.UsageError(f"a merge left conflicts in {shown}: resolve them, and `git add` the files")
 
 
-def _write(copy: Path, patterns: Sequence[str], ending: str = "") -> None:
+def _write(copy: Path, patterns: Sequence[str], endings: str | tuple[str, ...] = "") -> None:
     found = _git("ls-files", "--cached", "-z", "--full-name", "--", *patterns).split("\0")
     # What is only meant to be added (`git add --intent-to-add`) has no content yet.
     meant = _git("diff", "--diff-filter=A", "--name-only", "-z", "--no-relative").split("\0")
-    names = "".join(f"{name}\0" for name in found if name.endswith(ending) and name not in {*meant, ""})
+    names = "".join(f"{name}\0" for name in found if name.endswith(endings) and name not in {*meant, ""})
     if names:
         root = _git("rev-parse", "--show-toplevel").strip()
         _git("checkout-index", "-z", "--stdin", "--force", f"--prefix={copy}/", given=names, cwd=root)

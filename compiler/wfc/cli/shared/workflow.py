@@ -87,6 +87,7 @@ def compile_in_memory(files: Iterable[SourceFile]) -> dict[str, Module]:
     registry = Registry(Path(os.devnull))
     found: dict[str, Module] = {}
     for file in files:
-        module = registry.take(compile_file(file, file.source.path).text)
+        made = compile_file(file, file.source.path)
+        module = registry.take(made.text, made.line_map)
         found[module.workflow.name] = module
     return found

@@ -17,7 +17,6 @@ from wfc.dialects.blocks.expressions import (
     Expr,
     choice,
     combination,
-    comparison,
     extended,
     literal,
     piped,
@@ -147,12 +146,12 @@ class Results:
     def _is_there(self, node: BlockNode, at: Part) -> Expr:
         if self.has_run(node):
             return literal(True, at.start, at.end)
-        return replace(self._of(node, at, " is defined", at.start, at.end, "bool"), level=COMPARISON)
+        return self._test(node, at, " is defined")
 
     def _is_not_there(self, node: BlockNode, at: Part) -> Expr:
         if self.has_run(node):
             return literal(False, at.start, at.end)
-        return replace(self._of(node, at, " is not defined", at.start, at.end, "bool"), level=COMPARISON)
+        return self._test(node, at, " is not defined")
 
     def _skipped(self, node: BlockNode, at: Part) -> Expr:
         if not self.may_have_crashed(node):
@@ -177,22 +176,23 @@ class Results:
     def succeeded(self, node: BlockNode, at: Part) -> Expr:
         if self.has_succeeded(node):
             return literal(True, at.start, at.end)
-        there = self._is_there(node, at)
-        if not node.can_fail:
-            return there
-        return combination("and", [there, self._exit(node, at, "==")])
+        return self._test(node, at, " is ok") if node.can_fail else self._is_there(node, at)
 
     def _failed(self, node: BlockNode, at: Part) -> Expr:
-        return combination("or", [self._crashed(node, at), self._command_failed(node, at)])
+        if not node.can_fail or not self.may_have_crashed(node):
+            return combination("or", [self._crashed(node, at), self._command_failed(node, at)])
+        # Without a result it has crashed, which is not ok either.
+        tried = () if self._surely_crashed(node) else (self._noted_as_tried(node, at, " is defined"),)
+        return combination("and", [*tried, self._test(node, at, " is not ok")])
 
     def _command_failed(self, node: BlockNode, at: Part) -> Expr:
         if self.has_succeeded(node) or not node.can_fail:
             return literal(False, at.start, at.end)
-        return combination("and", [self._is_there(node, at), self._exit(node, at, "!=")])
+        return combination("and", [self._is_there(node, at), self._test(node, at, " is not ok")])
 
-    def _exit(self, node: BlockNode, at: Part, word: str) -> Expr:
-        code = self._of(node, at, ".exit_code", at.start, at.end, "int")
-        return comparison(code, word, literal(0, at.start, at.end), at.start, at.end)
+    def _test(self, node: BlockNode, at: Part, test: str) -> Expr:
+        """What a test says of the whole result."""
+        return replace(self._of(node, at, test, at.start, at.end, "bool"), level=COMPARISON)
 
     def fact(self, node: BlockNode, at: Part, part: Part) -> Expr:
         start, end = part.start, part.end
@@ -215,8 +215,9 @@ class Results:
                 )
                 return choice(word("completed"), self._is_there(node, at), otherwise)
             case "outcome":
-                otherwise = choice(word("failure"), self._command_failed(node, at), word("n/a"))
-                return choice(word("success"), self.succeeded(node, at), otherwise)
+                if self.has_succeeded(node):
+                    return word("success")
+                return piped(self._of(node, at, "", start, end), "outcome", "str")
             case "message" | "error":
                 otherwise = choice(word("the block crashed"), self._crashed(node, at), word(None))
                 return choice(word("the command failed"), self._command_failed(node, at), otherwise)

@@ -301,6 +301,11 @@ _FILE_TYPES = {
 }
 
 
+def _needs_state(fields: Iterable[str], at: Span) -> list[Entry]:
+    names: list[Node] = [made(name, at) for name in fields]
+    return [Entry(made("needs_state", at), Sequence(at, names))] if names else []
+
+
 class Steps:
     """Translates blocks to steps."""
 
@@ -310,24 +315,25 @@ class Steps:
         self._skipping = Skipping(world, reports)
         self.reads: set[str] = set()
         """The state fields that any of the steps reads."""
-        self._whens: dict[BlockNode, tuple[Scalar | None, tuple[str, ...]]] = {}
+        self._whens: dict[BlockNode, tuple[Scalar | None, tuple[str, ...], tuple[str, ...]]] = {}
+        """Of each block: when it runs, the fields that this reads, and the fields that the block itself reads."""
         world.inline = self._inlined
 
     def step(self, node: BlockNode) -> Mapping:
         block, at = node.block, node.block.span
         inside = site_of(node, self._world)
         when = self._skipping.when(node, inside)
-        self._whens[node] = (when, tuple(inside.reads))
+        asked, inside.reads = inside.reads, {}
         fields = list(self._fields(node, inside))
+        self._whens[node] = (when, tuple(asked), tuple(inside.reads))
+        inside.reads = asked | inside.reads
         entries = [Entry(made("id", at), block.id.node if block.id else made("", at))]
         if node.kind is not None:
             entries.append(Entry(made("type", at), made(node.kind.step, block.value_span("type"))))
         if block.description:
             entries.append(Entry(made("description", at), block.description.node))
         self.reads |= inside.reads.keys()
-        if inside.reads:
-            names: list[Node] = [made(name, at) for name in inside.reads]
-            entries.append(Entry(made("needs_state", at), Sequence(at, names)))
+        entries += _needs_state(inside.reads, at)
         if when is not None:
             entries.append(Entry(made("when", at), when))
         return Mapping(block.node.span, [*entries, *fields, *self._retry(node), *_failure(node)])
@@ -356,15 +362,22 @@ class Steps:
         return self._noting(node, step, Entry(made(field, at), moment))
 
     def _noting(self, node: BlockNode, step: str, update: Entry) -> Mapping:
-        """A step that records something, under the same condition as the block."""
+        """A step that records something."""
         at = node.block.span
-        when, reads = self._whens[node]
         entries = [Entry(made("id", at), made(step, at)), Entry(made("type", at), made("set_state", at))]
-        if when is not None:
-            names: list[Node] = [made(name, at) for name in reads]
-            entries += [Entry(made("needs_state", at), Sequence(at, names))] if names else []
-            entries.append(Entry(made("when", at), when))
         return Mapping(at, [*entries, Entry(made("updates", at), Mapping(at, [update]))])
+
+    def together(self, node: BlockNode, step: Mapping, name: str, steps: list[Node]) -> list[Node]:
+        """The step of a block and the steps that record something about it, behind one condition."""
+        when, asked, own = self._whens[node]
+        if when is None:
+            return steps
+        at = node.block.span
+        kept = [entry for entry in step.entries if entry.key.text not in ("when", "needs_state")]
+        step.entries[:] = [*kept[:2], *_needs_state(own, at), *kept[2:]]
+        entries = [Entry(made("id", at), made(name, at)), Entry(made("type", at), made("condition", at))]
+        entries += [*_needs_state(asked, at), Entry(made("if", at), when)]
+        return [Mapping(at, [*entries, Entry(made("then", at), Sequence(at, steps))])]
 
     def _fields(self, node: BlockNode, inside: Site) -> Iterator[Entry]:
         block, kind, at = node.block, node.kind, node.block.span

@@ -222,7 +222,9 @@ def _noted(node: BlockNode, step: Mapping, making: Steps, world: World, names: _
         began, ended = world.times[node.name]
         steps.insert(0, making.note(node, names.free(f"{node.name}-began"), began))
         steps.append(making.note(node, names.free(f"{node.name}-ended"), ended))
-    return steps
+    if len(steps) == 1:
+        return steps
+    return making.together(node, step, names.free(f"{node.name}-condition"), steps)
 
 
 def _side_by_side(

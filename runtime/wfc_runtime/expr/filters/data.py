@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any, Literal, NoReturn
 
 from wfc_runtime.expr.access import find_attribute
-from wfc_runtime.expr.builtins import FILTERS, define
+from wfc_runtime.expr.builtins import FILTERS, define, is_ok
 from wfc_runtime.expr.errors import ExpressionError, shorten
 from wfc_runtime.expr.operators import BINARY
 from wfc_runtime.expr.run import Run
@@ -171,6 +171,14 @@ def text(run: Run, value: Value) -> str:
 def scalar_text(run: Run, value: Value) -> Value:
     """`x | scalar_text`: as `text` has it, but lists and objects stay what they are."""
     return value if isinstance(value, (list, dict)) else text(run, value)
+
+
+@define(FILTERS, "outcome", takes_undefined=True)
+def outcome(run: Run, value: Value) -> str:
+    """`state.build | outcome`: 'success' where the result `is ok`, 'failure' where it is not, 'n/a' without one."""
+    if value is None or isinstance(value, Undefined):
+        return "n/a"
+    return "success" if is_ok(run, value) else "failure"
 
 
 @define(FILTERS, "condition")

@@ -54,10 +54,10 @@ def execute_inline_workflow(
         )
     from wfc_runtime.header import read_header
 
-    text = compilation.modules[0].text
-    header = read_header(text)
+    made = compilation.modules[0]
+    header = read_header(made.text)
     assert header is not None
-    module = call.context.registry.pin(header.body, text)
+    module = call.context.registry.pin(header.body, made.text, made.line_map)
     service = call.context.service
     return with_format(service, service.start_module(module, inputs, actor=call.actor), response_format)
 

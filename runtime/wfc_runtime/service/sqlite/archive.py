@@ -15,7 +15,7 @@ from wfc_runtime.machine.step import SnapshotCheck
 from wfc_runtime.machine.values import size_of, to_text
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import check_run_id
-from wfc_runtime.service.sqlite.unit_of_work import pinned_machine
+from wfc_runtime.service.sqlite.unit_of_work import module_row, pinned_machine
 from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
 from wfc_runtime.version import __version__
 
@@ -50,8 +50,17 @@ def export_run(queries: Queries, row: RunRow, secrets: bool = False) -> Json:
             "`wfc runs export --with-secrets` writes them; a run that has ended has forgotten its own.",
         )
     digests = dict.fromkeys(one["digest"] for one in runs)
-    modules = {digest: queries.module(digest) for digest in digests}
-    return {"format": FORMAT, "kind": KIND, "wfc": __version__, "runs": runs, "modules": modules}
+    kept = {digest: module for digest in digests if (module := queries.module(digest))}
+    modules = {digest: module.text for digest, module in kept.items()}
+    maps = {digest: module.line_map for digest, module in kept.items() if module.line_map}
+    return {
+        "format": FORMAT,
+        "kind": KIND,
+        "wfc": __version__,
+        "runs": runs,
+        "modules": modules,
+        "line_maps": maps,
+    }
 
 
 def _family(queries: Queries, row: RunRow) -> Iterator[RunRow]:
@@ -132,12 +141,13 @@ def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trus
     awaited: list[tuple[str, str]] = []
     for one in data["runs"]:
         row = _row(one, rows)
-        text = data["modules"][row.digest]
+        # Exports of earlier versions have no line maps.
+        texts = (data["modules"][row.digest], data.get("line_maps", {}).get(row.digest))
         module = (
-            registry.pin(row.digest, text) if trust_modules else _own_module(registry, queries, row, text)
+            registry.pin(row.digest, *texts) if trust_modules else _own_module(registry, queries, row, *texts)
         )
         _check_snapshot(row, one, pinned_machine(module, row))
-        changes.modules[row.digest] = (module.workflow.name, module.text, row.created)
+        changes.modules[row.digest] = module_row(module, row.created)
         changes.created.append(row)
         changes.history += [(row, _event(event)) for event in one["history"]]
         awaited += [(row.id, child) for child in _children(one)]
@@ -149,10 +159,14 @@ def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trus
     return changes
 
 
-def _own_module(registry: Registry, queries: Queries, row: RunRow, text: str) -> Module:
+def _own_module(registry: Registry, queries: Queries, row: RunRow, text: str, line_map: str | None) -> Module:
     """The module of an imported run as this project has it: in its folder, its sources or its store."""
     kept = queries.module(row.digest)
-    found = registry.vouch(row.digest, text) if kept is None else registry.pin(row.digest, kept)
+    found = (
+        registry.vouch(row.digest, text, line_map)
+        if kept is None
+        else registry.pin(row.digest, kept.text, kept.line_map)
+    )
     if found is None:
         raise RefusedError(
             "module_untrusted",

@@ -34,6 +34,7 @@ from wfc_runtime.service.sqlite.unit_of_work import (
     LoadedRun,
     SnapshotCache,
     UnitOfWork,
+    module_row,
     pinned_machine,
     pinned_module,
 )
@@ -52,7 +53,7 @@ def migrate_run(
     if row.ended:
         raise RefusedError("finished", f"run {row.id} is {row.status}: there is nothing to move")
     current = registry.find(row.workflow)
-    changes = Changes(modules={current.digest: (current.workflow.name, current.text, at)})
+    changes = Changes(modules={current.digest: module_row(current, at)})
     gone: Counter[str] = Counter()
     for one in _family(queries, row):
         if one.digest != current.digest:
@@ -124,8 +125,8 @@ class SqliteService(Service, Archive):
         self.owners = LiveServers(store.path)
         self.watch: Callable[[RunRow, Outcome], None] | None = None
         """Told of each event that a run has worked through: for tests that count what has been tried."""
-        self._kept: set[str] = set()
-        """Digests of modules that are known to be in the store."""
+        self._kept: dict[str, str] = {}
+        """Modules that are known to be in the store: their text by digest."""
         if isinstance(self._clock, SteadyClock):
             self._clock.follow(self._newest())
 
@@ -358,13 +359,14 @@ class SqliteService(Service, Archive):
 
     def _commit(self, changes: Changes) -> bool:
         """False: a run has moved since it was read."""
-        changes.modules = {key: value for key, value in changes.modules.items() if key not in self._kept}
+        kept = self._kept
+        changes.modules = {key: row for key, row in changes.modules.items() if kept.get(key) != row.text}
         try:
             if changes:
                 self.store.commit(changes)
         except ConflictError:
             return False
-        self._kept.update(changes.modules)
+        kept.update((key, row.text) for key, row in changes.modules.items())
         return True
 
 

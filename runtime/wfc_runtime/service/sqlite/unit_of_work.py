@@ -19,7 +19,7 @@ from wfc_runtime.service.children import machine_of, missing_steps
 from wfc_runtime.service.clock import later
 from wfc_runtime.service.history import EventRedaction, event_data, event_kind, kept_fields
 from wfc_runtime.service.server_liveness import LiveServers
-from wfc_runtime.store import Changes, ClaimRow, HistoryRow, Queries, RunRow
+from wfc_runtime.store import Changes, ClaimRow, HistoryRow, ModuleRow, Queries, RunRow
 
 # Snapshots as last seen, so that the next call does not read all of them again.
 
@@ -85,13 +85,18 @@ def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, ro
     known = registry.of_digest(row.digest) or _current(registry, row)
     if known is not None:
         return known
-    text = queries.module(row.digest)
-    if text is None:
+    kept = queries.module(row.digest)
+    if kept is None:
         raise _stranded(registry, cache.load(queries, row)[1], row, "it is not in the store")
     try:
-        return registry.pin(row.digest, text)
+        return registry.pin(row.digest, kept.text, kept.line_map)
     except DefinitionError as error:
         raise _stranded(registry, cache.load(queries, row)[1], row, error.message) from error
+
+
+def module_row(module: Module, at: float) -> ModuleRow:
+    """A version as the store keeps it, for the runs that are pinned to it."""
+    return ModuleRow(module.workflow.name, module.text, module.line_map, at)
 
 
 def _current(registry: Registry, row: RunRow) -> Module | None:
@@ -220,7 +225,7 @@ class UnitOfWork:
         loaded = LoadedRun(row, module, machine_of(module, row.task, row.agent), None, _NEW, parent)
         self._active[row.id] = loaded
         self._changes.created.append(row)
-        self._changes.modules[module.digest] = (module.workflow.name, module.text, self.at)
+        self._changes.modules[module.digest] = module_row(module, self.at)
         return loaded
 
     def record(

@@ -15,6 +15,7 @@ from pathlib import Path
 from threading import Lock
 
 from wfc_runtime.errors import DefinitionError, WfcError
+from wfc_runtime.line_map import map_path
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.temporal.encryption import NO_KEYS, Keyring
 from wfc_runtime.trust import UntrustedError
@@ -29,7 +30,7 @@ class Modules:
         self.registry = registry
         self._kept = kept
         self._more = more
-        self._known: set[str] = set()
+        self._known: dict[str, str] = {}
         self._missed: set[str] = set()
         self._lock = Lock()
 
@@ -39,15 +40,16 @@ class Modules:
 
     def keep(self, module: Module) -> Module:
         """Keep a copy of this version for later."""
+        path = self._kept / f"{module.digest}.py"
         with self._lock:
-            path = self._kept / f"{module.digest}.py"
-            if module.digest not in self._known and not path.exists():
+            # Sources that differ in comments only give the same version: the latest tells the lines.
+            if self._known.get(module.digest) != module.text and _read(path) != module.text:
                 self._kept.mkdir(parents=True, exist_ok=True)
-                # Replaced atomically: readers never see a partial file.
-                made = path.with_suffix(f".{os.getpid()}.new")
-                made.write_bytes(module.text.encode())
-                made.replace(path)
-            self._known.add(module.digest)
+                # The module last: a process that finds it finds its line map too.
+                if module.line_map is not None:
+                    _write(map_path(path), module.line_map)
+                _write(path, module.text)
+            self._known[module.digest] = module.text
             return module
 
     def keep_all(self) -> list[Module]:
@@ -74,10 +76,12 @@ class Modules:
         return self.keep(known)
 
     def _read_kept(self, digest: str) -> Module | None:
-        try:
-            return self.registry.pin(digest, (self._kept / f"{digest}.py").read_bytes().decode())
-        except (OSError, UnicodeDecodeError):
+        path = self._kept / f"{digest}.py"
+        text = _read(path)
+        if text is None:
             return None
+        try:
+            return self.registry.pin(digest, text, _read(map_path(path)))
         except WfcError as error:
             log.warning("%s", error)
             return None
@@ -93,6 +97,20 @@ class Modules:
         """Modules in the folders that must not be executed: the version that is missing may be one of them."""
         found = [error for registry in (self.registry, *self._more) for error in registry.problems()]
         return [error for error in found if isinstance(error, UntrustedError)]
+
+
+def _read(path: Path) -> str | None:
+    try:
+        return path.read_bytes().decode()
+    except (OSError, UnicodeDecodeError):
+        return None
+
+
+def _write(path: Path, text: str) -> None:
+    """Replace a file atomically: readers never see a partial one."""
+    made = path.with_suffix(f".{os.getpid()}.new")
+    made.write_bytes(text.encode())
+    made.replace(path)
 
 
 @dataclass(frozen=True)
