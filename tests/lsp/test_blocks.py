@@ -84,8 +84,10 @@ def test_blocks_are_completed_and_explained_in_their_own_language(editor: Editor
     assert editor.define("workflows/ship.yaml", position(GRAPH, "blocks.build", 8)) == [("ship.yaml", 5)]
     tried = GRAPH.replace("      command: make\n", "      command: make\n    retry: {max_attempts: 3}\n")
     editor.change("workflows/ship.yaml", tried)
-    assert "a command that fails is data" in editor.hover("workflows/ship.yaml", position(tried, "retry", 2))
-    assert "How often to try" in editor.hover("workflows/ship.yaml", position(tried, "max_attempts", 2))
+    assert "A command that fails is data" in editor.hover("workflows/ship.yaml", position(tried, "retry", 2))
+    assert "The maximum number of attempts" in editor.hover(
+        "workflows/ship.yaml", position(tried, "max_attempts", 2)
+    )
 
 
 NAMED = """\

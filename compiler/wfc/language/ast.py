@@ -19,18 +19,18 @@ _INPUTS = MapOf(
 
 
 class Scope(Shape):
-    """A list of steps with inputs and a state of its own."""
+    """A list of steps with its own inputs and state."""
 
-    inputs = Field(_INPUTS, "What a run is started with, by name.")
+    inputs = Field(_INPUTS, "The inputs of a run, by name.")
     initial_state = Field(
         MapOf(ANYTHING, "a mapping of field to value", key=NAME),
-        "State fields and the values they start with.",
+        "State fields and their initial values.",
     )
-    steps = Field(STEPS, "What to do, from top to bottom.", required=True)
+    steps = Field(STEPS, "The steps, in the order in which they run.", required=True)
 
     @property
     def known_as(self) -> str:
-        """What messages call it."""
+        """Its name in messages."""
         return "the workflow"
 
     @property
@@ -46,7 +46,7 @@ class Scope(Shape):
         return self.steps or []
 
     def walk(self) -> Iterator[Step]:
-        """Every step of this scope, nested ones too, in source order."""
+        """Every step of this scope, including nested ones, in source order."""
         return iter(self._all_steps)
 
     @lazy
@@ -62,7 +62,7 @@ def walk(steps: list[Step]) -> Iterator[Step]:
 
 
 class Task(Scope):
-    """Steps that a foreach runs once per item, as a machine of their own."""
+    """Steps that a foreach runs once per item, each time as a separate run."""
 
     label = "a task"
 
@@ -84,12 +84,12 @@ class Workflow(Scope):
 
     name = Field(ID, "The workflow's name, unique in the project.", required=True, example="deploy-service")
     version = Field(WORD, "Its version, as text.", required=True, example="1.0.0")
-    description = Field(WORD, "What it is for, in a sentence or two.")
+    description = Field(WORD, "What it is for, in one or two sentences.")
     author = Field(WORD, "Who wrote it.", example="Platform team")
-    tags = Field(ListOf(WORD, "a list of words"), "Words to find it by.", example=["deploy", "ci"])
+    tags = Field(ListOf(WORD, "a list of words"), "Keywords for finding it.", example=["deploy", "ci"])
     facts = Field(
         CONSTANTS,
-        "What it says of itself to a `call` that lists these names among its `facts`.",
+        "Values about the workflow, which a `call` gets if it lists their names in its `facts`.",
         example={"services": 3},
     )
     tasks = Field(

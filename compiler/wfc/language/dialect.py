@@ -22,21 +22,21 @@ from wfc.yaml import Mapping as MappingNode
 
 
 class OldSpelling(NamedTuple):
-    """A key that stands twice in a mapping, where the second one is an old spelling of another key."""
+    """A repeated key of a mapping, of which one is an old spelling of another key."""
 
     kept: Entry
     renamed: Entry
     name: str
-    """What the second one means."""
+    """The current spelling of the renamed one."""
 
 
 class Language:
     """The words and rules of one language. These are the core's; a dialect overrides those that differ."""
 
     step = "step"
-    """What one unit of work is called."""
+    """The word for one unit of work."""
     on_failure = ""
-    """What a server advises when a step has failed the run, unless that is the core's `on_error` and `retry`."""
+    """The advice of a server after a step has failed a run; empty where the core's advice fits."""
     roots: Mapping[str, str] = MappingProxyType(
         {
             "state": "the state fields that `needs_state` lists",

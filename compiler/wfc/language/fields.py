@@ -1,4 +1,4 @@
-"""Field types: how each kind of value is read and checked, and its JSON Schema."""
+"""Field types: how a value is read and checked, and its JSON Schema."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ T = TypeVar("T")
 
 @struct(frozen=True)
 class Mismatch:
-    """Why a node is not the kind of value its field takes."""
+    """Why a node is not a value of the field's type."""
 
     span: Span
     message: str
@@ -28,7 +28,7 @@ class Mismatch:
 
 
 class Reader(Protocol):
-    """What a dialect lends to the fields that hold more of it."""
+    """Reads nested mappings and steps. The dialect provides it, since only it knows how they are written."""
 
     def shape(self, kind: type[Shape], node: Mapping) -> Any: ...
     def step(self, node: Node) -> Any: ...
@@ -36,7 +36,7 @@ class Reader(Protocol):
 
 class FieldType(Generic[T]):
     words: str
-    """What the field takes, as a message says it: "a number"."""
+    """The type in messages: "a number"."""
 
     def read(self, node: Node, reader: Reader) -> T | None:
         raise NotImplementedError
@@ -48,12 +48,12 @@ class FieldType(Generic[T]):
         raise NotImplementedError
 
     def inner_keys(self) -> Container[str]:
-        """The fields of what it takes, where that is a mapping with fields of its own."""
+        """The fields of the value, if it is a mapping with declared fields."""
         return ()
 
 
 def kind_of(node: Node) -> str:
-    """A node's kind in words."""
+    """The kind of a node in messages."""
     match node:
         case Sequence():
             return "a list"
@@ -78,7 +78,7 @@ def _short(text: str) -> str:
 
 @struct(eq=False)
 class ScalarType(FieldType[T]):
-    """A leaf that `accepts` takes and `wrap` locates."""
+    """A scalar that `accepts` allows; `wrap` makes the value of it."""
 
     words: str
     accepts: Callable[[Scalar], bool]
@@ -107,7 +107,7 @@ def _is_count(node: Scalar) -> bool:
 
 
 _LONGEST = 1_000_000_000
-"""Thirty years of seconds: a moment further off is none that a calendar knows."""
+"""Thirty years in seconds. Longer times overflow dates."""
 
 
 def _is_positive(node: Scalar) -> bool:
@@ -119,7 +119,7 @@ def _is_not_negative(node: Scalar) -> bool:
 
 
 def _between(node: Scalar, least: int, most: int) -> bool:
-    """Compared as it is: an integer of hundreds of digits can't become a float."""
+    """Compares without conversion: an integer of hundreds of digits can't become a float."""
     return _is_number(node) and least <= cast("int | float", node.value) <= most
 
 
@@ -177,7 +177,7 @@ FACTOR: FieldType[Literal] = ScalarType(
 
 @struct(eq=False)
 class Computed(FieldType["Literal | Text"]):
-    """A plain value of another field type, or an expression that gives one when the step is reached."""
+    """A plain value of another field type, or an expression that is evaluated when the step starts."""
 
     inner: FieldType[Literal]
 
@@ -224,7 +224,7 @@ OPTIONAL_TEXT: FieldType[Word] = ScalarType(
 
 @struct(eq=False)
 class OneOf(FieldType[Word]):
-    """One of a few words."""
+    """One of a fixed set of words."""
 
     choices: tuple[str, ...]
 
@@ -252,7 +252,7 @@ class OneOf(FieldType[Word]):
 
 
 def not_json(node: Node) -> list[Mismatch]:
-    """The numbers in a value that YAML knows and JSON does not: a run could not be stored with them."""
+    """The numbers in a value that YAML has and JSON has not. A run with them could not be stored."""
     match node:
         case Scalar(value=float() as number) if not isfinite(number):
             message = f"expected a value that JSON can hold, found {kind_of(node)}"
@@ -293,7 +293,7 @@ class Constants(Anything):
 
 @struct(eq=False)
 class Items(Anything):
-    """A list, or an expression that gives one."""
+    """A list, or an expression that yields one."""
 
     words: str = "a list, or an expression that gives one"
 
@@ -347,7 +347,7 @@ class MapOf(FieldType[dict[str, T]]):
     words: str
     least: int = 0
     key: FieldType[Word] | None = None
-    """What the keys must be; None for any text."""
+    """The type of the keys; None allows any text."""
 
     def read(self, node: Node, reader: Reader) -> dict[str, T] | None:
         if not isinstance(node, Mapping):
@@ -371,7 +371,7 @@ class MapOf(FieldType[dict[str, T]]):
 
 
 class Nested(FieldType[Any]):
-    """A mapping with fields of its own. Its fields are checked as a shape, not here."""
+    """A mapping with declared fields. Checks find it as a shape of its own, so its fields are not checked here."""
 
     def __init__(self, shape: Callable[[], type[Shape]], words: str) -> None:
         self._shape = shape
@@ -411,7 +411,7 @@ class StepType(FieldType[Any]):
 
 BLOCK: FieldType[list[Any]] = ListOf(StepType(), "a list of steps")
 STEPS: FieldType[list[Any]] = ListOf(StepType(), "a list of steps", least=1)
-"""Read as list[Step]; the step classes, which know Step, say so."""
+"""Typed as list[Any] because this module is below the step classes; they declare list[Step]."""
 
 BRANCHES: FieldType[dict[str, list[Any]]] = MapOf(
     STEPS, "a mapping of branch name to a list of steps", least=1, key=ID

@@ -40,10 +40,10 @@ class PropertyPage:
 
 @dataclass(frozen=True)
 class ResultPage:
-    """What a step gives back, which `output_to` keeps."""
+    """The result of a step, which `output_to` keeps."""
 
     where: str
-    """The choice that it goes with, such as `prompt_type: confirm`; empty where there is just one result."""
+    """The setting that has this result, such as `prompt_type: confirm`; empty if there is only one result."""
     type: str
     properties: list[PropertyPage]
 
@@ -78,12 +78,12 @@ def fields_of(shape: type[Shape]) -> list[FieldPage]:
         FieldPage(name, field.type.words, field.required, field.default, field.doc)
         for name, field in shape.FIELDS.items()
     ]
-    # Stable: what must be there comes first, else it is the order in which the fields are declared.
+    # Required fields first. The sort is stable, so the others keep the order of declaration.
     return sorted(fields, key=lambda field: not field.required)
 
 
 def _results(kind: type[Step]) -> list[ResultPage]:
-    """One result, or one for each value of the field that decides between several."""
+    """The result of a step, or one for each choice of the field that it depends on."""
     if not issubclass(kind, Keeping):
         return []
     plain = kind(Mapping(_NOWHERE), {}).result_type()

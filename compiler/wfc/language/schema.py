@@ -34,7 +34,7 @@ def steps_schema() -> Schema:
 
 
 def shape_schema(kind: type[Shape]) -> Schema:
-    """A mapping with named fields: each with its type, what it is for, its default and an example."""
+    """The schema of a shape: for each field its type, description, default and example."""
     schema: Schema = {
         "type": "object",
         "description": cleandoc(kind.__doc__ or ""),
@@ -47,7 +47,7 @@ def shape_schema(kind: type[Shape]) -> Schema:
 
 def _field(field: Field[Any]) -> Schema:
     schema = field.type.schema()
-    # In draft-07 whatever stands beside a reference is not looked at.
+    # Draft-07 ignores the keywords beside a `$ref`.
     described: Schema = {"allOf": [schema]} if "$ref" in schema else schema
     described["description"] = field.doc
     if field.default is not None:
@@ -64,7 +64,7 @@ def _step(kind: type[Step]) -> Schema:
 
 
 def _any_step(kinds: Mapping[str, type[Step]]) -> Schema:
-    """What a step must hold depends on its `type`: an editor then complains of that step's fields only."""
+    """The schema of any step. It has one branch per `type`, so an editor reports only the fields of that type."""
     described = [{"const": name, "description": _first_paragraph(kind)} for name, kind in kinds.items()]
     return {
         "type": "object",

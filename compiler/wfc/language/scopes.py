@@ -26,12 +26,12 @@ class Block:
 
     steps: list[Step]
     label: str
-    """What a message calls it: "the `then` of `check-tests`"."""
+    """Its name in messages: "the `then` of `check-tests`"."""
     owner: Step | None = None
     outer: Block | None = None
 
     def around(self) -> Iterator[Block]:
-        """This list and those that enclose it, from the inside out."""
+        """This list and the lists around it, innermost first."""
         block: Block | None = self
         while block is not None:
             yield block
@@ -39,7 +39,7 @@ class Block:
 
 
 def blocks_of(scope: Scope) -> dict[Step, Block]:
-    """The list that each step of a scope stands in, in source order."""
+    """The list that contains each step of a scope, in source order."""
     found: dict[Step, Block] = {}
     _collect(Block(scope.block, f"the steps of {scope.known_as}"), found)
     return found
@@ -56,7 +56,7 @@ def _collect(block: Block, found: dict[Step, Block]) -> None:
 
 
 def _labels(step: Step) -> Iterator[tuple[int, str]]:
-    """What the lists inside a step are called, by their identity: `blocks` gives them without a name."""
+    """The names of the lists inside a step, by identity, since `blocks` yields them without a name."""
     for name, value in step.values.items():
         if isinstance(value, list):
             yield id(value), f"the `{name}`"
@@ -65,7 +65,7 @@ def _labels(step: Step) -> Iterator[tuple[int, str]]:
 
 
 class Targets:
-    """The steps of a scope as places to jump to."""
+    """The steps of a scope as targets of jumps."""
 
     def __init__(self, scope: Scope) -> None:
         self.blocks = blocks_of(scope)
@@ -86,11 +86,11 @@ class Targets:
         return self.blocks[self._by_name[name]]
 
     def can_reach(self, step: Step, name: str) -> bool:
-        """Whether a jump from this step may go there: to its own list, or to one around it."""
+        """Whether a jump from this step may go to the target, which must be in its own list or in one around it."""
         return name in self and self.block_of(name) in self.blocks[step].around()
 
     def in_reach(self, step: Step) -> Iterator[str]:
-        """The other steps that a jump from this one may go to, the nearest list first."""
+        """The targets that a jump from this step may have, innermost list first."""
         around = self.blocks[step].around()
         return (other.name for block in around for other in block.steps if other is not step and other.name)
 
@@ -106,9 +106,9 @@ class NamesInScope:
 
     roots: frozenset[str]
     siblings: Mapping[str, int] = field(default_factory=dict)
-    """The keys of the `updates` that the template is part of, each with its place."""
+    """The keys of the `updates` that contain the template, each with its position."""
     key: str = ""
-    """The key that it is the value of, and that one's place."""
+    """The key whose value it is, and the position of that key."""
     place: int = 0
 
     def __contains__(self, name: str) -> bool:
@@ -119,13 +119,13 @@ class NamesInScope:
         yield from (name for name, place in self.siblings.items() if place < self.place)
 
     def comes_later(self, name: str) -> bool:
-        """Whether it is the key that the template is the value of, or one after it."""
+        """Whether a name is the key whose value the template is, or a later key."""
         return self.siblings.get(name, -1) >= self.place
 
 
 @struct(frozen=True)
 class Site:
-    """A template in its place."""
+    """A template, its step and scope, and the names that it may use."""
 
     scope: Scope
     step: Step
@@ -135,7 +135,7 @@ class Site:
 
 @cached_per_file(8)
 def template_sites(workflow: Workflow) -> list[Site]:
-    """Every template with holes, of the workflow and its tasks, with the names that it may use."""
+    """Every template of the workflow and its tasks that has expressions."""
     run_by = runners(workflow)
     found: list[Site] = []
     for scope in workflow.scopes:
@@ -164,7 +164,7 @@ def runners(workflow: Workflow) -> dict[str, list[Child]]:
 def _roots(scope: Scope, run_by: dict[str, list[Child]]) -> frozenset[str]:
     if not isinstance(scope, Task):
         return EVERYWHERE
-    # A task that nothing runs gets all names: nothing says how it would be run.
+    # A task that nothing runs may use all names, since any step could run it.
     sequential = all(child.sequential for child in run_by.get(scope.task_name, ()))
     return EVERYWHERE | (CHILD_IN_TURN if sequential else CHILD)
 

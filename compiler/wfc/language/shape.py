@@ -48,21 +48,21 @@ class Field(Generic[T]):
     @overload
     def __get__(self, shape: Shape, owner: type) -> T | None: ...
     def __get__(self, shape: Shape | None, owner: type) -> Self | T | None:
-        # Asked for through a shape, this is a field that its class leaves out: the others are its own from the start.
+        # Field values are instance attributes, so this is reached only for a field that the class excludes.
         return self if shape is None else None
 
 
 class Shape:
-    """A mapping of the file read by its fields. What could not be read is simply not there; rules say why."""
+    """A mapping of the file, read by its fields. Values that could not be read are missing; rules report them."""
 
     label: ClassVar[str] = "a mapping"
     FIELDS: ClassVar[dict[str, Field[Any]]] = {}
     REQUIRED: ClassVar[tuple[str, ...]] = ()
-    """The fields that must be there."""
+    """The names of the required fields."""
     _EMPTY: ClassVar[dict[str, None]] = {}
-    """What its attributes are when none of the fields is there."""
+    """The attributes of a shape without any field."""
     without: ClassVar[tuple[str, ...]] = ()
-    """Fields of the base that this one does not take."""
+    """Inherited fields that this shape does not have."""
 
     def __init_subclass__(cls) -> None:
         inherited = {
@@ -78,19 +78,19 @@ class Shape:
     def __init__(self, node: Mapping, values: dict[str, Any]) -> None:
         self.node = node
         self.values: ReadOnly[str, Any] = values
-        # Rules ask for the same fields again and again: as attributes of its own they cost least.
+        # Rules read the same fields again and again, and instance attributes are the fastest.
         self.__dict__.update(self._EMPTY)
         for name, value in values.items():
             self.__dict__[self.FIELDS[name].attribute] = value
 
     def put(self, name: str, value: Any) -> None:
-        """Give a field another value than the one that was read."""
+        """Replace the value of a field."""
         self.values = {**self.values, name: value}
         self.__dict__[self.FIELDS[name].attribute] = value
 
     @property
     def span(self) -> Span:
-        """The place to point at when the thing as a whole is meant: its first key."""
+        """The span that stands for the whole mapping in findings: its first key."""
         return self.node.entries[0].key.span if self.node.entries else self.node.span
 
     def key_span(self, name: str) -> Span:
@@ -110,18 +110,18 @@ class Shape:
 
     @lazy
     def unknown(self) -> list[Entry]:
-        """The entries whose keys are no fields."""
+        """The entries with unknown keys."""
         return [entry for entry in self.node.entries if entry.key.text not in self.FIELDS]
 
     misplaced: Container[str] = ()
-    """Fields that stand one level above by mistake, and are told there."""
+    """Fields written one level too high. They are reported there, so they are not also missing here."""
 
     def inside(self, key: str) -> str:
-        """The field under which a key belongs that this one does not know; "" where there is none."""
+        """The field that contains the mapping in which an unknown key belongs, or an empty text."""
         return next((name for name, field in self.FIELDS.items() if key in field.type.inner_keys()), "")
 
     def shapes(self) -> list[Shape]:
-        """This one and all that it holds, in source order."""
+        """This shape and all shapes in it, in source order."""
         found: list[Shape] = []
         _add_shapes(self, found)
         return found
@@ -161,23 +161,23 @@ class Validation(Shape):
 
     pattern = Field(
         WORD,
-        "A regular expression to be found in the text; `^` and `$` make it cover the whole.",
+        "A regular expression that must match somewhere in the text; use `^` and `$` for the whole text.",
         example="^[a-z][a-z0-9-]*$",
     )
-    min_length = Field(SIZE, "The fewest characters.")
-    max_length = Field(SIZE, "The most characters.")
-    enum = Field(ANYTHING, "The values that are allowed.", example=["staging", "production"])
+    min_length = Field(SIZE, "The minimum number of characters.")
+    max_length = Field(SIZE, "The maximum number of characters.")
+    enum = Field(ANYTHING, "The allowed values.", example=["staging", "production"])
     min = Field(NUMBER, "The smallest number.")
     max = Field(NUMBER, "The largest number.")
-    min_items = Field(SIZE, "The fewest elements of an array.")
-    max_items = Field(SIZE, "The most elements of an array.")
+    min_items = Field(SIZE, "The minimum number of elements of an array.")
+    max_items = Field(SIZE, "The maximum number of elements of an array.")
     item_type = Field(INPUT_TYPE, "The type of each element of an array.")
     required_keys = Field(WORDS, "The keys that an object must have.")
     properties = Field(
         MapOf(
             Nested(lambda: InputDecl, "an input declaration (`type: ...`)"), "a mapping of key to declaration"
         ),
-        "Declarations for an object's keys, with validation of their own.",
+        "Declarations of an object's keys, each with its own validation.",
     )
 
 
@@ -195,28 +195,28 @@ NUMERIC = ("number", "integer")
 
 
 class InputDecl(Shape):
-    """One input: its type, whether it must be given, and what else must hold."""
+    """One input: its type, whether it is required, and its validation."""
 
     label = "an input"
 
     type = Field(INPUT_TYPE, "The type of the value.", required=True, example="string")
     required = Field(BOOLEAN, "Whether a run can't start without it.", default=False)
-    default = Field(ANYTHING, "The value where none is given.")
-    description = Field(WORD, "What it is for; shown to whoever starts a run.")
+    default = Field(ANYTHING, "The value if none is given.")
+    description = Field(WORD, "What it is for; shown when a run is started.")
     secret = Field(
         BOOLEAN,
-        "Whether the value is hidden wherever a run is shown: history, state, errors and logs.",
+        "Whether the value is redacted in history, state, errors and logs.",
         default=False,
     )
     convert = Field(
         BOOLEAN,
-        "Whether text that says a number, true or false is taken for that, and a number for text.",
+        "Whether to convert text to a declared number or boolean, and a number to declared text.",
         default=False,
     )
     validation = Field(
         Nested(lambda: Validation, "a mapping of validation rules"), "What the value must satisfy."
     )
-    # The rules may also stand beside `type`, as nested declarations do in the specification.
+    # The specification also writes the rules beside `type`, in nested declarations.
     pattern = Validation.pattern
     min_length = Validation.min_length
     max_length = Validation.max_length
@@ -242,14 +242,14 @@ class InputDecl(Shape):
         return bool(self.setting("secret"))
 
     def holds_secret(self, *path: str | int | None) -> bool:
-        """Whether it, or something declared inside it, is a secret; or what a path in it leads to."""
+        """Whether the input, or the part of it at a path, is or contains a secret."""
         inside: dict[str, InputDecl] = self.rule("properties") or {}
         if self.is_secret or not path or not isinstance(path[0], str):
             return self.is_secret or any(decl.holds_secret() for decl in inside.values())
         return path[0] in inside and inside[path[0]].holds_secret(*path[1:])
 
     def rule(self, name: str) -> Any:
-        """The located value of a validation rule, wherever it stands."""
+        """The value of a validation rule, from `validation` or from beside `type`, with its position."""
         inner = self.validation.values.get(name) if self.validation else None
         return inner if inner is not None else self.values.get(name)
 
@@ -265,7 +265,7 @@ class InputDecl(Shape):
 
     @property
     def value_type(self) -> Type:
-        """What expressions may take it for."""
+        """The type of a given value."""
         enum = self.rule_value("enum")
         if (
             self.kind == "string"
@@ -290,7 +290,7 @@ class InputDecl(Shape):
 
     @property
     def read_type(self) -> Type:
-        """Its type where it is read: null where nobody gave it and it has no default."""
+        """The type in expressions: it may be null if it is optional and has no default."""
         if self.is_required or "default" in self.values:
             return self.value_type
         return types.union(self.value_type, types.NULL)

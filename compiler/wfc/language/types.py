@@ -15,7 +15,7 @@ from wfc.template import parse_template
 
 @struct(frozen=True, eq=False)
 class Simple:
-    """text, int, number, bool, null or any. There is one of each, so that to compare them is to look which it is."""
+    """text, int, number, bool, null or any. There is one instance of each, so that they compare by identity."""
 
     name: str
 
@@ -39,13 +39,13 @@ class Property(NamedTuple):
 
 @struct(frozen=True)
 class Record:
-    """An object with known properties. `name` is the contract's, or empty. `open`: others may be there too."""
+    """An object with known properties, and others if `open`. `name` is that of a result in the contract, or empty."""
 
     name: str
     properties: tuple[Property, ...]
     open: bool = True
     loose: bool = False
-    """Whether others are to be expected, and not only possible: nothing can be said of a name that is not here."""
+    """Whether other properties are expected and not only possible, so that an unknown name is not reported."""
 
     def get(self, name: str) -> Property | None:
         return next((prop for prop in self.properties if prop.name == name), None)
@@ -56,7 +56,7 @@ class Record:
 
 @struct(frozen=True)
 class MapType:
-    """An object whose keys are not known."""
+    """An object with unknown keys."""
 
     item: Type
 
@@ -66,7 +66,7 @@ class MapType:
 
 @struct(frozen=True)
 class Choice:
-    """One of a few texts."""
+    """One of a fixed set of texts."""
 
     values: tuple[str, ...]
 
@@ -76,7 +76,7 @@ class Choice:
 
 @struct(frozen=True)
 class Exact:
-    """One text, number or boolean that stands in the source. `kind` tells 1 from true, which Python does not."""
+    """A literal text, number or boolean. `kind` distinguishes 1 from true, which are equal in Python."""
 
     value: str | int | float | bool
     kind: str
@@ -87,7 +87,7 @@ class Exact:
 
 @struct(frozen=True)
 class Fixed:
-    """A list of known length, as a pair is; `names`: what its places can be called too."""
+    """A list of known length, such as a pair. Its items may also have `names`."""
 
     items: tuple[Type, ...]
     names: tuple[str, ...] = ()
@@ -117,7 +117,7 @@ LIST = ListType(ANY)
 
 
 def union(*options: Type) -> Type:
-    """One type that covers them all, as plain as possible."""
+    """The simplest type that includes them all."""
     flat: dict[Type, None] = {}
     for option in options:
         for part in option.options if isinstance(option, Union) else (option,):
@@ -132,7 +132,7 @@ def union(*options: Type) -> Type:
 
 
 def covers_empty(kind: Type, start: Type) -> bool:
-    """Whether a start value is just an emptier one of this type: `[]` of a list, `{"results": []}` of such a record."""
+    """Whether an initial value is an empty value of this type: `[]` for a list, `{"results": []}` for such a record."""
     if kind in (start, ANY):
         return kind != ANY
     if isinstance(kind, ListType):
@@ -152,7 +152,7 @@ def covers_empty(kind: Type, start: Type) -> bool:
 
 
 def of_value(value: Any) -> Type:
-    """The type of a literal. An empty list or object says nothing of what it will hold."""
+    """The type of a literal. An empty list or object tells nothing about its later contents."""
     match value:
         case None:
             return NULL
@@ -187,11 +187,11 @@ _SCHEMA_TYPES: dict[str, Type] = {
 
 
 _COMBINING = frozenset({"$ref", "allOf", "anyOf", "dependentSchemas", "if", "oneOf", "patternProperties"})
-"""Keywords that can bring in more properties than `properties` lists."""
+"""Keywords that can add properties to those in `properties`."""
 
 
 def of_schema(schema: Any) -> Type:
-    """What a JSON Schema promises. What it does not say in plain words is any."""
+    """The type that a JSON Schema describes. Keywords beyond the common ones give `any`."""
     if not isinstance(schema, dict):
         return ANY
     if (
@@ -229,7 +229,7 @@ _PYTHON: dict[Any, Type] = {str: TEXT, int: INT, float: NUMBER, bool: BOOL, type
 
 @cache
 def of_python(kind: Any) -> Type:
-    """The type of one of the contract's results."""
+    """The type of a result class of the contract."""
     if kind in _PYTHON:
         return _PYTHON[kind]
     if is_typeddict(kind):
@@ -254,14 +254,14 @@ def of_python(kind: Any) -> Type:
     return ANY
 
 
-# Types as text for people.
+# Types as text.
 
 _DEEPEST = 3
-"""How many objects inside each other are shown with their properties."""
+"""The nesting depth to which objects are shown with their properties."""
 
 
 def shown(kind: Type, depth: int = 0) -> str:
-    """A type with the properties of the objects in it."""
+    """A type as text, with the properties of its objects."""
     match kind:
         case Record() if not kind.name and depth < _DEEPEST:
             parts = (
@@ -316,11 +316,11 @@ def properties(kind: Type | None) -> dict[str, Type]:
     return {}
 
 
-# The type of a value whose strings may be templates, as far as it can be seen without evaluating them.
+# The type of a value with templates, without evaluating them.
 
 
 def type_of(value: Any) -> Type:
-    """A literal is what it is, text with holes is text, and a lone expression can be anything."""
+    """A text that mixes words and expressions is text, and a single expression can be anything."""
     match value:
         case str():
             return ANY if parse_template(value).lone else TEXT

@@ -20,7 +20,7 @@ _LONGEST_QUOTE = 60
 
 @struct(eq=False, slots=True)
 class Word:
-    """A name or other text taken as it stands."""
+    """A name or other literal text."""
 
     node: Scalar
 
@@ -50,7 +50,7 @@ class Literal:
 
 @struct(eq=False)
 class Text:
-    """Text that may hold `{{ }}`; or a plain scalar where an expression would do."""
+    """Text that may have `{{ }}`, or a plain scalar in a field that takes an expression."""
 
     node: Scalar
 
@@ -60,7 +60,7 @@ class Text:
 
     @property
     def data(self) -> Any:
-        """What the generated module holds: the text verbatim, or the scalar's own value."""
+        """The value in the generated module: the text verbatim, or the value of the scalar."""
         return self.node.value
 
     @property
@@ -86,7 +86,7 @@ def quoted(expression: str) -> str:
 
 @struct(eq=False)
 class Tree:
-    """Any JSON value; the strings in it may hold `{{ }}`."""
+    """Any JSON value. Its strings may have `{{ }}`."""
 
     node: Node
 
@@ -104,7 +104,7 @@ class Tree:
 
 
 class Constant(Tree):
-    """A value that is never rendered: `{{` in it is just text."""
+    """A value that is never rendered: `{{` in it is only text."""
 
     @property
     def texts(self) -> list[Text]:
@@ -138,9 +138,9 @@ def _strings(node: Node) -> Iterator[Scalar]:
 @struct(frozen=True)
 class StateUse:
     fields: dict[str, list[Read]]
-    """The fields it names, each with every place that does."""
+    """The fields that it names, each with all its reads."""
     whole: bool
-    """Whether it looks at the state as a whole, as `state | tojson` and `state[name]` do."""
+    """Whether it may read any field, as `state | tojson` and `state[name]` do."""
 
 
 @cached(4096)

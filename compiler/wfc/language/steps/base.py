@@ -105,21 +105,21 @@ RESULT_SCHEMA = SchemaType()
 
 
 class Retry(Shape):
-    """How often a failing step is tried, with a pause that may grow."""
+    """How often to try a step that fails, and how long to wait between attempts."""
 
     label = "`retry`"
 
-    max_attempts = Field(COUNT, "How often to try in all.", required=True, example=3)
-    delay_seconds = Field(DELAY, "The pause before the second try.", default=0)
-    backoff = Field(FACTOR, "By how much each further pause grows.", default=1)
+    max_attempts = Field(COUNT, "The maximum number of attempts.", required=True, example=3)
+    delay_seconds = Field(DELAY, "The delay before the second attempt.", default=0)
+    backoff = Field(FACTOR, "The factor by which each further delay grows.", default=1)
 
 
 class Recovery(Shape):
-    """Where to go on after a failure."""
+    """Where to continue after a failure."""
 
     label = "`on_error`"
 
-    goto = Field(WORD, "The step to go on with.", required=True)
+    goto = Field(WORD, "The step to continue with.", required=True)
 
 
 HANDLERS = ("fail", "continue", "defer")
@@ -148,7 +148,7 @@ class Step(Shape):
 
     kind: ClassVar[str] = ""
     color: ClassVar[str] = "control"
-    """How pictures show it: control, state, agent, person, time or child."""
+    """Its color in pictures: control, state, agent, person, time or child."""
     repeats: ClassVar[bool] = False
     """Whether it runs its blocks again and again."""
     ends_block: ClassVar[bool] = False
@@ -156,11 +156,11 @@ class Step(Shape):
     origin: ClassVar[tuple[str, str]] = ("what a step brought back", "what {} brings back comes from outside")
     """Its result as security findings describe it: the value, and a sentence in which {} is the step."""
     shape_rules: ClassVar[dict[str, Any]] = {}
-    """What else its JSON Schema says, beside its fields."""
+    """Further keywords of its JSON Schema."""
 
     id = Field(ID, "The step's name, unique in the workflow.", required=True, example="run-tests")
     type = Field(WORD, "The kind of step.", required=True)
-    description = Field(WORD, "What the step is for; kept in the generated module.")
+    description = Field(WORD, "What the step is for; also written to the generated module.")
     needs_state = Field(
         WORDS, "The state fields that this step's expressions may read.", example=["build_output"]
     )
@@ -181,7 +181,7 @@ class Step(Shape):
         return self.needs_state or []
 
     def texts(self) -> Iterator[Text]:
-        """Every template of the step itself, nested steps left out, in source order."""
+        """Every template of the step, without those of nested steps, in source order."""
         return iter(self._all_texts)
 
     @lazy
@@ -246,7 +246,7 @@ class Step(Shape):
         return False
 
     def writes(self) -> dict[str, tuple[Span, Type]]:
-        """The state fields it writes: where that is said, and what is known of the value."""
+        """The state fields that it writes, each with the span that names it and the type of the value."""
         return self._all_writes
 
     @lazy
@@ -257,11 +257,11 @@ class Step(Shape):
         return {}
 
     def files(self) -> Iterator[Text]:
-        """The files that it writes, as far as their names stand in the source."""
+        """The paths of the files that it writes, where the source names them."""
         return iter(())
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
-        """Add this step's states and edges to the chart; `after` is where the flow goes on."""
+        """Add this step's states and edges to the chart. `after` is the state that follows it."""
         raise NotImplementedError(self.kind)
 
 
@@ -288,7 +288,7 @@ class Keeping(Step):
     output_to = Field(NAME, "The state field that gets the result.", example="test_results")
     secret = Field(
         BOOLEAN,
-        "Whether what it keeps is hidden wherever a run is shown: history, state, errors and logs.",
+        "Whether the result is redacted in history, state, errors and logs.",
         default=False,
     )
 
@@ -300,12 +300,12 @@ class Keeping(Step):
 
 
 class Fallible(Step):
-    """A step that can fail, and can say what then."""
+    """A step that can fail and may handle that."""
 
     on_error = Field(
         OnErrorType(),
-        "What to do when the step fails: `fail` the run, `continue` after it, `defer` (go on after it, and fail the "
-        "run with this error at its end), or `{goto: <step>}`.",
+        "What to do when the step fails: `fail` the run, `continue` after it, `defer` (continue, and fail the run with "
+        "this error at its end), or `{goto: <step>}`.",
         default="fail",
     )
 
@@ -320,13 +320,13 @@ class Fallible(Step):
 
 
 class Retried(Fallible):
-    """A step that may be tried again."""
+    """A step that can be retried."""
 
-    retry = Field(Nested(lambda: Retry, "a mapping with `max_attempts`"), "Try again when the step fails.")
+    retry = Field(Nested(lambda: Retry, "a mapping with `max_attempts`"), "Retry when the step fails.")
 
 
 class UnknownStep(Step):
-    """Stands in for a step whose `type` is missing or not a step type, so that the other checks go on."""
+    """A step whose `type` is missing or unknown. Other checks still see it."""
 
     kind = "unknown"
 
@@ -338,11 +338,11 @@ class UnknownStep(Step):
         chart.edge(chart.state(self), after, "submit")
 
 
-# Steps that suspend the machine until the agent, or the person behind it, has answered.
+# Steps that suspend the machine until the agent or the user has answered.
 
 
 class Answered(Keeping):
-    """An action with a kind, parameters and a result: lowered to one Ask."""
+    """An action with a kind, parameters and a result. It is lowered to one Ask."""
 
     instruction: str | None = None
     """Tells the agent what to do with the parameters, where that differs from what the runtime says for the kind
@@ -351,14 +351,14 @@ class Answered(Keeping):
     """The contract's TypedDict for the answer."""
 
     def parameters(self) -> dict[str, Any]:
-        """What the agent gets, with templates still in it."""
+        """The parameters of the action, with unevaluated templates."""
         return {}
 
     def result_class(self) -> Any:
         return self.result
 
     def result_schema_data(self) -> Any:
-        """A JSON Schema that the author gave, if any: it takes the place of the contract's result."""
+        """The JSON Schema that the file gives, if any. It overrides the result of the contract."""
         tree = self.values.get("result_schema")
         return tree.data if tree is not None else None
 
@@ -370,7 +370,7 @@ class Answered(Keeping):
         return types.of_python(kind) if kind is not None else types.ANY
 
     def narrowing(self) -> dict[str, Any]:
-        """Demands on properties of the result beyond their type."""
+        """Constraints on properties of the result beyond their type."""
         return {}
 
     def lower(self, chart: ChartBuilder, after: str) -> None:
@@ -391,4 +391,4 @@ class Answered(Keeping):
 
 
 class Action(Answered, Retried):
-    """An action that can fail and be tried again."""
+    """An action that can fail and be retried."""

@@ -11,11 +11,11 @@ from wfc.language.values import Text
 
 
 class Call(Keeping, Retried):
-    """Run another workflow as a child and take its return value.
+    """Run another workflow as a child run. Its return value is the result.
 
-    It sees only the inputs that `with` gives it. Workflows may not call each other in a circle, and calls nest at
-    most five deep, or as deep as `max_depth` says. A workflow that calls itself under some condition has to say it.
-    With a `timeout`, a workflow that has not ended by then is cancelled with all that it does, and the step fails.
+    It sees only the inputs that `with` gives it. Calls must not form a cycle, except that a workflow may call itself
+    with a `when` and a `max_depth`; other calls nest at most five deep. With a `timeout`, a child that has not ended in
+    time is cancelled with its own children, and the step fails.
 
     ```yaml
     - id: deploy
@@ -36,19 +36,19 @@ class Call(Keeping, Retried):
     with_ = Field(BINDINGS, "Its inputs.")
     max_depth = Field(
         COUNT,
-        "How deep runs may nest, as for a workflow that calls itself; deeper, the step fails.",
+        "The maximum depth of nested runs, needed by a workflow that calls itself; beyond it, the step fails.",
         example=10,
     )
-    timeout = Field(SECONDS_COMPUTED, "How long the whole workflow may take, in seconds.", example=600)
+    timeout = Field(SECONDS_COMPUTED, "The time limit of the whole workflow, in seconds.", example=600)
     only_declared = Field(
         BOOLEAN,
-        "Leave out what the workflow has no input for, instead of refusing to call it.",
+        "Whether to drop values that the workflow has no input for, instead of failing.",
         default=False,
     )
 
     facts = Field(
         WORDS,
-        "What to have of the workflow's own `facts` beside what it gives back, where it has them.",
+        "Names of the workflow's `facts` to add to the result, if it has them.",
         example=["services"],
     )
 

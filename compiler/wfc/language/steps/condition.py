@@ -14,10 +14,10 @@ if TYPE_CHECKING:
 
 
 class Condition(Keeping, Retried):
-    """Go one way or the other.
+    """Choose between two lists of steps.
 
-    `if` is evaluated once; then the steps of `then`, or those of `else` if there are any. `output_to` keeps the
-    value of the condition.
+    `if` is evaluated once. If it is true, the steps of `then` run, otherwise those of `else`, if any. `output_to` keeps
+    the value of the condition.
 
     ```yaml
     - id: check-tests
@@ -36,8 +36,8 @@ class Condition(Keeping, Retried):
     label = "a condition step"
 
     if_ = Field(CONDITION, "The condition.", required=True, example="{{ state.tests.exit_code == 0 }}")
-    then = Field(BLOCK, "Steps to take where it is true.", required=True)
-    else_ = Field(BLOCK, "Steps to take where it is false.")
+    then = Field(BLOCK, "The steps to run if it is true.", required=True)
+    else_ = Field(BLOCK, "The steps to run if it is false.")
 
     def blocks(self) -> Iterator[list[Step]]:
         yield self.then or []

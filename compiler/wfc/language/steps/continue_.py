@@ -5,7 +5,7 @@ from wfc.language.steps.protocol import ChartBuilder
 
 
 class Continue(Step):
-    """Go on with the next turn of the innermost `while`.
+    """Continue with the next iteration of the innermost `while`.
 
     ```yaml
     - id: skip-the-rest

@@ -9,7 +9,7 @@ from wfc_runtime.contract import CreateFileResult
 class CreateFile(Served):
     """Write a text to a file.
 
-    The server writes it where its operator allows that; else the agent does. Folders on the way are made.
+    The server writes it if its operator allows that; otherwise the agent does. Missing parent folders are created.
 
     ```yaml
     - id: write-notes
@@ -25,8 +25,8 @@ class CreateFile(Served):
     result = CreateFileResult
 
     path = Field(TEXT, "The file.", required=True, example="dist/NOTES.md")
-    content = Field(TEXT, "What to write.", required=True, example="Ready.")
-    encoding = Field(TEXT, "How the text is encoded.", default="utf-8")
-    mode = Field(ANYTHING, "Who may read, write and run it, in octal.", example="644")
-    overwrite = Field(FLAG, "Whether a file that is there may be replaced.", default=True)
-    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+    content = Field(TEXT, "The text to write.", required=True, example="Ready.")
+    encoding = Field(TEXT, "The encoding of the text.", default="utf-8")
+    mode = Field(ANYTHING, "The permissions of the file, in octal.", example="644")
+    overwrite = Field(FLAG, "Whether an existing file may be replaced.", default=True)
+    create_parents = Field(FLAG, "Whether to create missing parent folders.", default=True)

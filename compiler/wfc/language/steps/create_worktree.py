@@ -7,7 +7,7 @@ from wfc_runtime.contract import CreateWorktreeResult
 
 
 class CreateWorktree(Served):
-    """Make a git working tree of its own for a branch, and the branch if need be.
+    """Create a git worktree for a branch, and the branch itself if it does not exist.
 
     ```yaml
     - id: make-tree
@@ -22,7 +22,11 @@ class CreateWorktree(Served):
     writes_to = "path"
     result = CreateWorktreeResult
 
-    branch = Field(TEXT, "The branch that it has checked out.", required=True, example="feature/login")
-    path = Field(TEXT, "The folder; by default .worktrees/ and the branch.", example=".worktrees/login")
-    base_branch = Field(TEXT, "Where a new branch begins; by default what is checked out.", example="main")
-    repo = Field(TEXT, "The repository, where it is not the project's own.")
+    branch = Field(TEXT, "The branch to check out.", required=True, example="feature/login")
+    path = Field(
+        TEXT, "The folder; by default `.worktrees/` and the name of the branch.", example=".worktrees/login"
+    )
+    base_branch = Field(
+        TEXT, "The starting point of a new branch; by default the current branch.", example="main"
+    )
+    repo = Field(TEXT, "The repository; by default the project's own.")

@@ -9,7 +9,7 @@ from wfc_runtime.contract import DelegateResult
 
 
 class Delegate(Action):
-    """Give a piece of work to an agent.
+    """Delegate work to an agent.
 
     Without `agent` the main agent does it; with `agent: "@name"` it hands the instructions to that sub-agent. The
     result is `{response}`, or, with `result_schema`, exactly what that schema describes.
@@ -32,9 +32,9 @@ class Delegate(Action):
     origin = ("what an agent wrote", "what the agent of {} answers comes from outside")
     result = DelegateResult
 
-    instructions = Field(TEXT, "What to do, with all the context that is needed.", required=True)
-    agent = Field(OPTIONAL_TEXT, "The sub-agent, such as `@plan-reviewer`; none for the main agent.")
-    timeout = Field(SECONDS, "How long it may take, in seconds.", default=300)
+    instructions = Field(TEXT, "The task, with all the context that it needs.", required=True)
+    agent = Field(OPTIONAL_TEXT, "The sub-agent, such as `@plan-reviewer`; by default the main agent.")
+    timeout = Field(SECONDS, "The time limit in seconds.", default=300)
     result_schema = Field(RESULT_SCHEMA, "JSON Schema of the result.")
 
     @property

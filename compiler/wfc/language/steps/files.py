@@ -1,4 +1,4 @@
-"""Files that two steps write, where nothing says which of them comes first."""
+"""Conflicts between steps that write the same file in no defined order."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from wfc.language.values import Text
 from wfc.template.parse import exclude_each_other
 
 Written = tuple[str, Step, Text]
-"""A file under its plain name, the step that writes it, and where that is said."""
+"""The normalized path of a file, the step that writes it, and the text that names it."""
 
 
 def written_by(step: Step) -> list[Written]:
-    # What is only known in a run stays as it is.
+    # A path that is only known at run time stays as it is written.
     return [(path.data if "{{" in path.data else normpath(path.data), step, path) for path in step.files()]
 
 
 def may_clash(one: Step, other: Step) -> bool:
-    """Whether it matters which of two that write one file comes first: both may run, and they change the same in it."""
+    """Whether the order of two writers of one file matters: both may run, and they write the same part of it."""
     if one.when and other.when and exclude_each_other(one.when.template, other.when.template):
         return False
     if isinstance(one, MergeJsonState) and isinstance(other, MergeJsonState):
-        # One at a time, and each leaves alone what it does not name.
+        # Merges are atomic, and each keeps the keys that it does not name.
         return not (one.updates or {}).keys().isdisjoint(other.updates or {})
     return True

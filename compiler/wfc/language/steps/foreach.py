@@ -12,14 +12,14 @@ from wfc.language.types import Type
 
 
 class Foreach(Keeping, Retried):
-    """Run a task once per item, each as a machine of its own.
+    """Run a task once per item, each time as a child run.
 
-    Children run side by side, or one after the other with `sequential: true` (then `previous` holds the results so
-    far). Without `agent` the main agent works them; `@task` gives each to a sub-agent that follows the task's steps;
-    `@name` gives the named agent the whole task as one brief. The result is the list of what the tasks returned, in
-    item order. Where a child fails, the others still end, and then the step fails; with `on_error: continue` the list
-    has `{error: {code, message, step_id}}` in its place. A task with one input gets the item there; an object fills
-    inputs by name; `with` says it explicitly.
+    Children run in parallel, or one after the other with `sequential: true`; then `previous` has the results so far.
+    Without `agent` the main agent executes them; `@task` gives each to a sub-agent that follows the task's steps;
+    `@name` gives the whole task to the named agent as one brief. The result is the list of the return values, in the
+    order of the items. If a child fails, the others still run to their end, and then the step fails; with
+    `on_error: continue` the list has `{error: {code, message, step_id}}` in its place. A task with one input gets the
+    item as that input; an item that is an object fills inputs by name; `with` sets inputs explicitly.
 
     ```yaml
     - id: audit
@@ -41,9 +41,9 @@ class Foreach(Keeping, Retried):
     items = Field(ITEMS, "The list, usually one expression.", required=True, example="{{ state.modules }}")
     task = Field(WORD, "The task to run for each item.", required=True, example="audit_module")
     with_ = Field(BINDINGS, "The task's inputs, as expressions over `item`, `index` and the declared state.")
-    agent = Field(OPTIONAL_TEXT, "`@task`, `@<name>`, or nothing for the main agent.")
-    sequential = Field(BOOLEAN, "One at a time, in order.", default=False)
-    max_items = Field(COUNT, "The most items; more fail the step.", example=50)
+    agent = Field(OPTIONAL_TEXT, "`@task` or `@<name>`; by default the main agent.")
+    sequential = Field(BOOLEAN, "Whether to run the children one at a time, in order.", default=False)
+    max_items = Field(COUNT, "The maximum number of items; with more, the step fails.", example=50)
 
     @property
     def agent_name(self) -> str | None:

@@ -12,8 +12,8 @@ from wfc.language.values import Word
 class Goto(Step):
     """Jump to another step.
 
-    The target stands in the same list or in one around it, never inside a branch or another task. `max_iterations`
-    bounds how often a run may take the jump; after that it goes to `else`, or fails and says so.
+    The target is in the same list or in a list around it, never inside a branch or another task. `max_iterations`
+    limits the number of jumps in a run; after that the run continues at `else`, or fails.
 
     ```yaml
     - id: try-again
@@ -29,8 +29,8 @@ class Goto(Step):
     ends_block = True
 
     target = Field(WORD, "The id of the step to go to.", required=True, example="improve")
-    max_iterations = Field(COUNT, "How often the jump may be taken.", required=True, example=3)
-    else_ = Field(WORD, "Where to go when the jumps are used up.")
+    max_iterations = Field(COUNT, "The maximum number of jumps.", required=True, example=3)
+    else_ = Field(WORD, "The step to continue with after the last jump.")
 
     def jumps(self) -> Iterator[tuple[str, Word]]:
         if self.target:

@@ -8,8 +8,8 @@ from wfc.language.steps.base import RESULT_SCHEMA, Action
 class McpCall(Action):
     """Call a tool that the agent has.
 
-    The agent calls the tool with the rendered parameters and submits what it returned. With `result_schema` a misfit
-    is refused with the reason, and expressions that read the result are checked against it.
+    The agent calls the tool with the rendered parameters and submits its result. With `result_schema`, a result that
+    does not match is rejected with the reason, and expressions that read the result are checked against the schema.
 
     ```yaml
     - id: open-issue
@@ -32,13 +32,13 @@ class McpCall(Action):
     origin = ("what a tool returned", "what the tool of {} returns comes from outside")
 
     tool = Field(
-        TEXT, "The tool's name, as written: never computed.", required=True, example="github.create_issue"
+        TEXT, "The name of the tool; it can't be computed.", required=True, example="github.create_issue"
     )
     parameters_ = Field(
-        BINDINGS, "What the tool is called with.", example={"title": "{{ state.summary.title }}"}
+        BINDINGS, "The parameters of the tool.", example={"title": "{{ state.summary.title }}"}
     )
-    timeout = Field(SECONDS, "How long the call may take, in seconds.", default=30)
-    result_schema = Field(RESULT_SCHEMA, "JSON Schema of the tool's answer.")
+    timeout = Field(SECONDS, "The time limit of the call, in seconds.", default=30)
+    result_schema = Field(RESULT_SCHEMA, "JSON Schema of the tool's result.")
 
     def parameters(self) -> dict[str, object]:
         return {"tool": self.tool, "parameters": self.parameters_ or {}}

@@ -7,9 +7,9 @@ from wfc_runtime.contract import MergeJsonStateResult
 
 
 class MergeJsonState(Served):
-    """Change some keys of a JSON object in a file.
+    """Update some keys of a JSON object in a file.
 
-    Objects are merged key by key, however deep; anything else is replaced.
+    Objects are merged key by key at any depth; other values are replaced.
 
     ```yaml
     - id: note-phase
@@ -29,5 +29,5 @@ class MergeJsonState(Served):
 
     path = Field(TEXT, "The file.", required=True, example=".state/progress.json")
     updates = Field(BINDINGS, "Keys and their new values.", required=True, example={"phase": "test"})
-    create_if_missing = Field(FLAG, "Whether the file is made where there is none.", default=True)
-    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+    create_if_missing = Field(FLAG, "Whether to create the file if it does not exist.", default=True)
+    create_parents = Field(FLAG, "Whether to create missing parent folders.", default=True)

@@ -9,10 +9,10 @@ from wfc.language.steps.protocol import ChartBuilder
 
 
 class Parallel(Step):
-    """Run a few fixed branches side by side.
+    """Run a fixed set of branches in parallel.
 
-    The step ends when every branch has. Branches share the state but may not write the same field. The agent gets the
-    pending actions of all branches at once.
+    The step ends when every branch has ended. Branches share the state but must not write the same field. The agent
+    gets the pending actions of all branches at once.
 
     ```yaml
     - id: checks

@@ -12,11 +12,11 @@ PROMPT_KINDS = {"info": InfoAnswer, "confirm": ConfirmAnswer, "text": TextAnswer
 
 
 class Prompt(Answered):
-    """Tell the person something, or ask them.
+    """Show the user a message, or ask a question.
 
-    `info` shows a message, `confirm` asks yes or no, `text` takes a line of text (with `validation` if you like) and
+    `info` shows a message, `confirm` asks yes or no, `text` takes a line of text (with optional `validation`) and
     `choice` offers `options`. The answer is `{acknowledged}`, `{confirmed}`, `{input}` or `{selected}`. Ask in the
-    main flow: a sub-agent that works a task has no person to ask.
+    main flow: a sub-agent that executes a task has no user to ask.
 
     ```yaml
     - id: confirm-deploy
@@ -36,11 +36,9 @@ class Prompt(Answered):
         "then": {"required": ["options"]},
     }
 
-    prompt_type = Field(
-        OneOf(tuple(PROMPT_KINDS)), "What kind of answer is wanted.", required=True, example="confirm"
-    )
-    message = Field(TEXT, "What the person reads.", required=True, example="Deploy now?")
-    options = Field(OPTIONS, "What a `choice` offers.", example=["roll back", "go on"])
+    prompt_type = Field(OneOf(tuple(PROMPT_KINDS)), "The kind of prompt.", required=True, example="confirm")
+    message = Field(TEXT, "The message or question.", required=True, example="Deploy now?")
+    options = Field(OPTIONS, "The options of a `choice`.", example=["roll back", "go on"])
     validation = Field(
         Nested(lambda: Validation, "a mapping of validation rules"), "What a `text` answer must satisfy."
     )

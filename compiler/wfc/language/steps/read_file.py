@@ -9,8 +9,8 @@ from wfc_runtime.contract import ReadFileResult
 class ReadFile(Served):
     """Read a text from a file.
 
-    The server reads it where its operator allows that; else the agent does. A file that is not there fails the step,
-    unless it is not `required`.
+    The server reads it if its operator allows that; otherwise the agent does. A missing file fails the step, unless
+    `required` is false.
 
     ```yaml
     - id: read-version
@@ -27,6 +27,6 @@ class ReadFile(Served):
 
     path = Field(TEXT, "The file.", required=True, example="VERSION")
     mode = Field(TEXT, "`text`, or `binary` for content in base64.", default="text")
-    encoding = Field(TEXT, "How the text is encoded.", default="utf-8")
-    max_size_mb = Field(Computed(NUMBER), "The most megabytes to read.", default=10)
-    required = Field(FLAG, "Whether the file must be there.", default=True)
+    encoding = Field(TEXT, "The encoding of the text.", default="utf-8")
+    max_size_mb = Field(Computed(NUMBER), "The size limit in megabytes.", default=10)
+    required = Field(FLAG, "Whether the file must exist.", default=True)

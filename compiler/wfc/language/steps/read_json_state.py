@@ -9,7 +9,7 @@ from wfc_runtime.contract import ReadJsonStateResult
 class ReadJsonState(Served):
     """Read a JSON object from a file.
 
-    Where the file is not there, `data` is empty and `found` is false, unless it is `required`.
+    If the file does not exist, `data` is empty and `found` is false, unless the file is `required`.
 
     ```yaml
     - id: read-progress
@@ -25,4 +25,4 @@ class ReadJsonState(Served):
     result = ReadJsonStateResult
 
     path = Field(TEXT, "The file.", required=True, example=".state/progress.json")
-    required = Field(FLAG, "Whether the file must be there.", default=False)
+    required = Field(FLAG, "Whether the file must exist.", default=False)

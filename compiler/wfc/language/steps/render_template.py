@@ -7,10 +7,10 @@ from wfc_runtime.contract import RenderTemplateResult
 
 
 class RenderTemplate(Served):
-    """Fill in a Jinja template with variables of its own, and write it to a file if one is named.
+    """Render a Jinja template with its own variables, and write the result to a file if `output_path` is given.
 
-    The template sees `variables` only. What stands in `{{ }}` is filled in before, and is then part of the template:
-    give values from outside as variables. Put what the template itself shall fill in between `{% raw %}` and
+    The template sees only `variables`. The expressions of the field itself are evaluated first, and their values become
+    part of the template: pass untrusted values as variables, and write the template between `{% raw %}` and
     `{% endraw %}`.
 
     ```yaml
@@ -29,9 +29,9 @@ class RenderTemplate(Served):
     result = RenderTemplateResult
 
     template = Field(TEXT, "The template.", required=True, example="{% raw %}# {{ project }}{% endraw %}")
-    variables = Field(BINDINGS, "What the template may use, by name.", example={"project": "wfc"})
-    strict = Field(FLAG, "Whether a name that is not among the variables fails the step.", default=True)
-    output_path = Field(TEXT, "The file to write it to.", example="README.md")
-    encoding = Field(TEXT, "How the file is encoded.", default="utf-8")
-    overwrite = Field(FLAG, "Whether a file that is there may be replaced.", default=True)
-    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+    variables = Field(BINDINGS, "The variables of the template, by name.", example={"project": "wfc"})
+    strict = Field(FLAG, "Whether an undefined variable fails the step.", default=True)
+    output_path = Field(TEXT, "The file to write the result to.", example="README.md")
+    encoding = Field(TEXT, "The encoding of the file.", default="utf-8")
+    overwrite = Field(FLAG, "Whether an existing file may be replaced.", default=True)
+    create_parents = Field(FLAG, "Whether to create missing parent folders.", default=True)

@@ -10,8 +10,8 @@ from wfc.language.values import Tree
 class Return(Retried):
     """End the workflow or task with a value.
 
-    Nothing after it runs, unless its value can't be computed and `on_error` says where to go on then. A main workflow
-    that ends without `return` completes with its final state; a task without one gives its final state to the foreach.
+    Nothing after it runs, unless its value can't be computed and `on_error` handles that. A workflow that ends without
+    `return` completes with its final state; a task without one returns its final state to the foreach.
 
     ```yaml
     - id: done

@@ -1,4 +1,4 @@
-"""Actions that the server does itself where its operator allows it; elsewhere the agent gets the same action."""
+"""Actions that the server executes if its operator allows that; otherwise the agent gets the same action."""
 
 from __future__ import annotations
 
@@ -32,5 +32,5 @@ class Served(Action):
 
 
 def parameter(value: Any) -> Any:
-    """A field's value as an action carries it: templates stay what they are, plain values lose their place."""
+    """The value of a field as a parameter: templates stay templates, plain values lose their positions."""
     return value.value if isinstance(value, Literal) else value

@@ -13,8 +13,8 @@ from wfc.yaml import Mapping, Span
 class SetState(Keeping, Retried):
     """Write computed values to the state.
 
-    All updates are written together, or none. Inside one `updates` a bare name is an earlier key of the same
-    `updates`. A lone `{{ expr }}` keeps its type: a number stays a number.
+    All updates are written together, or none. In a value, a bare name is an earlier key of the same `updates`. A value
+    that is a single `{{ expr }}` keeps its type: a number stays a number.
 
     ```yaml
     - id: tally

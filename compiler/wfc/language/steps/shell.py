@@ -35,22 +35,22 @@ OUTPUT_TYPES: dict[str, Type] = {
 
 
 class FileOutput(Shape):
-    """A file that the command writes, read when it has ended."""
+    """A file that the command writes, read after the command has ended."""
 
     label = "an output"
 
-    type = Field(OneOf(tuple(OUTPUT_TYPES)), "What the file holds.", required=True, example="json")
+    type = Field(OneOf(tuple(OUTPUT_TYPES)), "The type of the file's content.", required=True, example="json")
     path = Field(
-        TEXT, "The file; `$SCRATCH` is a folder of this run.", required=True, example="$SCRATCH/out.json"
+        TEXT, "The file; `$SCRATCH` is a folder for this run.", required=True, example="$SCRATCH/out.json"
     )
     description = Field(WORD, "What it is.")
     required = Field(BOOLEAN, "Whether the step fails without it.", default=True)
     validation = Field(
         ANYTHING,
-        "What must hold: an expression over `value`, or a JSON Schema.",
+        "What the value must satisfy: an expression over `value`, or a JSON Schema.",
         example="value >= 80",
     )
-    unsafe = Field(BOOLEAN, "Whether the file may lie outside the working directory.", default=False)
+    unsafe = Field(BOOLEAN, "Whether the file may be outside the working directory.", default=False)
 
     @property
     def kind(self) -> Type:
@@ -74,9 +74,9 @@ class FileOutput(Shape):
 class Shell(Action):
     """Run a command in the agent's environment.
 
-    The agent gets the rendered command, runs it and reports what came out. A non-zero exit code is data, not a
-    failure: look at `exit_code` where it matters. Values from outside belong through `| shquote`. With
-    `runner: server` the server runs it itself where its operator allows that.
+    The agent gets the rendered command, runs it and reports the result. A non-zero exit code is data, not a failure:
+    check `exit_code` where it matters. Quote untrusted values with `| shquote`. With `runner: server` the server runs
+    the command itself if its operator allows that.
 
     ```yaml
     - id: run-tests
@@ -94,19 +94,23 @@ class Shell(Action):
     result = ShellResult
 
     command = Field(TEXT, "The command line.", required=True, example="npm test")
-    timeout = Field(SECONDS_COMPUTED, "How long the command may take, in seconds.", default=30)
+    timeout = Field(SECONDS_COMPUTED, "The time limit of the command, in seconds.", default=30)
     runner = Field(
-        OneOf(("agent", "server")), "Who runs it: `server` where its operator allows that.", default="agent"
+        OneOf(("agent", "server")),
+        "Who runs it; `server` only if its operator allows that.",
+        default="agent",
     )
     working_dir = Field(TEXT, "The folder to run it in.", example="packages/api")
     env = Field(TEXTS, "Environment variables to set for it.", example={"CI": "1"})
     shell = Field(
-        FLAG, "Whether a shell reads the command; else its words are a program and arguments.", default=True
+        FLAG,
+        "Whether to run it in a shell; otherwise its words are a program and its arguments.",
+        default=True,
     )
-    capture_output = Field(FLAG, "Whether what it prints is kept.", default=True)
+    capture_output = Field(FLAG, "Whether to keep its output.", default=True)
     outputs = Field(
         MapOf(Nested(lambda: FileOutput, "an output (`type`, `path`)"), "a mapping of name to output"),
-        "Files that the command writes, to be read into `outputs` of the result.",
+        "Files that the command writes; their contents become `outputs` of the result.",
     )
 
     def parameters(self) -> dict[str, Any]:
@@ -118,7 +122,7 @@ class Shell(Action):
         return {"command": self.command, **given}
 
     def setting(self, name: str) -> Any:
-        """A timeout that is computed goes with the parameters: nobody knows it yet."""
+        """A computed timeout is not known yet, so it is passed in the parameters instead."""
         return None if name == "timeout" and isinstance(self.timeout, Text) else super().setting(name)
 
     def ask(self) -> dict[str, Any]:
@@ -126,7 +130,7 @@ class Shell(Action):
         return {**super().ask(), **server}
 
     def narrowing(self) -> dict[str, Any]:
-        """Whoever runs it has to say what each file holds, or that there is none: later steps read that."""
+        """Later steps read the files, so the result must have the content of each, or null."""
         if not self.outputs:
             return {}
         kinds = {name: output.schema() for name, output in self.outputs.items()}

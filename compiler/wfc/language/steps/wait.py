@@ -12,7 +12,7 @@ from wfc_runtime.contract import WaitResult
 class Wait(Answered):
     """Pause the run.
 
-    The action carries `resume_at`; whoever asks after that finds the run going on. Nobody has to answer it.
+    The action has a time `resume_at`, after which the run continues by itself. No answer is needed.
 
     ```yaml
     - id: let-dns-settle
@@ -28,8 +28,8 @@ class Wait(Answered):
     color = "time"
     result = WaitResult
 
-    duration_seconds = Field(SECONDS, "How long to wait, in seconds.", required=True, example=30)
-    message = Field(TEXT, "What to tell the person meanwhile.")
+    duration_seconds = Field(SECONDS, "The time to wait, in seconds.", required=True, example=30)
+    message = Field(TEXT, "A message for the user.")
 
     def parameters(self) -> dict[str, object]:
         return {"message": self.message} if self.message else {}

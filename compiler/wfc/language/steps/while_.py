@@ -11,8 +11,8 @@ from wfc.language.steps.protocol import ChartBuilder, Decision
 class While(Fallible):
     """Repeat steps as long as a condition holds.
 
-    The condition is looked at before each turn. `max_iterations` bounds the turns each time the loop is entered: if it
-    would still go on after that, the step fails (`on_error: continue` goes on after the loop).
+    The condition is evaluated before each iteration. `max_iterations` limits the iterations each time the loop is
+    entered: if the condition still holds after that, the step fails (`on_error: continue` continues after the loop).
 
     ```yaml
     - id: poll
@@ -29,9 +29,9 @@ class While(Fallible):
     label = "a while step"
     repeats = True
 
-    if_ = Field(CONDITION, "Whether to take another turn.", required=True)
-    max_iterations = Field(COUNT, "The most turns.", required=True, example=10)
-    steps = Field(STEPS, "What to repeat.", required=True)
+    if_ = Field(CONDITION, "The condition for another iteration.", required=True)
+    max_iterations = Field(COUNT, "The maximum number of iterations.", required=True, example=10)
+    steps = Field(STEPS, "The steps to repeat.", required=True)
 
     def blocks(self) -> Iterator[list[Step]]:
         yield self.steps or []

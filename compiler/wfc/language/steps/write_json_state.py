@@ -7,7 +7,7 @@ from wfc_runtime.contract import WriteJsonStateResult
 
 
 class WriteJsonState(Served):
-    """Write a JSON object to a file, in place of what it held.
+    """Write a JSON object to a file, replacing its contents.
 
     ```yaml
     - id: save-progress
@@ -26,4 +26,4 @@ class WriteJsonState(Served):
 
     path = Field(TEXT, "The file.", required=True, example=".state/progress.json")
     data = Field(BINDINGS, "The object to write.", required=True, example={"phase": "build"})
-    create_parents = Field(FLAG, "Whether folders on the way are made.", default=True)
+    create_parents = Field(FLAG, "Whether to create missing parent folders.", default=True)
