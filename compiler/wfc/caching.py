@@ -1,4 +1,7 @@
-"""Caches for values that are computed on first use: functions, properties, and compiled patterns."""
+"""Caches for values that are computed on first use: functions, properties, and compiled patterns.
+
+The compiler uses these instead of `functools`, so that a long-lived process can empty all caches of functions at once.
+"""
 
 from __future__ import annotations
 
@@ -43,7 +46,7 @@ def clear_caches() -> None:
         cache.cache_clear()
 
 
-class lazy(Generic[T]):  # noqa: N801  # a decorator, named as one
+class cached_property(Generic[T]):  # noqa: N801  # a decorator, named as one
     """`functools.cached_property` without the lock that Python before 3.12 takes.
 
     A file has hundreds of these properties, and computing most of them costs less than the lock.

@@ -16,7 +16,7 @@ from wfc_runtime.header import digest
 from wfc_runtime.line_map import map_path, write_line_map
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Compiled:
     """One module: what it is called, what it was made from, its text, and its line map."""
 
@@ -33,7 +33,7 @@ class Compiled:
         return {map_path(Path(self.file_name)).name: self.line_map, self.file_name: self.text}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Compilation:
     modules: list[Compiled]
     findings: list[Diagnostic]

@@ -33,7 +33,7 @@ _EXTRAS = {"pygls": ("lsp", "the language server"), "temporalio": ("temporal", "
 _SECONDS = 20
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Result:
     part: str
     status: str

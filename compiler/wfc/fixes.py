@@ -18,18 +18,16 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
-from dataclasses import field
+from dataclasses import dataclass, field
 from enum import Enum
 from itertools import accumulate
 from pathlib import Path
-from typing import NamedTuple
 
 from wfc.caching import pattern
 from wfc.checker import has_errors
 from wfc.findings import Diagnostic, Fix, Severity
 from wfc.ir import dump
 from wfc.project import SourceFile
-from wfc.struct import struct
 
 UNCOVERING = frozenset(
     {"WF002", "WF004", "WF006", "WF007", "WF009"}
@@ -45,7 +43,8 @@ Change = tuple[int, int, str]
 """Where it begins and ends, and what comes there."""
 
 
-class Checked(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Checked:
     """A text that was checked: the file, and what was found in it."""
 
     file: SourceFile
@@ -56,14 +55,15 @@ Look = Callable[[Table[Path, str]], Table[Path, Checked]]
 """Checks texts in the place of files, each among the others."""
 
 
-class Refused(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Refused:
     """A fix that was not applied, and what was wrong with it."""
 
     finding: Diagnostic
     reason: str
 
 
-@struct
+@dataclass(slots=True)
 class Fixed:
     """What became of some texts."""
 
@@ -105,7 +105,7 @@ def group_of(found: Diagnostic, fix: Fix) -> Group:
     return Group.SAFE if fix.safe else Group.UNSAFE
 
 
-@struct(eq=False)
+@dataclass(eq=False)
 class Candidate:
     """A fix, and the findings that carry it: several may have the same."""
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Collection, Iterator
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from dataclasses import field
+from typing import TYPE_CHECKING, Any
 
-from wfc.caching import lazy
+from wfc.caching import cached_property
 from wfc.struct import struct
 
 if TYPE_CHECKING:  # The IR holds these as data and asks nothing of them: it stays below the language.
@@ -37,7 +37,7 @@ class Effect:
     writes: str | None = None
     retry: dict[str, Any] | None = None
 
-    @lazy
+    @cached_property
     def arguments(self) -> dict[str, Any]:
         return self.make_arguments()
 
@@ -56,7 +56,7 @@ OK = Guard("ok")
 OTHERWISE = Guard("otherwise")
 
 
-@dataclass
+@struct(eq=False)
 class State:
     id: str
     title: str
@@ -68,7 +68,7 @@ class State:
     note: str = ""
     """The step's description."""
     regions: tuple[Region, ...] = ()
-    step: Step | None = field(default=None, compare=False, repr=False)
+    step: Step | None = None
     """What it was made from, for checks that point at it."""
 
     @property
@@ -109,7 +109,8 @@ class Region:
                 yield from region.regions()
 
 
-class FieldInfo(NamedTuple):
+@struct(frozen=True, slots=True)
+class FieldInfo:
     name: str
     type: Type
     initial: bool

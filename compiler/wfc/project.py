@@ -6,9 +6,9 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
 from enum import StrEnum
-from functools import cached_property
 from typing import TYPE_CHECKING
 
+from wfc.caching import cached_property
 from wfc.config import CompileLimits, Config
 from wfc.dialects import Dialect, dialect_of
 from wfc.ir import Module

@@ -1,8 +1,16 @@
-"""Value classes declared like `dataclasses`, for modules that every check imports.
+"""Value classes declared like `dataclasses`, for the modules that `wfc check` imports.
 
-`dataclasses` generates and compiles up to six methods per class at import time. For the sixty classes that a check
-needs, that is a tenth of its start-up time. Here `__init__` is compiled when the first object is made, and all classes
-share the other methods.
+Which kind of class holds values:
+
+- `@struct` in a module that `wfc check` imports;
+- `@dataclass(frozen=True, slots=True)` everywhere else;
+- `NamedTuple` only for a value that is unpacked or compared as a tuple.
+
+`dataclasses` generates and compiles up to six methods per class at import time: half a millisecond for a frozen class.
+Here `__init__` is compiled when the first object is made, and all classes share the other methods. A check of one small
+file imports 137 structs and takes 175 ms of CPU time; with frozen data classes in their place it takes 245 ms, with
+mutable ones 222 ms (Python 3.11, median of seven). Users wait for that at each save and each commit.
+`tests/unit/test_structs.py` holds the rule and counts the classes.
 """
 
 from __future__ import annotations
@@ -23,7 +31,8 @@ def struct(*, frozen: bool = ..., eq: bool = ..., slots: bool = ...) -> Callable
 def struct(cls: Any = None, /, *, frozen: bool = False, eq: bool = True, slots: bool = False) -> Any:
     """`dataclasses.dataclass`, except that only the type checker enforces `frozen`.
 
-    `field` supports `default_factory` and nothing else.
+    `field` supports `default_factory` and nothing else. A class with a `cached_property` can't have `slots`: the
+    value is kept in the `__dict__` of the object.
     """
 
     def make(cls: Any) -> Any:
@@ -45,13 +54,14 @@ def struct(cls: Any = None, /, *, frozen: bool = False, eq: bool = True, slots: 
 
 
 def replace(thing: T, /, **changes: Any) -> T:
-    """The same with other values in some of its fields."""
+    """A copy with other values in some of its fields, like `dataclasses.replace`."""
     names = type(thing).__match_args__  # type: ignore[attr-defined]  # every struct has it
     return type(thing)(**{name: getattr(thing, name) for name in names} | changes)
 
 
 def _with_slots(cls: Any, own: tuple[str, ...]) -> Any:
-    """The class once more: slots can't be given to one that is there, nor stand beside defaults."""
+    """A second class with the same body: `__slots__` must be there when a class is made, and a slot can't have the
+    name of a class attribute, as a default would be."""
     kept = {k: value for k, value in vars(cls).items() if k not in (*own, "__dict__", "__weakref__")}
     return type(cls)(cls.__name__, cls.__bases__, kept | {"__slots__": own, "__qualname__": cls.__qualname__})
 

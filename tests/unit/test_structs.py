@@ -1,13 +1,17 @@
-"""Structs are declared like data classes, and behave like them."""
+"""Structs are declared like data classes and behave like them, and each kind of value class has its place."""
 
 from __future__ import annotations
 
+import ast
 import pickle
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 import pytest
 
+from tests.support import ROOT
+from tests.unit.test_imports import CHECK, imported_by
 from wfc.struct import replace, struct
 
 
@@ -103,3 +107,71 @@ def test_one_can_be_had_with_other_values() -> None:
 def test_one_goes_from_process_to_process() -> None:
     assert pickle.loads(pickle.dumps(Place(1, 2))) == Place(1, 2)
     assert pickle.loads(pickle.dumps(Made("a", ["b"]))).notes == ["b"]
+
+
+# Which kind of class holds values: the docstring of `wfc.struct` says it.
+
+COMPILER = ROOT / "compiler" / "wfc"
+MOST_STRUCTS = 150
+"""Each class that a check imports costs start-up time. Raise it if you must, and measure."""
+
+
+def value_classes() -> Iterator[tuple[str, str, str]]:
+    """Each value class of the compiler: its module, its name, and how it is declared."""
+    for path in sorted(COMPILER.rglob("*.py")):
+        module = ".".join(("wfc", *path.relative_to(COMPILER).with_suffix("").parts)).removesuffix(
+            ".__init__"
+        )
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ClassDef):
+                said = [ast.unparse(one) for one in (*node.decorator_list, *node.bases)]
+                yield from (
+                    (module, node.name, one)
+                    for one in said
+                    if one.startswith(("struct", "dataclass")) or one == "NamedTuple"
+                )
+
+
+@pytest.fixture(scope="module")
+def checked() -> set[str]:
+    """The modules that are imported by a check of files in every dialect."""
+    return imported_by(CHECK, "check", "--no-cache", "workflows", cwd=ROOT)
+
+
+def test_modules_that_a_check_imports_have_structs_and_others_data_classes(checked: set[str]) -> None:
+    wrong = [
+        (module, name, declared)
+        for module, name, declared in value_classes()
+        if declared.startswith("dataclass" if module in checked else "struct")
+    ]
+    assert wrong == []
+
+
+def test_a_check_imports_no_more_structs_than_before(checked: set[str]) -> None:
+    found = [
+        name for module, name, declared in value_classes() if module in checked and declared[:6] == "struct"
+    ]
+    assert 100 < len(found) <= MOST_STRUCTS
+
+
+def test_frozen_data_classes_have_slots_unless_they_cache_a_property() -> None:
+    found = [
+        (module, name) for module, name, declared in value_classes() if declared == "dataclass(frozen=True)"
+    ]
+    assert found == []
+
+
+def test_no_value_class_is_a_tuple() -> None:
+    assert [(module, name) for module, name, declared in value_classes() if declared == "NamedTuple"] == []
+
+
+def test_caches_come_from_one_module() -> None:
+    found = [
+        (path.relative_to(COMPILER).as_posix(), name.name)
+        for path in COMPILER.rglob("*.py")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.ImportFrom) and node.module == "functools"
+        for name in node.names
+        if "cache" in name.name
+    ]
+    assert {path for path, _ in found} == {"caching.py"}

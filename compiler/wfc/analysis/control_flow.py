@@ -8,9 +8,8 @@ and its successor joins the ends of all branches. A failure without a handler en
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from functools import cached_property
 
-from wfc.caching import cached_per_file
+from wfc.caching import cached_per_file, cached_property
 from wfc.ir import Chart, Edge, Guard, Region, State
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step

@@ -69,7 +69,7 @@ def reports_failure(value: Any) -> bool:
     return isinstance(value, dict) and (set(value) == {"error"} or value.get("timed_out") is True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Answer:
     """One result, and where it is written."""
 
@@ -77,7 +77,7 @@ class Answer:
     span: Span | None = None
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Script:
     """What is written for one step."""
 
@@ -145,7 +145,7 @@ class Answers:
 _KEYS = ("inputs", "answers")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class AnswersFile:
     inputs: dict[str, Any] = field(default_factory=dict)
     scripts: dict[str, Script] = field(default_factory=dict)

@@ -19,7 +19,7 @@ _LOOK_AGAIN = 1.0
 """Seconds, where somebody else has the only thing in hand that can be done."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Asked:
     """One action of one run."""
 

@@ -48,7 +48,7 @@ from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
 # Test files as data, with positions.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Expected:
     """A value that something must be."""
 
@@ -56,7 +56,7 @@ class Expected:
     span: Span
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ExpectedAction:
     """What one asked action must look like."""
 
@@ -66,7 +66,7 @@ class ExpectedAction:
     """Text, a mapping, or None for anything."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Expectation:
     result: Expected | None = None
     state: dict[str, Expected] = field(default_factory=dict)
@@ -79,7 +79,7 @@ class Expectation:
     """Where the keys of `by_step`, and `actions` itself, stand."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Case:
     name: str
     span: Span
@@ -91,7 +91,7 @@ class Case:
     now: float
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class TestFile:
     workflow: Expected | None
     """As the file names it; None: the one that the file is named after."""
@@ -225,7 +225,7 @@ def _is_texts(value: Any) -> bool:
 _TEXTS = ("command", "message", "instructions", "tool")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Mismatch:
     """One thing that is not as expected, at the place of the test file that expects it."""
 
@@ -396,13 +396,13 @@ def _event_of(edge: Any) -> str | None:
     return next((event for event, edges in edge.source.on.items() if edge in edges), None)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Missing:
     line: int
     text: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Coverage:
     workflow: str
     path: str

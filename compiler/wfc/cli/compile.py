@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,7 +14,6 @@ from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import FORMATS, no_progress_option, progress, rendered, write_out
 from wfc.config import real
 from wfc.render.style import counted
-from wfc.struct import struct
 from wfc.workspace.cache import Answer, Memory
 from wfc.workspace.files import Selection, modules_folder, select
 from wfc_runtime.trust import generated_paths
@@ -95,7 +95,7 @@ def _generated(folder: Path) -> Iterator[bytes]:
         yield from (path.name.encode("utf-8", "surrogateescape"), path.read_bytes())
 
 
-@struct(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Task:
     """What the command line asks for."""
 

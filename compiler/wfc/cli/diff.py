@@ -152,7 +152,7 @@ class Version:
         return ((other, read()) for other, read in self.files.items() if other != path)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Versions:
     old: Version
     new: Version

@@ -45,14 +45,15 @@ def _report(verb: str, fixed: Fixed, files: int, quiet: bool, more: str = "") ->
     if quiet:
         return
     hidden = Redaction(one.finding for one in fixed.refused)
-    for finding, reason in fixed.refused:
+    for refused in fixed.refused:
+        finding, reason = refused.finding, refused.reason
         place = f"{finding.path}:{finding.span.line}:{finding.span.column}"
         line = f"{place}: {finding.code} {finding.name} is not fixed: {reason}"
         click.echo(one_line(hidden.text(line)), err=True)
     click.echo(f"{verb} {counted(fixed.settled, 'finding')} in {counted(files, 'file')}{more}", err=True)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FixedFile:
     path: Path
     before: str

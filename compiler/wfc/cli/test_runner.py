@@ -95,7 +95,7 @@ def tested_file(path: Path, named: str | None) -> Path:
 _MOST_ACTIONS = 10_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class CaseReport:
     name: str
     line: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Iterable
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from wfc.language.dialect import Parsed
 from wfc.language.shape import Shape
@@ -56,7 +56,8 @@ class Dialect(ABC):
 # Scalars made from the text of a file.
 
 
-class Piece(NamedTuple):
+@struct(frozen=True, slots=True)
+class Piece:
     """Some characters, and the place in the original's text that they stand for."""
 
     text: str

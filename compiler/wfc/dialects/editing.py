@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Container, Iterable, Iterator, Sequence
-from typing import NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Protocol
 
 from wfc.language.ast import Scope, Workflow
 from wfc.language.dialect import Parsed
@@ -20,7 +21,8 @@ from wfc.language.values import Word
 from wfc.yaml import Span
 
 
-class Suggestion(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Suggestion:
     text: str
     kind: str
     """field, input, property, step, task, workflow, type, key, value, filter, test, function or name."""
@@ -28,7 +30,8 @@ class Suggestion(NamedTuple):
     doc: str = ""
 
 
-class StepUse(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class StepUse:
     """A place that names a step, in the terms of a dialect whose files are translated."""
 
     name: str
@@ -39,7 +42,8 @@ class StepUse(NamedTuple):
     doc: str = ""
 
 
-class Part(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Part:
     """A place that names a part of a step's result, such as `succeeded` in `${blocks.build.succeeded}`."""
 
     step: str

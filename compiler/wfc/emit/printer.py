@@ -31,7 +31,7 @@ UNSURE = re.compile(
 """Characters whose width is one thing to some versions of Unicode and another to others."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Call:
     """`name(positional, key=value)`."""
 
@@ -40,7 +40,7 @@ class Call:
     keywords: dict[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Tuple:
     items: tuple[Any, ...]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from wfc.caching import lazy
+from wfc.caching import cached_property
 from wfc.language.fields import ANYTHING, CONSTANTS, ID, NAME, STEPS, WORD, ListOf, MapOf, Nested
 from wfc.language.shape import Field, InputDecl, Shape
 from wfc.language.steps.base import Step
@@ -37,7 +37,7 @@ class Scope(Shape):
     def declared_inputs(self) -> dict[str, InputDecl]:
         return self.inputs or {}
 
-    @lazy
+    @cached_property
     def initial(self) -> dict[str, Any]:
         return {name: tree.data for name, tree in (self.initial_state or {}).items()}
 
@@ -49,7 +49,7 @@ class Scope(Shape):
         """Every step of this scope, including nested ones, in source order."""
         return iter(self._all_steps)
 
-    @lazy
+    @cached_property
     def _all_steps(self) -> list[Step]:
         return list(walk(self.block))
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from re import Pattern
 from types import MappingProxyType
-from typing import NamedTuple
 
 from wfc.findings import Fix, Note, Severity
 from wfc.language.ast import Workflow
@@ -21,7 +20,8 @@ from wfc.yaml import Entry, Span
 from wfc.yaml import Mapping as MappingNode
 
 
-class OldSpelling(NamedTuple):
+@struct(frozen=True, slots=True)
+class OldSpelling:
     """A repeated key of a mapping, of which one is an old spelling of another key."""
 
     kept: Entry

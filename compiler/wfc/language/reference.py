@@ -22,7 +22,7 @@ _NOWHERE = Source("", "").start
 _WORDS: dict[Type, str] = {types.ANY: "anything", types.LIST: "list"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class FieldPage:
     name: str
     takes: str
@@ -31,14 +31,14 @@ class FieldPage:
     doc: str
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PropertyPage:
     name: str
     type: str
     optional: bool
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ResultPage:
     """The result of a step, which `output_to` keeps."""
 
@@ -48,7 +48,7 @@ class ResultPage:
     properties: list[PropertyPage]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StepPage:
     name: str
     doc: str

@@ -9,7 +9,7 @@ from collections.abc import Container
 from collections.abc import Mapping as ReadOnly
 from typing import Any, ClassVar, Generic, Self, TypeVar, overload
 
-from wfc.caching import lazy
+from wfc.caching import cached_property
 from wfc.language import types
 from wfc.language.fields import ANYTHING, BOOLEAN, NUMBER, SIZE, WORD, WORDS, FieldType, MapOf, Nested, OneOf
 from wfc.language.types import Type
@@ -108,7 +108,7 @@ class Shape:
             return self.FIELDS[name].default
         return value.value if hasattr(value, "value") else value.text
 
-    @lazy
+    @cached_property
     def unknown(self) -> list[Entry]:
         """The entries with unknown keys."""
         return [entry for entry in self.node.entries if entry.key.text not in self.FIELDS]

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import types as python_types
 import typing
-from functools import cache
-from typing import Any, NamedTuple, NotRequired
+from typing import Any, NotRequired
 
 from typing_extensions import get_type_hints, is_typeddict
 
+from wfc.caching import cached
 from wfc.struct import struct
 from wfc.template import parse_template
 
@@ -31,7 +31,8 @@ class ListType:
         return f"list of {self.item}"
 
 
-class Property(NamedTuple):
+@struct(frozen=True, slots=True)
+class Property:
     name: str
     type: Type
     required: bool = True
@@ -227,7 +228,7 @@ def of_schema(schema: Any) -> Type:
 _PYTHON: dict[Any, Type] = {str: TEXT, int: INT, float: NUMBER, bool: BOOL, type(None): NULL}
 
 
-@cache
+@cached(64)
 def of_python(kind: Any) -> Type:
     """The type of a result class of the contract."""
     if kind in _PYTHON:

@@ -10,7 +10,7 @@ from typing import Any
 
 from jinja2 import nodes
 
-from wfc.caching import cached, lazy
+from wfc.caching import cached, cached_property
 from wfc.struct import struct
 from wfc.template import Read, Template, parse_template
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
@@ -67,7 +67,7 @@ class Text:
     def is_text(self) -> bool:
         return isinstance(self.node.value, str)
 
-    @lazy
+    @cached_property
     def template(self) -> Template:
         return parse_template(self.node.text if self.is_text else "")
 
@@ -94,11 +94,11 @@ class Tree:
     def span(self) -> Span:
         return self.node.span
 
-    @lazy
+    @cached_property
     def data(self) -> Any:
         return plain(self.node)
 
-    @lazy
+    @cached_property
     def texts(self) -> list[Text]:
         return [Text(scalar) for scalar in _strings(self.node)]
 

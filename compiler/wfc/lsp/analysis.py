@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from collections.abc import Mapping as Table
-from functools import cached_property, partial
+from functools import partial
 from pathlib import Path
 
 from wfc.analysis.types.lattice import join
 from wfc.analysis.types.reaching import child_names
 from wfc.analysis.types.workflow import ScopeTypes, types_of
+from wfc.caching import cached_property
 from wfc.checker import check_project
 from wfc.config import Config, ConfigError, load_config
 from wfc.dialects import is_workflow

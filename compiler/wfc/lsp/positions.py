@@ -5,7 +5,7 @@ Lines can be mapped between versions of a text.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from lsprotocol.types import Position, Range
 
@@ -42,7 +42,8 @@ def _units(text: str) -> int:
 # Lines of an earlier text in the current one.
 
 
-class Lines(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Lines:
     """Two texts that differ in one range of lines, which may be empty in either."""
 
     first: int

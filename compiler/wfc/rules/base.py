@@ -4,15 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
 
 from wfc.findings import Diagnostic, Fix, Note, Severity, tidy
 from wfc.project import SourceFile
-from wfc.struct import struct
+from wfc.struct import replace, struct
 from wfc.yaml import Span
 
 
-class Finding(NamedTuple):
+@struct(frozen=True, slots=True)
+class Finding:
     """What a check found; the rule adds its code, name and severity."""
 
     span: Span
@@ -80,7 +80,7 @@ class Rule:
             if (found.span.start, found.span.end) not in reported:
                 # A fix for the core AST edits the text of a template, which a translated file does not have.
                 fix = None if file.is_translated and not self.is_of_form else found.fix
-                yield found._replace(help=file.language.advice(self.code, found.help), fix=fix)
+                yield replace(found, help=file.language.advice(self.code, found.help), fix=fix)
         for one in reports:
             yield Finding(one.span, one.message, one.help, one.notes, one.fix, one.severity, one.step)
 

@@ -31,7 +31,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator
-from typing import NamedTuple
 
 from wfc.findings import Note, Severity
 from wfc.language.ast import Scope, Workflow
@@ -40,6 +39,7 @@ from wfc.language.steps.prompt import Prompt
 from wfc.language.steps.protocol import Child
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
+from wfc.struct import struct
 
 _SHOWN = 5
 
@@ -61,7 +61,8 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 )
 
 
-class _Handover(NamedTuple):
+@struct(frozen=True, slots=True)
+class _Handover:
     """A task that an agent works, the foreach that runs it, and the task around that one, if any."""
 
     scope: Scope

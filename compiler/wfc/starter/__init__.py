@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from importlib.resources import files
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Piece:
     """One file."""
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from jinja2 import nodes
 
-from wfc.caching import cached, lazy
+from wfc.caching import cached, cached_property
 from wfc.template.reads import Read, Use, Walk
 from wfc_runtime.expr.errors import TemplateError
 from wfc_runtime.expr.syntax import parse
@@ -31,26 +31,26 @@ class Template:
     def __repr__(self) -> str:
         return f"Template({self.text!r})"
 
-    @lazy
+    @cached_property
     def _walk(self) -> Walk:
         return Walk(self._syntax)
 
-    @lazy
+    @cached_property
     def reads(self) -> list[Read]:
         """All references to names that the template does not bind itself, in order of place."""
         return self._walk.reads
 
-    @lazy
+    @cached_property
     def filters(self) -> list[Use]:
         """The filters used, also those named in `map('...')`."""
         return self._walk.filters
 
-    @lazy
+    @cached_property
     def tests(self) -> list[Use]:
         """The tests used, also those named in `select('...')` and its kin."""
         return self._walk.tests
 
-    @lazy
+    @cached_property
     def functions(self) -> list[Use]:
         """The names that are called, as in `now()`."""
         return self._walk.functions

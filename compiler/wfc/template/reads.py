@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import field
-from typing import NamedTuple
 
 from jinja2 import nodes
 
@@ -26,7 +25,8 @@ class Part:
     """Is it a method call, as `.strip()` is?"""
 
 
-class Read(NamedTuple):
+@struct(frozen=True, slots=True)
+class Read:
     """A name that the template does not bind itself, and the path taken from it.
 
     `state.build['exit_code']` has the root `state` and the path `build`, `exit_code`. A path ends where the
@@ -138,7 +138,8 @@ TOLERANT_TESTS = PRESENCE_TESTS | {"ok"}
 """What can be asked of a value that may not be there."""
 
 
-class Fact(NamedTuple):
+@struct(frozen=True, slots=True)
+class Fact:
     """A path, root first, that is there; `present` says that it is not null either."""
 
     names: tuple[str | int | None, ...]

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 import click
 
@@ -32,7 +32,8 @@ _MOST_ANSWERS = 100
 _MOST_TEXT = 1_000_000
 
 
-class Answer(NamedTuple):
+@struct(frozen=True, slots=True)
+class Answer:
     """What a command printed, and its exit code."""
 
     text: str
@@ -72,7 +73,7 @@ class Memory:
     def keep(self, answer: Answer) -> None:
         """Remember an answer, unless it is very long or something changed while it was worked out."""
         if len(answer.text) <= _MOST_TEXT and self._key_now() == self.key:
-            kept = {"key": self.key, **answer._asdict(), "seal": self._seal(answer)}
+            kept = {"key": self.key, "text": answer.text, "status": answer.status, "seal": self._seal(answer)}
             _store(self.place, json.dumps(kept))
 
     def _seal(self, answer: Answer) -> str:

@@ -21,7 +21,7 @@ from wfc_runtime.line_map import map_path, read_line_map
 from wfc_runtime.trust import generated_paths
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Build:
     """The result of compiling some files, and how it differs from the modules on disk."""
 

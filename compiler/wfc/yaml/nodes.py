@@ -11,10 +11,9 @@ from bisect import bisect_right
 from collections.abc import Iterator
 from dataclasses import field
 from itertools import accumulate
-from typing import NamedTuple
 
 from wfc.caching import cached_per_file, pattern
-from wfc.struct import struct
+from wfc.struct import replace, struct
 from wfc.yaml.source import Span
 
 # Plain scalars by the YAML 1.2 core schema: `no`, `on`, `12:30` and dates are text, `010` is ten.
@@ -226,7 +225,8 @@ _LINE = pattern(rf"[^{_BREAKS}]*")
 _INDENTATION = pattern(rf"(?>(?: *+(?:\r\n|[{_BREAKS}]))*)( *+)")
 
 
-class Piece(NamedTuple):
+@struct(frozen=True, slots=True)
+class Piece:
     """Some characters of the decoded text, and where they are written in the file."""
 
     text: str
@@ -264,7 +264,7 @@ def _fold(breaks: list[Piece], escaped: bool) -> list[Piece]:
         return others
     if first.text != "\n":  # YAML 1.1 keeps the line and paragraph separators of Unicode
         return breaks
-    return others or [first._replace(text=" ")]
+    return others or [replace(first, text=" ")]
 
 
 def _breaks(text: str, start: int, end: int) -> Iterator[Piece]:
@@ -291,14 +291,15 @@ def decode_block(text: str, start: int, decoded: str) -> list[Piece]:
             return pieces + (pending + line.blanks)[: max(0, missing)]
         is_spaced = line.content.text[0] in " \t"
         if is_folded and not was_spaced and not is_spaced and pending and pending[0].text == "\n":
-            pending = [] if line.blanks else [pending[0]._replace(text=" ")]
+            pending = [] if line.blanks else [replace(pending[0], text=" ")]
         pieces += [*pending, *line.blanks, line.content]
         pending = line.ending
         was_spaced = is_spaced
     return pieces
 
 
-class _Line(NamedTuple):
+@struct(frozen=True, slots=True)
+class _Line:
     blanks: list[Piece]
     """The breaks of the empty lines before it."""
     content: Piece | None

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
-from wfc.caching import pattern
+from wfc.caching import cached_property, pattern
 from wfc.struct import struct
 
 _LINE_BREAK = pattern(r"\r\n|\n|\r")

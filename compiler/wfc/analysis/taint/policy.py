@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import re
-from functools import cache
 
 from wfc.analysis.types.builtins import FILTERS
-from wfc.caching import pattern
+from wfc.caching import cached, pattern
 from wfc.language.types import BOOL, INT, NUMBER
 from wfc.struct import struct
 
@@ -87,7 +86,7 @@ class Characters:
         return bool(self._never) and (found is None or any(map(found.fullmatch, self._never)))
 
 
-@cache
+@cached(64)
 def _others(characters: str) -> list[str]:
     """The characters of ASCII that a class does not have."""
     return [char for char in map(chr, range(128)) if not re.match(f"[{characters}]", char)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from jinja2 import nodes
@@ -45,6 +44,7 @@ from wfc.analysis.types.operators import (
     check_order,
     report_null,
 )
+from wfc.caching import cached_property
 from wfc.language.types import ANY, INT, NULL, Record, Type
 from wfc.suggest import did_you_mean, nearest
 from wfc.template.reads import DEFAULTS, TOLERANT_FILTERS

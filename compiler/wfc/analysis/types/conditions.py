@@ -139,10 +139,10 @@ def names_in(node: nodes.Node) -> frozenset[str] | None:
 def names_read(template: Template) -> frozenset[str]:
     """The state fields and inputs that a template reads, in the same spelling."""
     found: list[str] = []
-    for root, path, *_ in template.reads:
-        name = path[0].name if path else None
-        if isinstance(name, str) and root in ("state", "inputs"):
-            found.append(name if root == "state" else f"inputs.{name}")
+    for read in template.reads:
+        name = read.path[0].name if read.path else None
+        if isinstance(name, str) and read.root in ("state", "inputs"):
+            found.append(name if read.root == "state" else f"inputs.{name}")
     return frozenset(found)
 
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from functools import cached_property
 
 from wfc.analysis.control_flow import Flow, FlowEdge
 from wfc.analysis.types.constants import Values, decide
 from wfc.analysis.types.environment import Held
 from wfc.analysis.types.reaching import StateFlow
+from wfc.caching import cached_property
 from wfc.language.steps.base import Step
 from wfc.language.types import ANY
 from wfc.struct import struct

@@ -7,7 +7,6 @@ order of the flow finds the solution in nearly linear time in the number of step
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from functools import cached_property
 from heapq import heappop, heappush
 from itertools import accumulate
 from operator import or_
@@ -18,6 +17,7 @@ from wfc.analysis.types.access import FAILED_CHILD
 from wfc.analysis.types.conditions import Clause, Place, StepTexts, clauses_of_edge, form_of
 from wfc.analysis.types.environment import Held
 from wfc.analysis.types.lattice import NOTHING, UNDEFINED, join, literal_type, present
+from wfc.caching import cached_property
 from wfc.ir import Region
 from wfc.language.ast import Scope
 from wfc.language.steps.base import Step, UnknownStep

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import field
-from functools import cached_property
 
 from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
 from wfc.analysis.types.builtins import item_of
@@ -13,7 +12,7 @@ from wfc.analysis.types.lattice import EMPTY_OBJECT, UNDEFINED, join, options, p
 from wfc.analysis.types.paths import Paths
 from wfc.analysis.types.reaching import Children, Definition, StateFlow, child_names, with_failures
 from wfc.analysis.types.scope import Misfit, ScopeInference, TextTypes, least_of_input, misfits, type_of_tree
-from wfc.caching import cached_per_file
+from wfc.caching import cached_per_file, cached_property
 from wfc.ir import Chart, Module
 from wfc.language.ast import Scope, Task, Workflow
 from wfc.language.scopes import runners
@@ -354,7 +353,7 @@ def typed_module(file: SourceFile) -> Module | None:
 
 def _typed(chart: Chart, found: ScopeTypes) -> Chart:
     kinds = found.field_types()
-    fields = [info._replace(type=kinds.get(info.name, info.type)) for info in chart.fields]
+    fields = [replace(info, type=kinds.get(info.name, info.type)) for info in chart.fields]
     return replace(chart, fields=fields)
 
 

@@ -22,7 +22,7 @@ from wfc.project import SourceFile
 # Differences as data.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Detail:
     """One key of something that changed. None: it was not there, or is not any more."""
 
@@ -31,7 +31,7 @@ class Detail:
     new: Any
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Change:
     what: str
     """workflow, task, step, input, field or edge."""
@@ -53,7 +53,7 @@ class Change:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Reason:
     """Why runs under way are not safe with a change."""
 
@@ -74,7 +74,7 @@ class Reason:
         return found | ({"runs": list(self.runs)} if self.runs else {})
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class WorkflowDiff:
     name: str
     old_path: str | None
@@ -186,7 +186,7 @@ def _typed(value: Any) -> Any:
 # Which step of the old version corresponds to which step of the new one.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Matching:
     pairs: dict[Step, Step]
     """Old to new: those of the same id, and those that only changed their id."""

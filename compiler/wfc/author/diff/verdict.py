@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
 from typing import Any
 
 from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
 from wfc.analysis.types.workflow import ScopeTypes, types_of
 from wfc.author.diff.compare import Reason, match_steps
+from wfc.caching import cached_property
 from wfc.ir import State
 from wfc.language.types import Type, union
 from wfc.project import SourceFile

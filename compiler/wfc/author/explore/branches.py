@@ -7,7 +7,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from functools import cached_property
 from typing import Any
 
 from jinja2 import nodes
@@ -26,6 +25,7 @@ from wfc.author.explore.solve import (
     terms_in,
     undo,
 )
+from wfc.caching import cached_property
 from wfc_runtime.expr import ExpressionError, evaluate_condition
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Assign, Return
@@ -144,7 +144,7 @@ BRIEF = "do-task"
 """The one step of a task that a named agent gets as a whole; here also the field that its value goes to."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Aim:
     """Values to be put at a place: in the result of the steps that write a field, or in the inputs (no field)."""
 

@@ -22,7 +22,7 @@ from wfc_runtime.registry import Module
 # The report.
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Case:
     """Inputs and answers that lead somewhere."""
 
@@ -47,7 +47,7 @@ class Case:
         return write_answers(self.inputs, self.by_key())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Problem:
     kind: str
     """expression, endless, items, schema or unreachable."""
@@ -70,7 +70,7 @@ class Problem:
         return found
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Unreached:
     scope: str
     step: str
@@ -222,7 +222,7 @@ def _silent(done: int, reached: int, problems: int) -> None:
     """Nobody wants to know."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Budget:
     runs: int = 1000
     seconds: float = 60.0

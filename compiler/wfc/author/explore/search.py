@@ -33,7 +33,7 @@ TIMED_OUT = {"timed_out": True}
 _NO_RESULT = {"error": "no result fits the schema"}
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Attempt:
     """Answers by scope and step. What it does not say is the plainest that fits, or random with `chance`."""
 

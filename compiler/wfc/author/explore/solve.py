@@ -100,7 +100,7 @@ _LENGTHS = ("length", "count")
 _ARITHMETIC = ("+", "-", "*", "/", "//", "%")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Operation:
     name: str
     arguments: tuple[Any, ...] = ()
@@ -112,7 +112,7 @@ class Operation:
         return dict(self.named).get(name, default)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Term:
     """A path, and what is done to what stands there, the first thing first."""
 

@@ -29,7 +29,7 @@ _BEGIN = 1_767_225_600.0
 """The first second of 2026: the same in every trial, so that now() is too."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Question:
     """Something that a run asks for."""
 
@@ -53,7 +53,7 @@ class Question:
 Choose = Callable[[Question], Any]
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Failure:
     """A step that failed and that nothing around it took care of."""
 

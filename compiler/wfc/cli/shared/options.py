@@ -67,7 +67,7 @@ def source_folders(config: Config) -> tuple[Path, ...]:
     return (config.workflows_dir, *named_templates())
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Manner:
     """How a run is to be worked, as the command line has it."""
 

@@ -6,7 +6,7 @@ import operator
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from wfc.caching import lazy
+from wfc.caching import cached_property
 from wfc.dialects.base import Piece
 from wfc.struct import replace, struct
 
@@ -38,11 +38,11 @@ class Expr:
     reads: frozenset[str] = frozenset()
     """The state fields that it reads."""
 
-    @lazy
+    @cached_property
     def start(self) -> int:
         return min(piece.start for piece in self.pieces)
 
-    @lazy
+    @cached_property
     def end(self) -> int:
         return max(piece.end for piece in self.pieces)
 

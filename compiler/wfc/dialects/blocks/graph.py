@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field as having
-from functools import cached_property
 
+from wfc.caching import cached_property
 from wfc.dialects.blocks.conditions import ConditionNode
 from wfc.dialects.blocks.file import Block, Dependency
 from wfc.dialects.blocks.kinds import Kind

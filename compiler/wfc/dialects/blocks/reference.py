@@ -26,7 +26,7 @@ STATE_DOCS = dict(
 """How a block ended, as in `${blocks.build.succeeded}`."""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class BlockPage:
     name: str
     doc: str

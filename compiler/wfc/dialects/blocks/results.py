@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import field
-from functools import cached_property
 
+from wfc.caching import cached_property
 from wfc.dialects.base import Piece
 from wfc.dialects.blocks.conditions import Part, Reference
 from wfc.dialects.blocks.expressions import (

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import NamedTuple
 
 from wfc.config import AT_ONCE
 from wfc.dialects.base import made, translated
@@ -37,7 +36,7 @@ from wfc.language.ast import Workflow
 from wfc.language.dialect import Parsed
 from wfc.language.steps.files import Written, may_clash, written_by
 from wfc.language.values import Tree, Word
-from wfc.struct import replace
+from wfc.struct import replace, struct
 from wfc.suggest import did_you_mean, nearest
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
 from wfc.yaml import Node as SourceNode
@@ -131,7 +130,8 @@ _VERSION = "1.0"
 _NOTED = {START_TIME: "{{ now() }}", EXECUTION_ID: "{{ uuid() }}"}
 
 
-class Translation(NamedTuple):
+@struct(frozen=True, slots=True)
+class Translation:
     root: Mapping
     graph: Graph
     parts: dict[str, int]

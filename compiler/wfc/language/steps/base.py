@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from wfc.caching import lazy
+from wfc.caching import cached_property
 from wfc.language import types
 from wfc.language.fields import (
     BOOLEAN,
@@ -168,11 +168,11 @@ class Step(Shape):
         CONDITION, "Skip the step unless this is true.", example="{{ state.build_output.exit_code == 0 }}"
     )
 
-    @lazy
+    @cached_property
     def name(self) -> str:
         return self.id.text if self.id else ""
 
-    @lazy
+    @cached_property
     def span(self) -> Span:
         return self.id.node.span if self.id else super().span
 
@@ -184,7 +184,7 @@ class Step(Shape):
         """Every template of the step, without those of nested steps, in source order."""
         return iter(self._all_texts)
 
-    @lazy
+    @cached_property
     def _all_texts(self) -> list[Text]:
         found: list[Text] = []
         for name in dict.fromkeys([entry.key.text for entry in self.node.entries]):
@@ -249,7 +249,7 @@ class Step(Shape):
         """The state fields that it writes, each with the span that names it and the type of the value."""
         return self._all_writes
 
-    @lazy
+    @cached_property
     def _all_writes(self) -> dict[str, tuple[Span, Type]]:
         return self._writes()
 

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfc.caching import lazy
+from wfc.caching import cached_property
 from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, SECONDS_COMPUTED, WORD, WORDS
 from wfc.language.shape import Field
 from wfc.language.steps.base import Keeping, Retried
@@ -55,7 +55,7 @@ class Call(Keeping, Retried):
     def child(self) -> Child:
         return self._child
 
-    @lazy
+    @cached_property
     def _child(self) -> Child:
         return Child(
             self,

@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfc.caching import lazy
+from wfc.caching import cached_property
 from wfc.language import types
 from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, ITEMS, OPTIONAL_TEXT, WORD
 from wfc.language.shape import Field
@@ -55,7 +55,7 @@ class Foreach(Keeping, Retried):
     def child(self) -> Child:
         return self._child
 
-    @lazy
+    @cached_property
     def _child(self) -> Child:
         return Child(
             self,

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
-from functools import cached_property
 
 from jinja2 import nodes
 
 from wfc.analysis.control_flow import FlowEdge
-from wfc.caching import cached_per_file
+from wfc.caching import cached_per_file, cached_property
 from wfc.language.ast import Scope, walk
 from wfc.language.fields import CONDITION
 from wfc.language.scopes import blocks_of

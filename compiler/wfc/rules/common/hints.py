@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from functools import cached_property
 from typing import Any
 from unicodedata import combining, normalize
 
-from wfc.caching import pattern
+from wfc.caching import cached_property, pattern
 from wfc.language.fields import (
     BLOCK,
     BOOLEAN,

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import field
-from functools import cached_property
 
 from wfc.analysis.control_flow import Flow, FlowEdge, flows_of
-from wfc.caching import cached_per_file, pattern
+from wfc.caching import cached_per_file, cached_property, pattern
 from wfc.language.ast import Scope, walk
 from wfc.language.scopes import EVERYWHERE, NamesInScope, Targets
 from wfc.language.shape import Shape
