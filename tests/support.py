@@ -51,14 +51,18 @@ def file_of(text: str) -> SourceFile:
 
 
 def check(*texts: str, config: Config | None = None) -> list[Diagnostic]:
-    return check_project(load(*texts, config=config))
+    found = check_project(load(*texts, config=config))
+    assert [one.message for one in found if one.is_crash] == []
+    return found
 
 
 def found_by(rules: Iterable[str], project: Project) -> list[Diagnostic]:
     """What the rules of some codes find, sorted by place. A test of a rule runs that rule, so that another one which
     is added later changes nothing here."""
     chosen = [BY_CODE[code] for code in sorted(set(rules))]
-    return in_order(list(each_finding(file, chosen)) for file in project.files)
+    found = in_order(list(each_finding(file, chosen)) for file in project.files)
+    assert [one.message for one in found if one.is_crash] == []
+    return found
 
 
 Finder = Callable[[str], list[Diagnostic]]

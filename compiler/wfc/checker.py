@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from wfc.findings import Diagnostic, Note, Severity
+from wfc.findings import Diagnostic, Note, Severity, tidy, what_and_where
 from wfc.project import Project, SourceFile
 from wfc.rules import RULES
 from wfc.rules.base import Rule
@@ -33,11 +33,11 @@ def check_file(file: SourceFile) -> list[Diagnostic]:
 
 
 def each_finding(file: SourceFile, rules: Sequence[Rule] = RULES) -> Iterator[Diagnostic]:
-    """The same, as the rules come to them: whoever has seen enough may stop."""
+    """The same one by one: a caller that has seen enough may stop. A rule that raises does not stop the others."""
     found: set[object] = set()
     # One that is far too large, which WF010 says, would only keep the others busy.
     for rule in _ON_FORM if file.is_hopeless else rules:
-        for diagnostic in rule.run(file):
+        for diagnostic in _run(rule, file):
             wanted = _wanted(diagnostic, file)
             # What an alias or a merge brings to many places is wrong once.
             if wanted and wanted.sort_key not in found:
@@ -45,11 +45,35 @@ def each_finding(file: SourceFile, rules: Sequence[Rule] = RULES) -> Iterator[Di
                 yield wanted
 
 
+def _run(rule: Rule, file: SourceFile) -> Iterable[Diagnostic]:
+    try:
+        return list(rule.run(file))
+    except Exception as error:
+        message = f"internal error: this check failed ({what_and_where(error)}); please report it"
+        crash = Diagnostic(
+            rule.code, rule.name, Severity.ERROR, tidy(message), file.source.start, is_crash=True
+        )
+        return [crash]
+
+
 def _wanted(found: Diagnostic, file: SourceFile) -> Diagnostic | None:
+    if found.is_crash:
+        return found
     is_ignored = found.code in file.config.ignore
     if can_be_hidden(found.code, found.severity):
         return None if is_ignored or file.suppressions.cover(found) else found
     return replace(found, notes=(*found.notes, _FIRM)) if is_ignored else found
+
+
+def exit_status(found: Iterable[Diagnostic], *severities: Severity) -> int:
+    """The exit code of a command that reports findings: 1 for one of these severities, 3 where a check failed."""
+    status = 0
+    for one in found:
+        if one.is_crash:
+            return 3
+        if one.severity in severities:
+            status = 1
+    return status
 
 
 def has_errors(found: Iterable[Diagnostic]) -> bool:

@@ -58,6 +58,8 @@ class Diagnostic:
     """The way that a value took to the place of the finding, source first."""
     secret: Span | None = None
     """Characters that no output may repeat."""
+    is_crash: bool = False
+    """Whether the check itself failed on this file: a defect of wfc, and not of the workflow."""
 
     @property
     def path(self) -> str:
@@ -71,6 +73,18 @@ class Diagnostic:
     @property
     def sort_key(self) -> tuple[str, int, int, str, str]:
         return (self.path, self.span.start, self.span.end, self.code, self.message)
+
+
+def what_and_where(error: BaseException) -> str:
+    """The kind of an exception and the line that raised it. Its message may quote what was worked on, even a secret."""
+    inner = getattr(error, "exceptions", ())
+    if inner:
+        return what_and_where(inner[0])
+    frame = error.__traceback__
+    while frame is not None and frame.tb_next is not None:
+        frame = frame.tb_next
+    where = f" at {frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else ""
+    return f"{type(error).__name__}{where}"
 
 
 _QUOTED = pattern(r"`([^`]*)`")

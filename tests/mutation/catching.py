@@ -94,6 +94,7 @@ def is_caught(mutant: Mutant) -> bool:
 
 
 def _tells(mutant: Mutant, item: Diagnostic) -> bool:
+    assert not item.is_crash, item.message
     match mutant.mistake.where:
         case Where.ANYWHERE:
             return True

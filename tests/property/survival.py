@@ -39,6 +39,7 @@ def survived(*texts: str | bytes) -> Compilation:
             assert span.line >= 1
             assert span.end_column >= 1
         assert found.message
+        assert not found.is_crash, found.message
         for text in (found.message, found.help, *(note.message for note in found.notes)):
             assert len(text) <= 1000
             assert text.isprintable()

@@ -94,7 +94,7 @@ def command(
     answer = memory.recall() if memory else None
     if answer is None:
         answer = check_selection(selection, form, show_types, quiet, with_progress=not (no_progress or quiet))
-        if memory:
+        if memory and answer.status < 2:
             memory.keep(answer)
     write_out(answer.text)
     return answer.status
@@ -128,7 +128,7 @@ def check_selection(
     with_progress: bool = False,
 ) -> Answer:
     """Every finding of the selected files, or of the texts given for them, as text for standard output."""
-    from wfc.checker import check_project
+    from wfc.checker import check_project, exit_status
     from wfc.findings import Severity
     from wfc.workspace.loading import load_project
 
@@ -142,7 +142,7 @@ def check_selection(
         text += "".join(f"{render_types(file)}\n" for file in files.values())
     if form == "text" and not quiet:
         text += f"{_summary(found, len(files))}\n"
-    return Answer(text, 1 if any(one.severity is not Severity.INFO for one in found) else 0)
+    return Answer(text, exit_status(found, Severity.ERROR, Severity.WARNING))
 
 
 def _summary(found: list[Diagnostic], files: int) -> str:

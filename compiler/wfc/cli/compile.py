@@ -110,7 +110,8 @@ class Task:
 
 def compile_selection(task: Task) -> Answer:
     """Compile, and write or compare."""
-    from wfc.checker import has_errors
+    from wfc.checker import exit_status
+    from wfc.findings import Severity
     from wfc.workspace.modules import apply_drift, build
 
     with progress("compiling", task.with_progress) as show:
@@ -123,7 +124,7 @@ def compile_selection(task: Task) -> Answer:
         apply_drift(built.drift, task.folder)
     if task.form == "text" and not task.quiet:
         text += _summary(built.compilation, built.drift, task.folder, dry=dry) + "\n"
-    return Answer(text, 1 if has_errors(built.findings) else 0)
+    return Answer(text, exit_status(built.findings, Severity.ERROR))
 
 
 def _diff(drift: list[Drift]) -> str:

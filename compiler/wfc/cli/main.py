@@ -141,22 +141,12 @@ def main() -> None:
             click.echo(f"wfc: can't write: {error.strerror}", err=True)
             status = EXIT_USAGE
         else:
-            click.echo(f"wfc: internal error: {_what_and_where(error)}; please report it", err=True)
+            from wfc.findings import what_and_where
+
+            click.echo(f"wfc: internal error: {what_and_where(error)}; please report it", err=True)
             status = EXIT_FAILURE
     gc.freeze()  # What is left goes with the process: nobody need look through it for garbage.
     sys.exit(status if isinstance(status, int) else EXIT_CLEAN)
-
-
-def _what_and_where(error: BaseException) -> str:
-    """What an exception says may quote what was worked on, and that may be a secret."""
-    inner = getattr(error, "exceptions", ())
-    if inner:
-        return _what_and_where(inner[0])
-    frame = error.__traceback__
-    while frame is not None and frame.tb_next is not None:
-        frame = frame.tb_next
-    where = f" at {frame.tb_frame.f_code.co_filename}:{frame.tb_lineno}" if frame else ""
-    return f"{type(error).__name__}{where}"
 
 
 def _nowhere(mode: Literal["r", "w"] = "w") -> TextIO:

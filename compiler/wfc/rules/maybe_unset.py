@@ -57,9 +57,10 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 def _findings(scope: ScopeTypes, found: Located) -> Iterator[Finding]:
     field, node = found.problem.field, found.node
-    if field is None:
-        return
     definitions = scope.inference.definitions
+    # A field that nothing writes is WF303's, or belongs to a step that is not complete yet.
+    if field is None or field not in definitions.by_field:
+        return
     edges = scope.ways.find(node, field, definitions.unset(field), found.problem.held)
     if edges is None:
         return
