@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 import secrets
 from base64 import b32encode
+from hashlib import sha256
 
-from wfc_runtime.errors import RequestError
+from wfc_runtime.errors import RefusedError, RequestError
 
 _RUN_ID = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,127}")
 # Step ids may begin with an underscore.
@@ -19,6 +20,11 @@ def new_id() -> str:
     return b32encode(secrets.token_bytes(16)).decode().rstrip("=").lower()
 
 
+def id_of_key(key: str) -> str:
+    """The id of the one run that calls with this key start."""
+    return b32encode(sha256(key.encode("utf-8", "surrogatepass")).digest()[:16]).decode().rstrip("=").lower()
+
+
 def check_run_id(value: object) -> str:
     return _checked(value, _RUN_ID, "workflow_id", "Use the workflow_id of a reply, as it stands there.")
 
@@ -29,6 +35,14 @@ def check_step_id(value: object) -> str:
 
 def check_name(value: object) -> str:
     return _checked(value, _STEP_ID, "workflow", "Name a workflow that list_workflows shows.")
+
+
+def check_same_workflow(started: str, wanted: str) -> None:
+    """A key is for one call: another one must not take the run for its own."""
+    if started != wanted:
+        raise RefusedError(
+            "key_used", f"this request key has started a run of `{started}`", "Use another key."
+        )
 
 
 def check_actor(value: str | None) -> str | None:

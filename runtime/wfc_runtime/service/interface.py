@@ -26,10 +26,15 @@ def actions_of(reply: Reply) -> list[dict[str, Json]]:
 class Service(Protocol):
     """Runs, driven from outside. What a method answers is durable; it raises `WfcError` and nothing else."""
 
-    def start(self, workflow: str, inputs: Json = None, *, actor: str | None = None) -> Reply:
-        """Start a run of the current version of a workflow, up to its first action or its end."""
+    def start(
+        self, workflow: str, inputs: Json = None, *, actor: str | None = None, key: str | None = None
+    ) -> Reply:
+        """Start a run of the current version of a workflow, up to its first action or its end. Of calls with the same
+        key, the first starts a run, and the others are told where that run is."""
 
-    def start_module(self, module: Module, inputs: Json = None, *, actor: str | None = None) -> Reply:
+    def start_module(
+        self, module: Module, inputs: Json = None, *, actor: str | None = None, key: str | None = None
+    ) -> Reply:
         """Start a run of a module that need not be in the folder: what the run needs is kept with it."""
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:

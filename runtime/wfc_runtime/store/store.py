@@ -30,10 +30,13 @@ _MODULE = (
     + " ON CONFLICT (digest) DO UPDATE SET text = excluded.text, line_map = excluded.line_map"
     " WHERE text <> excluded.text OR line_map IS NULL"
 )
-_RUN = _insert(
-    "runs",
-    "id, root, parent, visit, position, depth, workflow, task, agent, created, status, digest, "
-    "version, due, pending, updated, checksum, snapshot",
+_RUN = (
+    _insert(
+        "runs",
+        "id, root, parent, visit, position, depth, workflow, task, agent, created, status, digest, "
+        "version, due, pending, updated, checksum, snapshot",
+    )
+    + " ON CONFLICT (id) DO NOTHING"
 )
 _MOVED = (
     "UPDATE runs SET version = ?, due = ?, pending = ?, updated = ?, checksum = ?, snapshot = ? "
@@ -162,6 +165,8 @@ class Store:
         if row.parent_row is not None:
             row.parent, row.root = row.parent_row.key, row.parent_row.root
         cursor = connection.execute(_RUN, (*_fixed(row), *_turning(row), *_moving(row)))
+        if cursor.rowcount != 1:
+            raise ConflictError(row.id)
         assert cursor.lastrowid is not None
         row.key = cursor.lastrowid
         if row.parent is None:

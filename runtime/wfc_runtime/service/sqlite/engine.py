@@ -17,7 +17,16 @@ from wfc_runtime.machine.values import Limits, to_text
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.clock import SteadyClock, later
-from wfc_runtime.service.ids import check_actor, check_name, check_reason, check_run_id, check_step_id, new_id
+from wfc_runtime.service.ids import (
+    check_actor,
+    check_name,
+    check_reason,
+    check_run_id,
+    check_same_workflow,
+    check_step_id,
+    id_of_key,
+    new_id,
+)
 from wfc_runtime.service.interface import Archive, Reply, Service
 from wfc_runtime.service.replies import (
     Subject,
@@ -142,15 +151,26 @@ class SqliteService(Service, Archive):
 
     # -- calls that move a run -------------------------------------------------
 
-    def start(self, workflow: str, inputs: Json = None, *, actor: str | None = None) -> Reply:
-        return self.start_module(self.registry.find(check_name(workflow)), inputs, actor=actor)
+    def start(
+        self, workflow: str, inputs: Json = None, *, actor: str | None = None, key: str | None = None
+    ) -> Reply:
+        return self.start_module(self.registry.find(check_name(workflow)), inputs, actor=actor, key=key)
 
-    def start_module(self, module: Module, inputs: Json = None, *, actor: str | None = None) -> Reply:
+    def start_module(
+        self, module: Module, inputs: Json = None, *, actor: str | None = None, key: str | None = None
+    ) -> Reply:
         values = check_inputs(module.workflow.machine, {} if inputs is None else inputs, self.limits)
+        name = module.workflow.name
 
         def job(work: Work) -> Reply:
-            row = RunRow(id=self._make_id(), workflow=module.workflow.name, digest=module.digest)
-            return reply_to(work, work.start(row, module, values))
+            id = self._make_id() if key is None else id_of_key(key)
+            started = None if key is None else work.queries.run(id)
+            if started is not None:
+                check_same_workflow(started.workflow, name)
+                return reply_to(work, work.file.load(started))
+            return reply_to(
+                work, work.start(RunRow(id=id, workflow=name, digest=module.digest), module, values)
+            )
 
         return self._work(job, actor)
 

@@ -63,8 +63,11 @@ class ServingService(SqliteService):
 
     # -- calls -----------------------------------------------------------------
 
-    def start_module(self, module: Module, inputs: Json = None, *, actor: str | None = None) -> Reply:
-        return self._led_on(super().start_module(module, inputs, actor=actor), super().next_step)
+    def start_module(
+        self, module: Module, inputs: Json = None, *, actor: str | None = None, key: str | None = None
+    ) -> Reply:
+        reply = super().start_module(module, inputs, actor=actor, key=key)
+        return self._led_on(reply, super().next_step)
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
         return self._led_on(super().submit(run, step_id, result, actor=actor), super().next_step)

@@ -11,6 +11,7 @@ from typing import Any, TypeVar
 
 from temporalio.client import Client
 from temporalio.common import WorkflowIDConflictPolicy, WorkflowIDReusePolicy
+from temporalio.exceptions import WorkflowAlreadyStartedError
 from temporalio.service import RPCError
 
 from wfc_runtime.contract import Json
@@ -21,7 +22,16 @@ from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import Limits, NotPlainError, check_plain
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.children import definition_changed, machine_of, missing_steps
-from wfc_runtime.service.ids import check_actor, check_name, check_reason, check_run_id, check_step_id, new_id
+from wfc_runtime.service.ids import (
+    check_actor,
+    check_name,
+    check_reason,
+    check_run_id,
+    check_same_workflow,
+    check_step_id,
+    id_of_key,
+    new_id,
+)
 from wfc_runtime.service.interface import Reply, Service
 from wfc_runtime.service.replies import statuses_of
 from wfc_runtime.service.temporal import search_attributes
@@ -134,10 +144,14 @@ class TemporalService(Service):
 
     # -- calls that move a run -------------------------------------------------
 
-    def start(self, workflow: str, inputs: Json = None, *, actor: str | None = None) -> Reply:
-        return self.start_module(self.modules.find(check_name(workflow)), inputs, actor=actor)
+    def start(
+        self, workflow: str, inputs: Json = None, *, actor: str | None = None, key: str | None = None
+    ) -> Reply:
+        return self.start_module(self.modules.find(check_name(workflow)), inputs, actor=actor, key=key)
 
-    def start_module(self, module: Module, inputs: Json = None, *, actor: str | None = None) -> Reply:
+    def start_module(
+        self, module: Module, inputs: Json = None, *, actor: str | None = None, key: str | None = None
+    ) -> Reply:
         values = check_inputs(module.workflow.machine, {} if inputs is None else inputs, self.limits)
         self.modules.keep(module)
         at = self._clock() if self._clock else None
@@ -151,13 +165,20 @@ class TemporalService(Service):
             limits=self.differing_limits,
             renew_after=self._renew_after,
         )
-        reply = self._run(self._start(self._make_id(), seed, module.workflow.version))
+        run = self._make_id() if key is None else id_of_key(key)
+        reply = self._run(self._start(run, seed, module.workflow.version, may_exist=key is not None))
         self._recent.note(reply, seed.workflow, at or time.time(), is_start=True)
         return reply
 
-    async def _start(self, run: str, seed: Seed, version: str) -> Reply:
+    async def _start(self, run: str, seed: Seed, version: str, *, may_exist: bool) -> Reply:
         await self._calls.rpc.check_worker()
-        await self.begin(run, seed, version)
+        try:
+            await self.begin(run, seed, version)
+        except WorkflowAlreadyStartedError:
+            if not may_exist:
+                raise
+            started, _ = await self._calls.whole(run)
+            check_same_workflow(started.workflow, seed.workflow)
         return await self._calls.look(run)
 
     async def begin(self, run: str, seed: Seed, version: str) -> None:
