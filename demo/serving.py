@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
 import sys
 from contextlib import AsyncExitStack
 from pathlib import Path
@@ -19,11 +20,12 @@ _WITH_ID = 'echo $$ > "$0"; exec "$@"'
 
 
 class Connection:
-    """A client of a server of its own, until that is killed."""
+    """A client of a server of its own. After some calls its worker is killed, or the server as a whole."""
 
-    def __init__(self, folder: Path, killed_after: int | None = None) -> None:
+    def __init__(self, folder: Path, worker_killed_after: int = 0, killed_after: int = 0) -> None:
         self._pid_file = folder / "server.pid"
-        self._killed_after = killed_after
+        self._worker_killed_after, self._killed_after = worker_killed_after, killed_after
+        self._calls = 0
         self._stack = AsyncExitStack()
         command = [sys.executable, "-m", "wfc", "serve", "--toolsets", "core,debug"]
         self._parameters = StdioServerParameters(
@@ -43,19 +45,22 @@ class Connection:
         result = await self._client.call_tool(tool, arguments)
         if result.is_error:
             raise SystemExit(f"{tool} was refused: {result.content}")
-        if self._killed_after is not None:
-            self._killed_after -= 1
-            if self._killed_after == 0:
-                pid = int(self._pid_file.read_text(encoding="ascii"))
-                print(f"\nkill -9 {pid}: the server is gone, in the middle of a sub-agent's work", flush=True)
-                os.kill(pid, signal.SIGKILL)
+        self._calls += 1
+        pid = int(self._pid_file.read_text(encoding="ascii"))
+        if self._calls == self._worker_killed_after:
+            worker = int(subprocess.check_output(["pgrep", "-P", str(pid)]))
+            print(f"\nkill -9 {worker}: the worker is gone, and the agent does not notice", flush=True)
+            os.kill(worker, signal.SIGKILL)
+        if self._calls == self._killed_after:
+            print(f"\nkill -9 {pid}: the server is gone, in the middle of a sub-agent's work", flush=True)
+            os.kill(pid, signal.SIGKILL)
         reply: Reply = result.structured_content
         return reply
 
 
 async def drive(folder: Path) -> None:
     try:
-        async with Connection(folder, killed_after=5) as first:
+        async with Connection(folder, worker_killed_after=3, killed_after=5) as first:
             reply = await first.call("start_workflow", {"workflow": "interactive-planning", "inputs": {}})
             await Agent(first.call, PLANNING).follow(reply)
     except* MCPError as lost:

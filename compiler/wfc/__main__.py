@@ -19,6 +19,12 @@ def main() -> None:
     usual = signal.getsignal(signal.SIGINT)
     leave_on_interrupt()
     _leave_folder_out_of_imports()
+    if _is_front():
+        from wfc_runtime.server.front import hold
+
+        hold(sys.argv[2:])
+    if sys.argv[1:2] == ["serve-worker"]:
+        sys.argv[1:2] = ["serve", "--behind-front"]
     from wfc.cli.main import main as command_line
 
     status: object = INTERRUPTED
@@ -37,6 +43,14 @@ def main() -> None:
             sys.stderr.flush()
         os._exit(status)
     raise SystemExit(status)
+
+
+def _is_front() -> bool:
+    """Whether this is `wfc serve` for a client on pipes: see `wfc_runtime.server.front`, which imports no more than it
+    needs to answer. Its worker reads the options."""
+    if os.name != "posix" or sys.argv[1:2] != ["serve"] or {"--http", "--help", "-h"} & {*sys.argv[2:]}:
+        return False
+    return sys.stdin is not None and sys.stdout is not None and not sys.stdin.isatty()
 
 
 def _leave_folder_out_of_imports() -> None:

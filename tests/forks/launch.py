@@ -17,13 +17,17 @@ def main(address, pid_file, *arguments):
     streams = b"".join(number.to_bytes(4, sys.byteorder) for number in (0, 1, 2))
     line.sendmsg([order], [(_socket.SOL_SOCKET, _socket.SCM_RIGHTS, streams)])
     pid = int(line.recv(64))
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda given, _: os.kill(pid, given))
     for stream in (0, 1, 2):
         # The server alone holds them: whoever reads or writes at the other end sees when it has gone.
         os.close(stream)
     status = int(line.recv(64))
-    os._exit(status if status >= 0 else 128 - status)
+    if status < 0:
+        if status != -signal.SIGKILL:
+            signal.signal(-status, signal.SIG_DFL)
+        os.kill(os.getpid(), -status)
+    os._exit(status)
 
 
 main(*sys.argv[1:])

@@ -17,8 +17,10 @@ import threading
 from contextlib import suppress
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 
 from tests.temporal_server import lives
+from wfc_runtime.server import front
 
 
 @dataclass(frozen=True)
@@ -83,7 +85,7 @@ def _serve(line: socket.socket) -> Order:
     os._exit(0)
 
 
-def become(order: Order) -> None:
+def become(order: Order, forks: str) -> None:
     """Be the command, and end as one does."""
     os.setsid()
     for number, stream in enumerate(order.streams):
@@ -99,6 +101,7 @@ def become(order: Order) -> None:
     os.environ.clear()
     os.environ.update(order.env)
     main = import_module(order.module).main
+    front.worker_command = lambda arguments: _worker(forks, order.pid_file, arguments)
     os.chdir(order.cwd)
     sys.argv, sys.path[0] = ["wfc", *order.arguments], order.cwd
     if order.pid_file:
@@ -123,6 +126,13 @@ def become(order: Order) -> None:
     os._exit(status if isinstance(status, int) else 0)
 
 
+def _worker(forks: str, pid_file: str, arguments: list[str]) -> list[str]:
+    """The command line of a server's worker, which is forked too: importing everything would take it a second."""
+    launch = str(Path(__file__).with_name("launch.py"))
+    worker_file = f"{pid_file}.worker" if pid_file else ""
+    return [sys.executable, "-I", "-S", launch, forks, worker_file, front.WORKER, *arguments]
+
+
 def main(path: str, owner: int) -> None:
     import_all()
     with socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET) as listening:
@@ -133,7 +143,7 @@ def main(path: str, owner: int) -> None:
         os.dup2(quiet, 1)
         order = take_orders(listening, owner)
     if order:
-        become(order)
+        become(order, path)
 
 
 if __name__ == "__main__":

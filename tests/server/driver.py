@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -77,16 +77,29 @@ class Agent:
         raise AssertionError(f"{uri} could be read")
 
     @property
-    def pid(self) -> int:
+    def front(self) -> int:
+        """The process that the client knows."""
         return int(self.pid_file.read_text(encoding="ascii"))
+
+    @property
+    def worker(self) -> int:
+        """The process that does the work; after a kill, another one."""
+        return int(self.pid_file.with_name(f"{self.pid_file.name}.worker").read_text(encoding="ascii"))
 
     @property
     def log(self) -> str:
         return self.log_file.read_text(encoding="utf-8")
 
+    def kill_worker(self) -> None:
+        """As if the power failed, for this one process. The client does not notice."""
+        os.kill(self.worker, signal.SIGKILL)
+
     def kill(self) -> None:
-        """As if the power failed, for this one process."""
-        os.kill(self.pid, signal.SIGKILL)
+        """Both processes at once: the client has lost its server."""
+        worker = self.worker
+        os.kill(self.front, signal.SIGKILL)
+        with suppress(ProcessLookupError):
+            os.kill(worker, signal.SIGKILL)
 
 
 @dataclass(frozen=True)
@@ -116,7 +129,11 @@ class Place:
             command=program,
             args=arguments,
             cwd=self.folder,
-            env={"WFC_STATE": str(self.state), **(env or {})},
+            env={
+                "WFC_STATE": str(self.state),
+                "XDG_CACHE_HOME": os.environ["XDG_CACHE_HOME"],
+                **(env or {}),
+            },
         )
         with log_file.open("w", encoding="utf-8") as log:
             client = Client(

@@ -15,7 +15,21 @@ both_eras = pytest.mark.parametrize("mode", ERAS.values(), ids=ERAS)
 
 
 @both_eras
-def test_a_killed_server_loses_nothing_that_it_acknowledged(place: Place, mode: str) -> None:
+def test_a_worker_that_is_killed_is_replaced_and_its_client_goes_on(place: Place, mode: str) -> None:
+    with place.server(mode=mode) as agent:
+        run = agent.call("start_workflow", workflow="greet", inputs={"name": "root"})["workflow_id"]
+        agent.kill_worker()
+        reply = agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
+        agent.kill_worker()
+        agent.kill_worker()
+        assert agent.call("get_workflow_status", workflow_id=run)["action"] == reply["action"]
+        ended = agent.call("submit_result", workflow_id=run, step_id="say-hello", result="sent")
+        assert ended["result"] == {"sent": "sent"}
+        assert "the worker died (SIGKILL)" in agent.log
+
+
+@both_eras
+def test_killed_with_its_front_a_server_loses_nothing_that_it_acknowledged(place: Place, mode: str) -> None:
     with place.server(mode=mode) as agent:
         run = agent.call("start_workflow", workflow="greet", inputs={"name": "root"})["workflow_id"]
         told = agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)

@@ -69,8 +69,10 @@ def test_tools_say_truly_whether_they_read_destroy_or_may_be_repeated(agent: Age
         assert hints.destructive_hint == (name in DESTROYING), name
         assert hints.idempotent_hint == (name not in NOT_TWICE), name
         assert hints.open_world_hint is False
-    first = {name for name, tool in tools.items() if tool.meta}
+    first = {name for name, tool in tools.items() if "anthropic/alwaysLoad" in (tool.meta or {})}
     assert first == {"start_workflow", "submit_result", "get_workflow_status"}
+    keyed = {name for name, tool in tools.items() if "wfc/keyed" in (tool.meta or {})}
+    assert keyed == {"start_workflow", "execute_inline_workflow"}
     assert tools["submit_result"].meta == {"anthropic/alwaysLoad": True}
 
 

@@ -92,6 +92,7 @@ _TO_A_PERSON = (
     callback=names_of_variables,
     help="An environment variable that its commands see. May be repeated.",
 )
+@click.option("--behind-front", is_flag=True, hidden=True)
 def command(
     state: Path | None,
     generated: Path | None,
@@ -107,6 +108,7 @@ def command(
     allow_write: tuple[str, ...],
     exec_root: tuple[Path, ...],
     exec_env: tuple[str, ...],
+    behind_front: bool,
 ) -> int:
     """Serve the compiled workflows to agents over MCP, on stdin and stdout.
 
@@ -149,6 +151,9 @@ def command(
         trust=trust,
         make_registry=_templates(config, trust),
         allowed=allowed,
+        sources=(chosen.generated, config.root / "pyproject.toml", *named_templates())
+        if behind_front
+        else None,
     )
     try:
         if chosen.name == "temporal":

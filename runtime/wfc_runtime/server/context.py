@@ -66,6 +66,8 @@ class Options:
     """Makes the workflows of a folder, where there are more than that folder has."""
     allowed: Allowed | None = None
     """None: the server does nothing by itself, and the agent is asked."""
+    sources: tuple[Path, ...] | None = None
+    """For a worker behind a front: the files and folders that its lists are made from, which the front is told."""
 
 
 # The service and the workflows, opened when the first call needs them: loading them takes longer than

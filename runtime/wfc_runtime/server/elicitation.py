@@ -12,20 +12,24 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass, field, replace
 from hashlib import sha256
+from typing import cast
 
 from mcp.shared.exceptions import MCPError
+from mcp.shared.message import ServerMessageMetadata
 from mcp_types import (
     CallToolRequestParams,
     ElicitRequest,
     ElicitRequestFormParams,
     ElicitResult,
     InputRequiredResult,
+    RequestParamsMeta,
 )
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import ValidationError
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
+from wfc_runtime.server.front_messages import QUESTION
 from wfc_runtime.server.tools import Call, RequestContext, in_thread
 from wfc_runtime.service import Reply, actions_of
 
@@ -151,13 +155,19 @@ class Elicitation:
 
     async def _ask(self, question: Question) -> Outcome:
         self.asked += 1
+        params = ElicitRequestFormParams(message=question.text, requested_schema=question.form)
         if self.ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-            params = ElicitRequestFormParams(message=question.text, requested_schema=question.form)
             return InputRequiredResult(
                 input_requests={_KEY: ElicitRequest(params=params)}, request_state=self._state(question)
             )
+        # A front gives an answer to the next worker only if this names the same visit.
+        params.meta = cast(RequestParamsMeta, {QUESTION: question.digest})
         try:
-            answer = await self.ctx.session.elicit_form(question.text, question.form, self.ctx.request_id)
+            answer = await self.ctx.session.send_request(
+                ElicitRequest(params=params),
+                ElicitResult,
+                metadata=ServerMessageMetadata(related_request_id=self.ctx.request_id),
+            )
         except (MCPError, ValidationError):
             return await self._settle(question, None)
         return await self._settle(question, answer)

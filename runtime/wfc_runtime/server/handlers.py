@@ -19,8 +19,9 @@ from mcp_types import Tool as ToolEntry
 from wfc_runtime.errors import NotFoundError, WfcError
 from wfc_runtime.server.context import Options, ServerContext
 from wfc_runtime.server.elicitation import Elicitation, can_ask
+from wfc_runtime.server.front_messages import KEYED
 from wfc_runtime.server.replies import by_reference, to_error, to_failure, to_result
-from wfc_runtime.server.tools import AnyTool, Call, RequestContext, actor_of, in_thread
+from wfc_runtime.server.tools import AnyTool, Call, RequestContext, actor_of, in_thread, key_of
 from wfc_runtime.server.toolsets import load_tools
 from wfc_runtime.service import Reply
 
@@ -79,7 +80,7 @@ class ToolHandlers:
         self, ctx: RequestContext, params: CallToolRequestParams
     ) -> CallToolResult | InputRequiredResult:
         try:
-            call = Call(self._context, actor_of(ctx))
+            call = Call(self._context, actor_of(ctx), key_of(ctx))
             elicitation = Elicitation(ctx, call) if self._options.elicit and can_ask(ctx) else None
             reply: Reply | InputRequiredResult
             if elicitation is not None and params.request_state is not None:
@@ -129,5 +130,5 @@ def to_entry(tool: AnyTool) -> ToolEntry:
             idempotent_hint=hints.idempotent,
             open_world_hint=False,
         ),
-        _meta=_ALWAYS_LOAD if hints.first else None,
+        _meta={**(_ALWAYS_LOAD if hints.first else {}), **({KEYED: True} if hints.keyed else {})} or None,
     )

@@ -20,6 +20,7 @@ from wfc_runtime.contract import Json
 from wfc_runtime.interrupt import leave_on_interrupt
 from wfc_runtime.server.app import build_server
 from wfc_runtime.server.context import Options, ServerContext
+from wfc_runtime.server.front_messages import SOURCES
 from wfc_runtime.server.tools import in_thread
 
 # stdin and stdout without a thread per line, which makes a step over stdio a fifth faster. The SDK reads,
@@ -174,5 +175,11 @@ def serve_stdio(options: Options) -> None:
 
 async def _serve(context: ServerContext, options: Options) -> None:
     server = build_server(context, options)
-    async with stdio_server(*await open_pipes()) as (incoming, outgoing):
+    pipes = await open_pipes()
+    if options.sources is not None and pipes[1] is not None:
+        # Before anything is read from them: what changes later is then seen as a change.
+        paths = [str(path.absolute()) for path in options.sources]
+        said = {"jsonrpc": "2.0", "method": SOURCES, "params": {"paths": paths}}
+        await pipes[1].write(json.dumps(said) + "\n")
+    async with stdio_server(*pipes) as (incoming, outgoing):
         await server.run(incoming, outgoing, server.create_initialization_options())

@@ -16,6 +16,7 @@ from mcp.server.context import ServerRequestContext
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError
 from wfc_runtime.server.context import ServerContext
+from wfc_runtime.server.front_messages import KEY
 from wfc_runtime.service import Reply
 
 in_thread = anyio.to_thread.run_sync
@@ -28,6 +29,7 @@ RequestContext = ServerRequestContext[Any, Any]
 _TOOL_USE = "claudecode/toolUseId"
 _PROCESS = secrets.token_hex(4)
 """On stdio a process is a session."""
+_LONGEST_KEY = 200
 
 
 def actor_of(ctx: RequestContext) -> str:
@@ -42,6 +44,16 @@ def actor_of(ctx: RequestContext) -> str:
         return f"session:{session}"
     client = ctx.session.client_params
     return f"{client.client_info.name if client else 'client'}:{_PROCESS}"
+
+
+def key_of(ctx: RequestContext) -> str | None:
+    """The request key of a call, if it has one."""
+    key = {**(ctx.meta or {})}.get(KEY)
+    if key is None:
+        return None
+    if not isinstance(key, str) or not 0 < len(key) <= _LONGEST_KEY:
+        raise RequestError("invalid_key", f"`{KEY}` must be text of at most {_LONGEST_KEY} characters")
+    return key
 
 
 # Tools.
@@ -89,6 +101,8 @@ class Call:
 
     context: ServerContext
     actor: str | None
+    key: str | None = None
+    """Calls with the same key start one run: a front repeats a call that its worker died of."""
 
 
 @dataclass(frozen=True)
@@ -102,6 +116,8 @@ class Hints:
     """Shown to the model from the start; clients may load the others when they are asked for."""
     moves: bool = False
     """May leave a run waiting for the person."""
+    keyed: bool = False
+    """Takes a request key, so that a repeated call does nothing again."""
 
 
 READS = Hints(reads=True, idempotent=True)

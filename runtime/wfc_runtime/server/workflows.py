@@ -147,7 +147,7 @@ def _called(effects: Iterable[Effect]) -> list[Json]:
 _LONGEST_TOOL_NAME = 100
 """Clients put a prefix before the name and drop what gets too long."""
 _TAKEN = "start_workflow"
-_HINTS = Hints(moves=True)
+_HINTS = Hints(moves=True, keyed=True)
 
 
 @dataclass(frozen=True)
@@ -171,7 +171,8 @@ class TypedTool:
         return input_schema(self.module)
 
     def run(self, call: Call, given: Mapping[str, Json]) -> Reply:
-        return call.context.service.start(self.module.workflow.name, dict(given), actor=call.actor)
+        name = self.module.workflow.name
+        return call.context.service.start(name, dict(given), actor=call.actor, key=call.key)
 
 
 def typed_tools(registry: Registry) -> dict[str, TypedTool]:

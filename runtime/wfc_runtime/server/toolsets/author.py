@@ -59,7 +59,8 @@ def execute_inline_workflow(
     assert header is not None
     module = call.context.registry.pin(header.body, made.text, made.line_map)
     service = call.context.service
-    return with_format(service, service.start_module(module, inputs, actor=call.actor), response_format)
+    reply = service.start_module(module, inputs, actor=call.actor, key=call.key)
+    return with_format(service, reply, response_format)
 
 
 def get_workflow_schema(call: Call, language: str = "steps") -> Reply:
@@ -109,5 +110,5 @@ def _is_compiled(call: Call, name: str) -> bool:
 TOOLS = (
     Tool(validate_workflow_yaml, READS),
     Tool(get_workflow_schema, READS),
-    Tool(execute_inline_workflow, Hints(moves=True)),
+    Tool(execute_inline_workflow, Hints(moves=True, keyed=True)),
 )

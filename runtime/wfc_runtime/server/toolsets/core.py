@@ -16,7 +16,9 @@ def start_workflow(
     call to make once it is done. Go on like that until status is completed, failed or cancelled."""
     check_format(response_format)
     service = call.context.service
-    return with_format(service, service.start(workflow, inputs, actor=call.actor), response_format)
+    return with_format(
+        service, service.start(workflow, inputs, actor=call.actor, key=call.key), response_format
+    )
 
 
 def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
@@ -80,7 +82,7 @@ def cancel_workflow(call: Call, workflow_id: str, reason: str = "") -> Reply:
 
 
 TOOLS = (
-    Tool(start_workflow, Hints(first=True, moves=True)),
+    Tool(start_workflow, Hints(first=True, moves=True, keyed=True)),
     Tool(submit_result, Hints(idempotent=True, first=True, moves=True)),
     Tool(get_workflow_status, Hints(reads=True, idempotent=True, first=True)),
     Tool(get_next_step, READS),

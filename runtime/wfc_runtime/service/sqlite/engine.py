@@ -167,7 +167,7 @@ class SqliteService(Service, Archive):
             started = None if key is None else work.queries.run(id)
             if started is not None:
                 check_same_workflow(started.workflow, name)
-                return reply_to(work, work.file.load(started))
+                return reply_to(work, work.unit.load(started))
             return reply_to(
                 work, work.start(RunRow(id=id, workflow=name, digest=module.digest), module, values)
             )

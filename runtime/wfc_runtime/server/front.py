@@ -1,0 +1,424 @@
+"""`wfc serve` on stdin and stdout as two processes: this one holds the client's pipe, a worker does the work.
+
+A client does not start a server again that died, or only when the person says so. So the process that it knows is a
+small one with little in it that can fail: it passes lines on (`front_messages`), starts a new worker when one has
+died, and gives it what is still unanswered. It is one thread around `poll`, and imports next to nothing: it can answer
+from the cache (`front_cache`) while the worker is still importing the SDK.
+
+POSIX only. Elsewhere, over HTTP and in a terminal, the server is one process.
+"""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import sys
+import time
+from itertools import islice
+
+from wfc_runtime.interrupt import INTERRUPTED
+from wfc_runtime.server.front_messages import Outgoing, Relay
+
+TYPE_CHECKING = False  # As in `typing`, which takes longer to import than this module.
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import NoReturn
+
+    from wfc_runtime.server.front_cache import HandshakeCache
+
+WORKER = "serve-worker"
+"""In the place of `serve` in the worker's command line, which tells the two processes apart."""
+
+_FULL = 8 * 1024 * 1024
+"""While this much waits to be written on one side, the other is not read."""
+_LONGEST_LINE = 64 * 1024 * 1024
+_CHUNK = 256 * 1024
+_PIPE_BUF = select.PIPE_BUF
+_DELAYS = (0.0, 0.2, 0.5, 1.0, 2.0)
+"""Seconds before the next worker, while they die without having answered anything."""
+_QUIET = 200
+"""Milliseconds without a message after which there is time to write the cache."""
+_ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
+_STARTING = 30.0
+"""Seconds that a worker has to answer after the client has gone, if it is still starting."""
+
+
+def worker_command(arguments: list[str]) -> list[str]:
+    """How a worker is started. Its folder is the project's, which must not be where Python looks for `wfc`."""
+    flags = [flag for name, flag in _FLAGS.items() if getattr(sys.flags, name)]
+    home = os.path.dirname(os.path.dirname(os.path.abspath(str(sys.modules["wfc"].__file__))))
+    # Where wfc itself was found in that folder, only that folder has it.
+    is_here = bool(sys.path) and os.path.abspath(sys.path[0]) == home and not sys.flags.safe_path
+    return [sys.executable, *flags, *([] if is_here else ["-P"]), "-m", "wfc", WORKER, *arguments]
+
+
+_FLAGS = {
+    "isolated": "-I",
+    "ignore_environment": "-E",
+    "no_user_site": "-s",
+    "no_site": "-S",
+    "dont_write_bytecode": "-B",
+}
+
+
+def hold(arguments: list[str]) -> NoReturn:
+    """Serve until the client has gone or a signal ends the process."""
+    from wfc_runtime.server.front_cache import HandshakeCache
+
+    front = Front(worker_command(arguments), HandshakeCache(arguments))
+    status = front.run()
+    if status >= 0:
+        os._exit(status)
+    signal.signal(-status, signal.SIG_DFL)
+    os.kill(os.getpid(), -status)
+    os._exit(128 - status)
+
+
+class Lines:
+    """Cuts what is read into lines. One that is longer than `most` is skipped and counted."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._rest = bytearray()
+        self._is_skipping = False
+        self.skipped = 0
+
+    def feed(self, data: bytes) -> list[bytes]:
+        *ends, rest = data.split(b"\n")
+        lines: list[bytes] = []
+        for end in ends:
+            if not self._is_skipping:
+                lines.append(bytes(self._rest) + end + b"\n")
+                self._rest.clear()
+            self._is_skipping = False
+        if not self._is_skipping:
+            self._rest += rest
+            if len(self._rest) > self._most:
+                self._rest.clear()
+                self._is_skipping = True
+                self.skipped += 1
+        return lines
+
+
+class Worker:
+    """A process that serves, and our ends of its pipes."""
+
+    def __init__(self, command: list[str], reset: list[signal.Signals]) -> None:
+        theirs_in, self.stdin = os.pipe()
+        self.stdout, theirs_out = os.pipe()
+        try:
+            actions = [(os.POSIX_SPAWN_DUP2, theirs_in, 0), (os.POSIX_SPAWN_DUP2, theirs_out, 1)]
+            self.pid = os.posix_spawn(command[0], command, os.environ, file_actions=actions, setsigdef=reset)
+        except BaseException:
+            os.close(self.stdin)
+            os.close(self.stdout)
+            raise
+        finally:
+            os.close(theirs_in)
+            os.close(theirs_out)
+        os.set_blocking(self.stdin, False)
+        os.set_blocking(self.stdout, False)
+        self.lines = Lines(sys.maxsize)
+
+    def close_stdin(self) -> None:
+        if self.stdin >= 0:
+            os.close(self.stdin)
+            self.stdin = -1
+
+    def close(self) -> None:
+        self.close_stdin()
+        if self.stdout >= 0:
+            os.close(self.stdout)
+            self.stdout = -1
+
+    def kill(self, number: int) -> None:
+        # It is ours to wait for, so the id can't belong to another process yet.
+        os.kill(self.pid, number)
+
+
+class Front:
+    """The client's pipe, the worker of the moment, and what to do next."""
+
+    def __init__(self, command: list[str], cache: HandshakeCache | None = None) -> None:
+        self._command = command
+        self._relay = Relay(cache)
+        self._cache = cache
+        self._lines = Lines(_LONGEST_LINE)
+        self._worker: Worker | None = None
+        self._is_first = True
+        self._silent_deaths = 0
+        self._due: tuple[float, Callable[[], None]] | None = None
+        """The one thing that waits for its time."""
+        self._is_ending = False
+        self._signal = 0
+        self._status: int | None = None
+        self._wake, self._reset = -1, [signal.SIGPIPE, signal.SIGXFSZ]
+
+    def run(self) -> int:
+        """The exit status; negative: the signal to die of."""
+        _occupy_standard_streams()
+        self._listen_for_signals()
+        self._start()
+        while self._status is None:
+            self._turn()
+        self._flush()
+        if self._cache is not None and self._cache.is_changed:
+            self._cache.write()
+        return self._status
+
+    # -- the loop --------------------------------------------------------------
+
+    def _turn(self) -> None:
+        relay, worker, poll = self._relay, self._worker, select.poll()
+        poll.register(self._wake, select.POLLIN)
+        if not self._is_ending and relay.to_worker.size < _FULL:
+            poll.register(0, select.POLLIN)
+        if relay.to_client.size:
+            poll.register(1, select.POLLOUT)
+        if worker and worker.stdout >= 0 and relay.to_client.size < _FULL:
+            poll.register(worker.stdout, select.POLLIN)
+        if worker and worker.stdin >= 0 and relay.to_worker.size:
+            poll.register(worker.stdin, select.POLLOUT)
+        due = self._due
+        is_changed = self._cache is not None and self._cache.is_changed
+        patience: float | None = _QUIET if is_changed else None
+        if due is not None:
+            patience = max(0.0, (due[0] - time.monotonic()) * 1000)
+        ready = dict(poll.poll(patience))
+        if is_changed and not ready and self._cache is not None:
+            self._cache.write()
+        if self._wake in ready:
+            # First of all: what the client says now is not for a worker that has died.
+            self._hear()
+            return
+        if worker and worker.stdout in ready:
+            self._read_worker(worker)
+        if 0 in ready:
+            self._read_client()
+        if worker and relay.to_worker.size:
+            self._write_worker(worker)
+        if relay.to_client.size:
+            self._write_client()
+        if due is not None and self._due is due and time.monotonic() >= due[0]:
+            self._due = None
+            due[1]()
+        if self._is_ending and self._worker and not relay.to_worker.size:
+            self._worker.close_stdin()
+
+    def _after(self, seconds: float, work: Callable[[], None]) -> None:
+        self._due = time.monotonic() + seconds, work
+
+    # -- pipes -----------------------------------------------------------------
+
+    def _read_client(self) -> None:
+        try:
+            data = os.read(0, _CHUNK)
+        except BlockingIOError:
+            return
+        except OSError:
+            data = b""
+        if not data:
+            self._end()
+            return
+        for line in self._lines.feed(data):
+            self._relay.from_client(line)
+        for _ in range(self._lines.skipped):
+            self._relay.refuse_overlong(_LONGEST_LINE)
+        self._lines.skipped = 0
+        if self._worker is None and self._due is None and self._relay.asked:
+            # Workers kept dying, and somebody asks again.
+            self._start()
+
+    def _read_worker(self, worker: Worker) -> bool:
+        """Whether there was anything to read."""
+        try:
+            data = os.read(worker.stdout, _CHUNK)
+        except BlockingIOError:
+            return False
+        except OSError:
+            data = b""
+        if not data:
+            os.close(worker.stdout)
+            worker.stdout = -1
+            if not self._is_ending:
+                # Nothing more can come from it. Its exit status may take a moment longer.
+                self._after(2, lambda: self._kill(signal.SIGKILL))
+            return False
+        for line in worker.lines.feed(data):
+            self._relay.from_worker(line)
+        return True
+
+    def _write_worker(self, worker: Worker) -> None:
+        waiting = self._relay.to_worker
+        while worker.stdin >= 0 and waiting.size:
+            first = memoryview(waiting.lines[0])[waiting.offset :]
+            try:
+                waiting.written(os.writev(worker.stdin, [first, *islice(waiting.lines, 1, 64)]))
+            except BlockingIOError:
+                return
+            except OSError:
+                # It is dying. What it has not read the next one gets.
+                worker.close_stdin()
+
+    def _write_client(self) -> None:
+        """In small pieces and only where there is room: the pipe is the client's, and may block."""
+        room = select.poll()
+        room.register(1, select.POLLOUT)
+        waiting = self._relay.to_client
+        while waiting.size and room.poll(0):
+            try:
+                waiting.written(os.write(1, _piece(waiting)))
+            except BlockingIOError:
+                return
+            except OSError:
+                waiting.clear()
+                self._end()
+
+    def _flush(self) -> None:
+        """The last words, to a client that still reads."""
+        waiting, room = self._relay.to_client, select.poll()
+        room.register(1, select.POLLOUT)
+        while waiting.size and room.poll(2000):
+            before = waiting.size
+            self._write_client()
+            if waiting.size == before:
+                return
+
+    # -- workers ---------------------------------------------------------------
+
+    def _start(self) -> None:
+        try:
+            self._worker = Worker(self._command, self._reset)
+        except OSError as error:
+            _say(f"can't start a worker: {error.strerror}")
+            self._died(None)
+            return
+        self._relay.worker_started()
+
+    def _reap(self) -> None:
+        worker = self._worker
+        if worker is None:
+            return
+        pid, status = os.waitpid(worker.pid, os.WNOHANG)
+        if not pid:
+            return
+        # Its children may hold the pipe open, so its end is not waited for.
+        while worker.stdout >= 0 and self._read_worker(worker):
+            pass
+        worker.close()
+        self._worker = self._due = None
+        self._died(os.waitstatus_to_exitcode(status))
+
+    def _died(self, status: int | None) -> None:
+        """`status` as in `subprocess`; None: it could not even be started."""
+        relay = self._relay
+        is_first, self._is_first = self._is_first, False
+        if self._is_ending:
+            self._leave(status)
+            return
+        if is_first and not relay.ever_answered and status is not None and status >= 0:
+            # A wrong option or a project that can't be served. It has said so.
+            self._status = status
+            return
+        self._silent_deaths = 0 if relay.has_answered else self._silent_deaths + 1
+        relay.has_answered = False
+        repeated = relay.worker_died()
+        how = "could not be started" if status is None else f"died ({_cause(status)})"
+        if self._silent_deaths > len(_DELAYS):
+            # One more attempt for whoever asks next.
+            self._silent_deaths = len(_DELAYS)
+            relay.fail_all("the server can't be started, it dies again and again")
+            _say(
+                f"the worker {how} {len(_DELAYS) + 1} times before its first answer; waiting for the next request"
+            )
+            return
+        delay = _DELAYS[max(0, self._silent_deaths - 1)]
+        _say(f"the worker {how}; starting another in {delay:g} s, requests to repeat: {repeated}")
+        self._after(delay, self._start)
+
+    # -- the end ---------------------------------------------------------------
+
+    def _listen_for_signals(self) -> None:
+        self._wake, wake = os.pipe()
+        os.set_blocking(self._wake, False)
+        os.set_blocking(wake, False)
+        signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
+        for number in (signal.SIGCHLD, *_ENDING):
+            # What the parent wanted ignored stays so, here and in the worker.
+            if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
+                signal.signal(number, lambda *_: None)
+                self._reset.append(number)
+
+    def _hear(self) -> None:
+        try:
+            heard = os.read(self._wake, 4096)
+        except BlockingIOError:
+            return
+        for number in heard:
+            if number in _ENDING:
+                self._end(number)
+        self._reap()
+
+    def _end(self, number: int = 0) -> None:
+        """The client has gone, or a signal came."""
+        if number:
+            self._kill(signal.SIGKILL if self._signal else number)
+            self._signal = self._signal or number
+            self._after(0.5, lambda: self._kill(signal.SIGKILL))
+        elif not self._is_ending:
+            self._after(2 if self._relay.ever_answered else _STARTING, self._end_by_force)
+        self._is_ending = True
+        if self._worker is None:
+            self._leave(None)
+
+    def _end_by_force(self) -> None:
+        self._kill(signal.SIGTERM)
+        self._after(1, lambda: self._kill(signal.SIGKILL))
+
+    def _kill(self, number: int) -> None:
+        if self._worker is not None:
+            self._worker.kill(number)
+
+    def _leave(self, status: int | None) -> None:
+        if self._signal:
+            self._status = INTERRUPTED if self._signal == signal.SIGINT else -self._signal
+        else:
+            self._status = max(0, status or 0)
+
+
+def _piece(waiting: Outgoing) -> bytes:
+    """As much as a pipe takes without blocking, of as many lines."""
+    piece = waiting.lines[0][waiting.offset : waiting.offset + _PIPE_BUF]
+    for line in islice(waiting.lines, 1, 64) if len(piece) < _PIPE_BUF else ():
+        piece += line[: _PIPE_BUF - len(piece)]
+        if len(piece) == _PIPE_BUF:
+            break
+    return piece
+
+
+def _cause(status: int) -> str:
+    if status >= 0:
+        return f"exit status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"
+
+
+def _say(text: str) -> None:
+    """A line on standard error, unless nobody reads it: the front must not wait for that."""
+    room = select.poll()
+    room.register(2, select.POLLOUT)
+    try:
+        if room.poll(0):
+            os.write(2, f"wfc serve: {text}\n".encode("utf-8", "replace"))
+    except OSError:
+        pass
+
+
+def _occupy_standard_streams() -> None:
+    """A pipe must not get the number of a standard stream that was closed before the start."""
+    while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
+    os.close(opened)

@@ -1,0 +1,215 @@
+"""The answers that every session begins with, kept for the next one: handshake and lists.
+
+A client shows no tool before all of them are answered, and a worker takes a second to import the SDK. The front answers
+from here until the worker has answered anything; the worker is asked all the same, and has the last word.
+
+SECURITY: what tools and prompts say goes into a model's context, so the file must not come from a project that somebody
+cloned. It is in the person's cache folder, and used only if nobody else could have written it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import zlib
+from contextlib import suppress
+
+from wfc_runtime.version import __version__
+
+TYPE_CHECKING = False  # As in `typing`, which takes longer to import than this module.
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
+
+    Stamp = list[Any]
+
+_CACHED = (
+    "initialize",
+    "server/discover",
+    "tools/list",
+    "prompts/list",
+    "resources/list",
+    "resources/templates/list",
+)
+_VARIABLES = ("WORKFLOWS_TEMPLATE_PATHS", "WFC_STATE", "WFC_TEMPORAL_ADDRESS")
+_PROTOCOL = "io.modelcontextprotocol/"
+_SOURCES = (".py", ".yaml", ".yml", ".toml")
+_MOST_FILES = 5_000
+_MOST_ANSWERS = 40
+_MOST_BYTES = 8 * 1024 * 1024
+_OTHERS_WRITE = 0o022
+
+
+class HandshakeCache:
+    """The answers of one command line in one folder, as long as all that they depend on is as it was."""
+
+    def __init__(self, arguments: list[str]) -> None:
+        self._place: Stamp = [os.getcwd(), arguments, {name: os.environ.get(name) for name in _VARIABLES}]
+        self._folder = _cache_folder(self._place[0])
+        self._paths: list[str] | None = None
+        self._stamps: Stamp | None = None
+        self._answers: dict[str, Any] | None = None
+        """None: not read yet."""
+        self.is_changed = False
+
+    def key_of(self, message: dict[str, Any], initialize: dict[str, Any] | None) -> str:
+        """What an answer depends on beside the server; "" for a request that is not cached."""
+        method, params = message.get("method"), message.get("params") or {}
+        if method not in _CACHED or not isinstance(params, dict):
+            return ""
+        meta = params.get("_meta")
+        agreed: Any = meta if isinstance(meta, dict) else {}
+        if initialize is not None:
+            said = initialize.get("params")
+            agreed = said if isinstance(said, dict) else {}
+        prefix = "" if initialize is not None else _PROTOCOL
+        names = ("protocolVersion", "capabilities" if initialize is not None else "clientCapabilities")
+        asked = {name: value for name, value in params.items() if name not in ("_meta", "clientInfo")}
+        return json.dumps([method, asked, [agreed.get(prefix + name) for name in names]], sort_keys=True)
+
+    def recall(self, key: str) -> Any:
+        """The result that was given last time; None if there is none, or something has changed."""
+        if self._answers is None:
+            self._answers = self._read()
+        return self._answers.get(key)
+
+    def depend_on(self, paths: object) -> None:
+        """The files and folders that a worker makes its lists from. It says so before it reads them."""
+        if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
+            return
+        folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in paths]
+        if any(_is_inside(self._folder, folder) for folder in folders):
+            self._folder = ""
+        stamps = _stamps(paths)
+        if stamps != self._stamps:
+            self._answers = {}
+        self._paths, self._stamps = paths, stamps
+
+    def keep(self, key: str, result: Any) -> None:
+        if self._stamps is None or self._answers is None or self._answers.get(key) == result:
+            return
+        self._answers.pop(key, None)
+        self._answers[key] = result
+        for old in list(self._answers)[:-_MOST_ANSWERS]:
+            del self._answers[old]
+        self.is_changed = True
+
+    def write(self) -> None:
+        """Store what changed. The file is replaced as a whole, and a cache that can't be written is done without."""
+        self.is_changed = False
+        if not self._folder or self._stamps is None:
+            return
+        kept = {
+            "place": self._identity(),
+            "paths": self._paths,
+            "stamps": self._stamps,
+            "answers": self._answers,
+        }
+        data = json.dumps(kept).encode()
+        temporary = f"{self._path}.{os.getpid()}"
+        try:
+            os.makedirs(self._folder, mode=0o700, exist_ok=True)
+            if len(data) > _MOST_BYTES or not _is_private_folder(self._folder):
+                return
+            flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW
+            with open(temporary, "wb", opener=lambda path, _: os.open(path, flags, 0o600)) as file:
+                file.write(data)
+            os.replace(temporary, self._path)
+        except OSError:
+            with suppress(OSError):
+                os.unlink(temporary)
+
+    @property
+    def _path(self) -> str:
+        text = json.dumps(self._place).encode()
+        return os.path.join(self._folder, f"{zlib.crc32(text):08x}{zlib.adler32(text):08x}.json")
+
+    def _identity(self) -> Stamp:
+        """All that the front itself knows: a digest in the file's name may be shared, this may not."""
+        return [*self._place, __version__, sys.version, sys.executable, list(_installed())]
+
+    def _read(self) -> dict[str, Any]:
+        try:
+            found = json.loads(_read_private(self._folder, self._path)) if self._folder else None
+        except (OSError, ValueError, RecursionError):
+            return {}
+        match found:
+            case {"place": place, "paths": list(paths), "stamps": list(stamps), "answers": dict(answers)}:
+                if place == self._identity() and _stamps(paths) == stamps:
+                    self._stamps = stamps
+                    return answers
+        return {}
+
+
+def _cache_folder(project: str) -> str:
+    """Empty where there is none to trust: a cache inside the project could come with it."""
+    base = os.environ.get("XDG_CACHE_HOME", "")
+    if not os.path.isabs(base):
+        base = os.path.join(os.path.expanduser("~"), ".cache")
+    folder = os.path.join(base, "wfc", "serve")
+    return "" if not os.path.isabs(folder) or _is_inside(folder, project) else folder
+
+
+def _is_inside(path: str, folder: str) -> bool:
+    inner, outer = os.path.realpath(path), os.path.realpath(folder)
+    return inner == outer or inner.startswith(outer.rstrip(os.sep) + os.sep)
+
+
+def _is_private_folder(folder: str) -> bool:
+    """Whether the folder and the one around it are real, and nobody else can put files there."""
+    for path in (folder, os.path.dirname(folder)):
+        about = os.lstat(path)
+        if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & _OTHERS_WRITE:
+            return False
+    return True
+
+
+def _read_private(folder: str, path: str) -> bytes:
+    if not _is_private_folder(folder):
+        raise PermissionError
+    # A pipe in the file's place must not keep us waiting.
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+    with open(descriptor, "rb") as file:
+        about = os.fstat(descriptor)
+        own = stat.S_ISREG(about.st_mode) and about.st_uid == os.geteuid()
+        if not own or about.st_mode & _OTHERS_WRITE or about.st_size > _MOST_BYTES:
+            raise PermissionError
+        return file.read(_MOST_BYTES + 1)
+
+
+def _installed() -> Iterator[Stamp]:
+    """What changes when wfc or the SDK is installed again, or a file of the server is edited."""
+    here = os.path.dirname(os.path.abspath(__file__))
+    yield [here, *(_stamps([here]) or [])]
+    for folder in sys.path:
+        for name in ("mcp", "wfc", "wfc_runtime"):
+            path = os.path.join(folder, name)
+            if os.path.isdir(path):
+                yield [path, os.stat(path).st_mtime_ns]
+
+
+def _stamps(paths: list[str]) -> Stamp | None:
+    """Name, time and size of every source file in these places; None: too many to look at."""
+    found: Stamp = []
+    for path in paths:
+        if os.path.isdir(path):
+            for folder, folders, names in os.walk(path):
+                folders.sort()
+                found += [
+                    _stamp(os.path.join(folder, name)) for name in sorted(names) if name.endswith(_SOURCES)
+                ]
+                if len(found) > _MOST_FILES:
+                    return None
+        else:
+            found.append(_stamp(path))
+    return found
+
+
+def _stamp(path: str) -> Stamp:
+    try:
+        about = os.stat(path)
+    except OSError:
+        return [path]
+    return [path, about.st_mtime_ns, about.st_size, about.st_ino]
