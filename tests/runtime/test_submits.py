@@ -1,4 +1,4 @@
-"""Answers: taken once, told again, and otherwise refused with the way on."""
+"""Answers: accepted once, given the same reply when repeated, and otherwise refused with the next call."""
 
 from __future__ import annotations
 
@@ -215,3 +215,23 @@ def test_a_second_server_on_the_same_file_sees_and_answers_the_same_runs(box: Bo
         one.submit(run, "build", {**OK, "exit_code": 9})
     assert walk(one, first)["result"] == 0
     assert two.status(run)["status"] == "completed"
+
+
+@pytest.mark.parametrize("result", [None, "", [], {}, 0])
+def test_an_empty_result_that_does_not_fit_is_refused_and_the_history_says_so(
+    service: SqliteService, result: Any
+) -> None:
+    run = service.start("w")["workflow_id"]
+    with pytest.raises(RefusedError) as caught:
+        service.submit(run, "build", result)
+    assert caught.value.code == "result_misfit"
+    last = service.history(run)["events"][-1]
+    assert (last["event"], "refusal" in last, "result" in last) == ("refused", True, False)
+
+
+@pytest.mark.parametrize("result", [None, "ä", {"a": [1.5, {"b": None}]}])
+def test_any_plain_result_is_in_the_history_as_it_was_submitted(box: Box, result: Any) -> None:
+    service, run = started(box, "{id: ask, type: mcp_call, tool: t, output_to: found}")
+    service.submit(run, "ask", result)
+    last = next(event for event in service.history(run)["events"] if event["event"] == "submitted")
+    assert last["result"] == last["written"]["found"] == result

@@ -74,6 +74,7 @@ def event_data(
         for name, value in outcome.written.items()
         if name not in kept
     }
+    submitted = event.result if isinstance(event, Submit) else None
     data: dict[str, Json] = {**_given(event, outcome, redaction), **more}
     for name, value in (
         ("kept_as", kept),
@@ -89,10 +90,9 @@ def event_data(
         data["status"] = outcome.snapshot.status
         if outcome.snapshot.status == "failed":
             data["error"] = outcome.snapshot.error
-    if outcome.result_text is None or not isinstance(event, Submit) or data.get("result") is not event.result:
+    if outcome.result_text is None or "result" not in data or data["result"] is not submitted:
         return to_text(data)
     # `result` comes first, and its text is known.
-    assert next(iter(data)) == "result"
     del data["result"]
     return f'{{"result":{outcome.result_text}{"," if data else ""}{to_text(data)[1:]}'
 
