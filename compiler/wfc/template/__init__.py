@@ -1,4 +1,4 @@
-"""Templates at compile time: what they read and use, with exact positions.
+"""Templates at compile time: the names they read and the filters they use, with exact positions.
 
 Nothing is evaluated, not even constants.
 """

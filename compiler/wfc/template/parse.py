@@ -14,19 +14,19 @@ from wfc_runtime.expr.syntax import parse
 
 
 class Template:
-    """A text that may have holes. Look at `error` first: with one there is no tree, and nothing is read."""
+    """A text that may have tags. Look at `error` first: a template with an error has no tree and no reads."""
 
     def __init__(self, text: str) -> None:
         self._syntax = parse(text)
         self.text = text
         self.lone: bool = self._syntax.lone
-        """Is it a single `{{ expression }}`, which yields the value itself?"""
+        """Whether it is a single `{{ expression }}`, which yields the value itself."""
         self.ast: nodes.Template | None = self._syntax.ast
         self.error: TemplateError | None = self._syntax.error
         self.is_literal: bool = self._syntax.is_literal
-        """Is it plain text, without holes?"""
+        """Whether it is plain text, without tags."""
         self.expression: nodes.Expr | None = self._syntax.expression if self.lone else None
-        """What stands in a lone `{{ }}`."""
+        """The expression of a lone `{{ }}`."""
 
     def __repr__(self) -> str:
         return f"Template({self.text!r})"
@@ -37,17 +37,17 @@ class Template:
 
     @cached_property
     def reads(self) -> list[Read]:
-        """All references to names that the template does not bind itself, in order of place."""
+        """All references to names that the template does not bind itself, in source order."""
         return self._walk.reads
 
     @cached_property
     def filters(self) -> list[Use]:
-        """The filters used, also those named in `map('...')`."""
+        """The filters used, including those named in `map('...')`."""
         return self._walk.filters
 
     @cached_property
     def tests(self) -> list[Use]:
-        """The tests used, also those named in `select('...')` and its kin."""
+        """The tests used, including those named in `select('...')` and similar filters."""
         return self._walk.tests
 
     @cached_property
@@ -66,21 +66,21 @@ class Template:
 
 @cached(4096)
 def parse_template(text: str) -> Template:
-    """Read a template. Any text will do: what can't be read has an `error`."""
+    """Parse a template. It raises nothing: a text that can't be parsed has an `error`."""
     return Template(text)
 
 
-# Conditions of which at most one holds, because they compare one value with different constants.
+# Conditions that exclude each other, because they compare one value with different constants.
 
 Demand = tuple[str, Any, bool]
-"""An expression as it is written, a value, and whether it is to have that value or not to have it."""
+"""The source of an expression, a value, and whether the expression must or must not have that value."""
 
 _TRUTH = object()
-"""Stands for whatever counts as true."""
+"""Stands for all values that count as true."""
 
 
 def exclude_each_other(one: Template, other: Template) -> bool:
-    """Whether two conditions never hold together, as far as that can be seen from what must be equal to what."""
+    """Whether two conditions never hold together, as far as their equality tests show it."""
     others = list(_demands(other, other.expression, True))
     return any(_conflict(mine, theirs) for mine in _demands(one, one.expression, True) for theirs in others)
 
@@ -93,14 +93,14 @@ def _conflict(one: Demand, other: Demand) -> bool:
 
 
 def _demands(template: Template, node: nodes.Expr | None, holds: bool) -> Iterator[Demand]:
-    """What must be so for an expression to be true, or to be false."""
+    """The demands that must be met for an expression to be true, or to be false."""
     match node:
         case None:
             return
         case nodes.Not():
             yield from _demands(template, node.node, not holds)
         case nodes.And() | nodes.Or():
-            # Of what is joined, all parts are certain, or none.
+            # If `and` holds, both operands do; if `or` does not, neither does. Otherwise nothing is certain.
             if isinstance(node, nodes.And) is holds:
                 yield from _demands(template, node.left, holds)
                 yield from _demands(template, node.right, holds)

@@ -22,7 +22,7 @@ class Part:
     start: int
     end: int
     called: bool = False
-    """Is it a method call, as `.strip()` is?"""
+    """Whether it is a method call, such as `.strip()`."""
 
 
 @struct(frozen=True, slots=True)
@@ -38,15 +38,15 @@ class Read:
     start: int
     end: int
     guarded: bool = False
-    """Does the template cope with its absence: by `default`, or by a test such as `is defined`?"""
+    """Whether the template handles its absence, with `default` or a test such as `is defined`."""
     known: int = 0
-    """How many of the leading parts a test around it has shown to be there and not null."""
+    """How many of the leading parts are known from a test around it to exist and not to be null."""
     perhaps: bool = False
-    """Is it read only where a condition around it comes out one way, or a loop has items?"""
+    """Whether it is read only if a condition has one outcome, or if a loop has items."""
 
     @property
     def names(self) -> tuple[str | int, ...]:
-        """The path up to its first part without a name."""
+        """The names of the path, up to the first part without one."""
         found: list[str | int] = []
         for part in self.path:
             if part.name is None:
@@ -64,7 +64,7 @@ class Use:
     end: int
 
 
-# Paths: `state.build['exit_code']` in the tree as its root and parts.
+# Paths: the root and the parts of `state.build['exit_code']`.
 
 
 @struct(slots=True)
@@ -86,16 +86,16 @@ class Access:
 
 
 def unwind(syntax: Syntax, node: nodes.Expr, called: bool = False) -> Access:
-    """The path that a node ends."""
+    """The path whose last part is this node."""
     parts: list[Part] = []
     others: list[nodes.Expr] = []
     end = 0
     while isinstance(node, (nodes.Getattr, nodes.Getitem)):
         if isinstance(node, nodes.Getattr):
-            start, stop = syntax.number_span(node.lineno + 1)  # the name behind the dot
+            start, stop = syntax.number_span(node.lineno + 1)  # the name after the dot
             part, stop_all = Part(node.attr, start, stop, called), stop
         elif isinstance(node.arg, nodes.Slice):
-            # A slice is a new value: what comes after it is no part of the path before it.
+            # A slice is a new value: parts after it do not belong to the path before it.
             others += [bound for bound in (node.arg.start, node.arg.stop, node.arg.step) if bound]
             parts, end, called, node = [], 0, False, node.node
             continue
@@ -113,7 +113,7 @@ def unwind(syntax: Syntax, node: nodes.Expr, called: bool = False) -> Access:
 
 
 def _subscript(syntax: Syntax, node: nodes.Getitem) -> tuple[Part, int]:
-    """The part, and where it ends with its bracket."""
+    """The part, and the offset after its closing bracket."""
     opener = node.lineno
     if not syntax.is_bracket(opener):
         # `list.0` is an item too, with a dot.
@@ -129,7 +129,7 @@ def _subscript(syntax: Syntax, node: nodes.Getitem) -> tuple[Part, int]:
     return Part(name, start, end), syntax.number_span(closer)[1]
 
 
-# Facts that a test shows about paths: after `state.a is defined and`, `state.a.b` is a guarded read.
+# Facts that a test establishes about paths: after `state.a is defined and`, `state.a.b` is a guarded read.
 
 DEFAULTS = frozenset({"default", "d"})
 PRESENCE_TESTS = frozenset({"defined", "undefined"})
@@ -140,7 +140,7 @@ TOLERANT_TESTS = PRESENCE_TESTS | {"ok"}
 
 @struct(frozen=True, slots=True)
 class Fact:
-    """A path, root first, that is there; `present` says that it is not null either."""
+    """A path, root first, that exists; if `present`, it is not null either."""
 
     names: tuple[str | int | None, ...]
     present: bool
@@ -151,7 +151,7 @@ NO_FACTS: Facts = frozenset()
 
 
 def facts_of(syntax: Syntax, node: nodes.Node, outcome: bool) -> Facts:
-    """What is known where a test has come out true, or false."""
+    """The facts that hold where a test is true, or where it is false."""
     if isinstance(node, nodes.Not):
         return facts_of(syntax, node.node, not outcome)
     if isinstance(node, nodes.And if outcome else nodes.Or):
@@ -176,7 +176,7 @@ def _facts_of_test(syntax: Syntax, node: nodes.Test, outcome: bool) -> Facts:
 
 
 def _facts_of_comparison(syntax: Syntax, node: nodes.Compare, outcome: bool) -> Facts:
-    """`x != none` and its kin."""
+    """The facts of `x != none` and `x == none`."""
     operand = node.ops[0]
     against_null = isinstance(operand.expr, nodes.Const) and operand.expr.value is None
     if len(node.ops) == 1 and against_null and operand.op == ("ne" if outcome else "eq"):
@@ -185,7 +185,7 @@ def _facts_of_comparison(syntax: Syntax, node: nodes.Compare, outcome: bool) -> 
 
 
 def _is_empty_default(node: nodes.Filter) -> bool:
-    """Would the default itself be false? Then true means that the value was there."""
+    """Whether the default itself is false. Then a true result means that the value exists."""
     return not node.args or (isinstance(node.args[0], nodes.Const) and not node.args[0].value)
 
 
@@ -197,13 +197,13 @@ def _fact(syntax: Syntax, node: nodes.Node | None, present: bool) -> Facts:
 
 
 def is_guarded(facts: Facts, root: str, path: list[Part]) -> bool:
-    """Has a test shown that the whole path is there?"""
+    """Whether a test establishes that the whole path exists."""
     names = _named(root, path)
     return any(fact.names[: len(names)] == names for fact in facts)
 
 
 def known_parts(facts: Facts, root: str, path: list[Part]) -> int:
-    """How many leading parts tests have shown to be there and not null."""
+    """How many leading parts exist and are not null according to the facts."""
     names = _named(root, path)
     known = 0
     for fact in facts:
@@ -220,17 +220,17 @@ def _named(root: str, path: list[Part]) -> tuple[str | int | None, ...]:
     return (root, *(part.name for part in path if not part.called))
 
 
-# The walk over the tree, which takes the names into account that the template binds itself.
+# The walk over the tree. It keeps track of the names that the template binds itself.
 
-# Filters that take the name of a filter or test as text, and at which place.
+# Filters that take the name of a filter or test as text, and the position of that argument.
 _NAMED_FILTERS = {"map": 0}
 _NAMED_TESTS = {"select": 0, "reject": 0, "selectattr": 1, "rejectattr": 1}
-# Each read is held against all facts. No one writes more tests around it; a generated text might.
+# Each read is compared with all facts. Nobody writes more tests around one read, but a generated text might.
 _MAX_FACTS = 50
 
 
 class Walk:
-    """One walk through a tree; the lists fill up on the way."""
+    """Collects reads and uses in one walk over a tree."""
 
     def __init__(self, syntax: Syntax) -> None:
         self._syntax = syntax
@@ -288,7 +288,7 @@ class Walk:
         self._perhaps = perhaps
 
     def _inner(self, body: Iterable[nodes.Node], names: set[str]) -> None:
-        """Statements in a scope of their own."""
+        """Walk statements in an inner scope."""
         outer = self._bound
         self._bound = outer | names
         self._statements(body)
@@ -296,7 +296,7 @@ class Walk:
 
     def _bind(self, target: nodes.Node) -> None:
         if isinstance(target, nodes.NSRef):
-            # `{% set ns.field = ... %}` binds nothing: it uses a namespace that is there.
+            # `{% set ns.field = ... %}` binds nothing: it uses an existing namespace.
             self._access(nodes.Name(target.name, "load", lineno=target.lineno), False)
         elif isinstance(target, nodes.Tuple):
             for item in target.items:
@@ -379,7 +379,7 @@ class Walk:
             self._expression(keyword.value)
 
     def _name_argument(self, node: nodes.Filter, places: dict[str, int], uses: list[Use]) -> None:
-        """The 'upper' in `map('upper')` is a filter in use as well."""
+        """Record the 'upper' in `map('upper')` as a use of a filter."""
         place = places.get(node.name)
         if place is None or place >= len(node.args):
             return

@@ -1,7 +1,7 @@
-"""Expressions: Jinja2's language, sandboxed, bounded, and the same on every machine.
+"""The expression language: Jinja2's syntax, evaluated in a sandbox within limits, equally on every machine.
 
-Checking needs `wfc_runtime.expr.syntax`, running needs `evaluate` and its kin. FILTERS,
-TESTS, FUNCTIONS and METHODS say what a template can use by name.
+The compiler parses templates with `wfc_runtime.expr.syntax`; the runtime calls `evaluate` and related functions.
+FILTERS, TESTS, FUNCTIONS and METHODS list what a template can call.
 """
 
 from .access import METHODS

@@ -34,7 +34,7 @@ def find_name(run: Run, name: str, node: nodes.Node) -> Value:
 
 
 def find_attribute(run: Run, value: Value, name: str, node: nodes.Node | None) -> Value:
-    """`value.name`. Keys come first; what is not a key is one of a few fields, and never Python's own."""
+    """`value.name`. Keys come first; the only other attributes are the few fields below, never Python's."""
     if isinstance(value, dict):
         if name in value:
             return value[name]
@@ -138,7 +138,7 @@ def _explain_attribute(run: Run, value: Value, name: str, node: nodes.Node | Non
 
 
 def _base(run: Run, node: nodes.Node | None, value: Value) -> str:
-    """The text of what the attribute or item was looked up on."""
+    """The source text of the value that the lookup was made on."""
     owner = _owner(node)
     if owner is not None:
         return shorten(run.source(owner) or "the value")
@@ -167,7 +167,7 @@ def _alternatives(verb: str, name: str, names: list[Value]) -> str:
 
 
 class Loop:
-    """Where a loop is. All items are known from the start: a loop goes over a list."""
+    """The current position of a loop. All items are known from the start: a loop iterates over a list."""
 
     __slots__ = ("index0", "items", "seen")
 
@@ -204,7 +204,7 @@ def cycle(meter: Meter, loop: Loop, *values: Value) -> Value:
 
 
 def changed(meter: Meter, loop: Loop, *values: Value) -> bool:
-    """`loop.changed(x)`: is it another value than in the turn before?"""
+    """`loop.changed(x)`: whether the value differs from the one of the previous iteration."""
     now = list(values)
     same = loop.seen is not None and equal(meter, loop.seen, now)
     loop.seen = now
@@ -246,10 +246,10 @@ def _text_method(name: str) -> Method:
 def _pay_search(
     meter: Meter, name: str, text: str, args: Sequence[Value], kwargs: Mapping[str, Value]
 ) -> None:
-    """Pay for what str takes more than one look at each character for."""
+    """Charge for searches in which str compares each character more than once."""
     wanted = args[0] if args else kwargs.get("sep")
     if isinstance(wanted, list):
-        # Each may be like the text up to its last character.
+        # Each may equal the text up to its last character.
         meter.spend(len(wanted))
         for item in wanted:
             meter.read(min(len(item), len(text)) if isinstance(item, str) else 0)
@@ -286,7 +286,7 @@ def _padded_method(name: str) -> Method:
 
 
 def join(meter: Meter, separator: str, items: Value) -> str:
-    """One text of many, its length known before it is made."""
+    """The items as one text. Its length is charged before it is made."""
     if not isinstance(items, list) or not all(isinstance(item, str) for item in items):
         raise ExpressionError("join takes a list of texts; the filter join takes anything", "type")
     meter.make_text(sum(map(len, items)) + len(separator) * max(0, len(items) - 1))
@@ -294,7 +294,7 @@ def join(meter: Meter, separator: str, items: Value) -> str:
 
 
 def replace(meter: Meter, text: str, old: str, new: str, count: int = -1) -> str:
-    """One text for another, the length of the result known before it is made."""
+    """The text with `old` replaced by `new`. The length of the result is charged before it is made."""
     if not (isinstance(old, str) and isinstance(new, str) and isinstance(count, int)):
         raise ExpressionError("replace takes a text to find and a text to put in its place", "type")
     meter.read(len(text))
@@ -343,7 +343,7 @@ _SHORTHANDS = {"F": "%Y-%m-%d", "T": "%H:%M:%S", "R": "%H:%M", "D": "%m/%d/%y", 
 
 
 def _strftime(meter: Meter, when: date, form: str) -> str:
-    """Only directives that mean the same on every machine: no locale, no local time zone, no widths."""
+    """Format a date with directives that mean the same on every machine: no locale, local time zone or widths."""
     meter.make_text(32 * len(form))
 
     def expand(match: re.Match[str]) -> str:
@@ -359,7 +359,7 @@ def _strftime(meter: Meter, when: date, form: str) -> str:
 
 
 def _timestamp(meter: Meter, when: datetime) -> float:
-    # A time without a zone counts as UTC. Python would take the machine's own.
+    # A time without a zone counts as UTC. Python would use the machine's own zone.
     return (when if when.tzinfo else when.replace(tzinfo=UTC)).timestamp()
 
 
@@ -380,7 +380,7 @@ METHODS: dict[type, dict[str, Method]] = {
     },
     dict: {"get": _get, "items": pairs, "keys": _keys, "values": _values},
     list: {"count": _count, "index": _index},
-    # datetime before date, of which it is a kind.
+    # datetime before date, its base class.
     datetime: {**_DATE, "date": lambda meter, when: when.date(), "timestamp": _timestamp},
     date: _DATE,
     Loop: {"changed": changed, "cycle": cycle},
@@ -390,7 +390,7 @@ METHODS: dict[type, dict[str, Method]] = {
 def call_method(
     run: Run, value: Value, name: str, args: Sequence[Value], kwargs: Mapping[str, Value]
 ) -> Value:
-    """Call a method, even of an object that has a key of that name: what a key holds can't be called."""
+    """Call a method, even of an object that has a key of that name: the value of a key can't be called."""
     check_defined(value, *args, *kwargs.values())
     for kind, methods in METHODS.items():
         if isinstance(value, kind):

@@ -23,7 +23,7 @@ class Builtin(NamedTuple):
     name: str
     call: Call
     doc: str
-    """One line, with an example of its use first."""
+    """One line that begins with an example."""
     takes_undefined: bool = False
 
 
@@ -33,7 +33,7 @@ FUNCTIONS: dict[str, Builtin] = {}
 
 
 def define(table: dict[str, Builtin], *names: str, takes_undefined: bool = False) -> Callable[[_F], _F]:
-    """Enter a function in a table, under all its names. The first line of its docstring documents it."""
+    """Add a function to a table under all its names. The first line of its docstring is its documentation."""
 
     def enter(call: _F) -> _F:
         doc = (call.__doc__ or "").strip().partition("\n")[0]
@@ -119,13 +119,13 @@ def _explain(
     kwargs: Mapping[str, Value],
     error: Exception,
 ) -> str:
-    import inspect  # only ever needed for a message
+    import inspect  # only needed for a message
 
     signature = inspect.signature(call)
     try:
         signature.bind(*args, **kwargs)
     except TypeError:
-        # The run, and the value that a filter or method is applied to, are not the template's business.
+        # The author of a template writes neither the run nor the value that a filter or method is applied to.
         hidden = 1 if name in FUNCTIONS and FUNCTIONS[name].call is call else 2
         shown = list(signature.parameters.values())[hidden:]
         return f"wrong arguments: it is {name}({', '.join(map(_show, shown))})"
@@ -148,14 +148,14 @@ def now(run: Run) -> datetime:
 
 @define(FUNCTIONS, "uuid")
 def uuid(run: Run) -> str:
-    """`uuid()`: a new id, the same again when the run is replayed."""
+    """`uuid()`: a new id; a replay of the run gives the same one."""
     import hashlib
 
     run.uuids += 1
     digest = bytearray(
         hashlib.sha256(f"{run.uuid_seed}\0{run.uuids}".encode("utf-8", "surrogatepass")).digest()[:16]
     )
-    # Version 4, RFC variant, so that whoever checks ids is content.
+    # Version 4 and the RFC 9562 variant, so that the id passes a validator.
     digest[6] = digest[6] & 0x0F | 0x40
     digest[8] = digest[8] & 0x3F | 0x80
     text = digest.hex()
@@ -164,7 +164,7 @@ def uuid(run: Run) -> str:
 
 @define(FUNCTIONS, "range")
 def range_(run: Run, *bounds: Value) -> list[int]:
-    """`range(stop)`, `range(start, stop, step)`: a list of whole numbers, `stop` left out."""
+    """`range(stop)`, `range(start, stop, step)`: a list of whole numbers, without `stop`."""
     for bound in bounds:
         if not isinstance(bound, int):
             raise ExpressionError(f"range takes whole numbers, not {kind_of(bound)}", "type")
@@ -204,13 +204,13 @@ def _test(names: str, doc: str, call: Callable[..., bool]) -> None:
 
 @define(TESTS, "defined", takes_undefined=True)
 def is_defined(run: Run, value: Value) -> bool:
-    """`x is defined`: is there such a name, field or item?"""
+    """`x is defined`: true if the name, field or item exists."""
     return not isinstance(value, Undefined)
 
 
 @define(TESTS, "undefined", takes_undefined=True)
 def is_undefined(run: Run, value: Value) -> bool:
-    """`x is undefined`: is there no such name, field or item?"""
+    """`x is undefined`: true if the name, field or item does not exist."""
     return isinstance(value, Undefined)
 
 
@@ -232,7 +232,7 @@ def _integer(value: Value) -> int:
 
 @define(TESTS, "divisibleby")
 def is_divisible(run: Run, value: Value, by: Value) -> bool:
-    """`x is divisibleby(3)`: no remainder?"""
+    """`x is divisibleby(3)`: true if the division leaves no remainder."""
     if _integer(by) == 0:
         raise ExpressionError("division by zero")
     return _integer(value) % _integer(by) == 0
@@ -261,31 +261,39 @@ def _cased(holds: Callable[[str], bool]) -> Callable[..., bool]:
     return test
 
 
-_test("odd", "`x is odd`: a whole number that 2 does not divide?", lambda run, x: _integer(x) % 2 == 1)
-_test("even", "`x is even`: a whole number that 2 divides?", lambda run, x: _integer(x) % 2 == 0)
-_test("none", "`x is none`: null?", lambda run, x: x is None)
-_test("boolean", "`x is boolean`: true or false?", lambda run, x: isinstance(x, bool))
-_test("true", "`x is true`: exactly true?", lambda run, x: x is True)
-_test("false", "`x is false`: exactly false?", lambda run, x: x is False)
-_test("integer", "`x is integer`: a whole number?", lambda run, x: type(x) is int)
-_test("float", "`x is float`: a number with a fraction?", lambda run, x: isinstance(x, float))
-_test("number", "`x is number`: a number?", lambda run, x: is_number(x))
-_test("string", "`x is string`: text?", lambda run, x: isinstance(x, str))
-_test("mapping", "`x is mapping`: an object?", lambda run, x: isinstance(x, dict))
-_test("sequence", "`x is sequence`: a list, an object or text?", lambda run, x: isinstance(x, _ITERABLE))
-_test("iterable", "`x is iterable`: can a loop go over it?", lambda run, x: isinstance(x, _ITERABLE))
-_test("lower", "`x is lower`: no capital letters?", _cased(str.islower))
-_test("upper", "`x is upper`: only capital letters?", _cased(str.isupper))
-_test("in", "`x is in(list)`: an item, a key, a part of the text?", lambda run, x, y: contains(run, y, x))
-_test("callable", "`x is callable`: never, for a value is not a function.", lambda run, x: False)
-_test("escaped", "`x is escaped`: never, for all text is plain.", lambda run, x: False)
-_test("filter", "`'upper' is filter`: is there such a filter?", lambda run, x: _known(FILTERS, x))
-_test("test", "`'odd' is test`: is there such a test?", lambda run, x: _known(TESTS, x))
-_test("sameas", "`x is sameas(true)`: the same value, of the same kind?", _same)
+_test("odd", "`x is odd`: true for an odd whole number.", lambda run, x: _integer(x) % 2 == 1)
+_test("even", "`x is even`: true for an even whole number.", lambda run, x: _integer(x) % 2 == 0)
+_test("none", "`x is none`: true for null.", lambda run, x: x is None)
+_test("boolean", "`x is boolean`: true for true and false.", lambda run, x: isinstance(x, bool))
+_test("true", "`x is true`: true for true only.", lambda run, x: x is True)
+_test("false", "`x is false`: true for false only.", lambda run, x: x is False)
+_test("integer", "`x is integer`: true for a whole number.", lambda run, x: type(x) is int)
+_test("float", "`x is float`: true for a number with a decimal point.", lambda run, x: isinstance(x, float))
+_test("number", "`x is number`: true for any number.", lambda run, x: is_number(x))
+_test("string", "`x is string`: true for text.", lambda run, x: isinstance(x, str))
+_test("mapping", "`x is mapping`: true for an object.", lambda run, x: isinstance(x, dict))
+_test(
+    "sequence",
+    "`x is sequence`: true for a list, an object or text.",
+    lambda run, x: isinstance(x, _ITERABLE),
+)
+_test(
+    "iterable",
+    "`x is iterable`: true if a loop can iterate over it.",
+    lambda run, x: isinstance(x, _ITERABLE),
+)
+_test("lower", "`x is lower`: true for text in lower case.", _cased(str.islower))
+_test("upper", "`x is upper`: true for text in upper case.", _cased(str.isupper))
+_test("in", "`x is in(list)`: true for an item, a key or a substring.", lambda run, x, y: contains(run, y, x))
+_test("callable", "`x is callable`: always false; a value is never a function.", lambda run, x: False)
+_test("escaped", "`x is escaped`: always false; text is never marked as escaped.", lambda run, x: False)
+_test("filter", "`'upper' is filter`: true for the name of a filter.", lambda run, x: _known(FILTERS, x))
+_test("test", "`'odd' is test`: true for the name of a test.", lambda run, x: _known(TESTS, x))
+_test("sameas", "`x is sameas(true)`: true for an equal value of the same type.", _same)
 
-_test("eq equalto ==", "`x is equalto(y)`: the same value?", _compare("eq"))
-_test("ne !=", "`x is ne(y)`: another value?", _compare("ne"))
-_test("gt greaterthan >", "`x is greaterthan(y)`: more?", _compare("gt"))
-_test("ge >=", "`x is ge(y)`: as much or more?", _compare("gteq"))
-_test("lt lessthan <", "`x is lessthan(y)`: less?", _compare("lt"))
-_test("le <=", "`x is le(y)`: as much or less?", _compare("lteq"))
+_test("eq equalto ==", "`x is equalto(y)`: the same as `x == y`.", _compare("eq"))
+_test("ne !=", "`x is ne(y)`: the same as `x != y`.", _compare("ne"))
+_test("gt greaterthan >", "`x is greaterthan(y)`: the same as `x > y`.", _compare("gt"))
+_test("ge >=", "`x is ge(y)`: the same as `x >= y`.", _compare("gteq"))
+_test("lt lessthan <", "`x is lessthan(y)`: the same as `x < y`.", _compare("lt"))
+_test("le <=", "`x is le(y)`: the same as `x <= y`.", _compare("lteq"))

@@ -29,7 +29,7 @@ def build(node: nodes.Node) -> Eval:
 
 
 def _placed(node: nodes.Node, compute: Eval) -> Eval:
-    """The same function, which adds the place to errors that have none."""
+    """The same function, except that errors without a position get this node's."""
 
     def placed(frame: Frame) -> Value:
         try:
@@ -187,7 +187,7 @@ def _arguments(
     args: Sequence[nodes.Expr], kwargs: Sequence[nodes.Node]
 ) -> Callable[[Frame], tuple[list[Value], dict[str, Value]]]:
     positional = [build(arg) for arg in args]
-    # Jinja's annotations say Pair for some of them, but its parser only ever makes Keyword.
+    # Jinja's annotations say Pair for a filter's arguments, but its parser only makes Keyword.
     named = {arg.key: build(arg.value) for arg in kwargs if isinstance(arg, nodes.Keyword)}
 
     def collect(frame: Frame) -> tuple[list[Value], dict[str, Value]]:
@@ -223,7 +223,7 @@ def _filter(node: nodes.Filter) -> Eval:
 
 
 def build_filter(node: nodes.Filter, operand: Eval) -> Eval:
-    """The filter of a node, on whatever the operand gives."""
+    """The function that applies the filter of a node to the operand."""
     builtin = _found(find_filter, node.name, node)
     arguments = _arguments(node.args, node.kwargs)
     return _placed(node, lambda frame: apply(frame.run, builtin, operand(frame), *arguments(frame)))

@@ -1,10 +1,10 @@
-"""What can go wrong with a template.
+"""The errors of templates.
 
-TemplateError    the text can't be read as a template; found when it is parsed, by the compiler or at run time
-ExpressionError  it could be read, but gave no value: a name is missing, types don't fit, a limit was reached
+TemplateError    the text can't be parsed as a template; raised by the parser, in the compiler and at run time
+ExpressionError  the evaluation failed: a name is missing, types don't fit, or a limit was reached
 
-Both carry the place as offsets into the template's text. `evaluate` raises nothing but ExpressionError; a
-template that can't be read is one with the reason "syntax".
+Both carry their position as offsets into the text of the template. `evaluate` raises nothing but ExpressionError; for
+a template that can't be parsed its reason is "syntax".
 """
 
 from __future__ import annotations
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
     from jinja2 import nodes
 
 Reason = Literal["syntax", "undefined", "hidden", "type", "value", "limit"]
-"""`hidden`: a state field that is there, and that the step did not say it would read."""
+"""`hidden`: a state field that exists but is not in the step's needs_state."""
 
 
 class TemplateError(Exception):
-    """The text can't be read as a template: what is wrong, and where."""
+    """The text can't be parsed as a template."""
 
     def __init__(self, message: str, start: int, end: int) -> None:
         super().__init__(message)
@@ -30,7 +30,7 @@ class TemplateError(Exception):
 
 
 class ExpressionError(Exception):
-    """A template gave no value: why, and where.
+    """The evaluation of a template failed.
 
     Code deep inside an evaluation raises it with a message alone. On the way out the innermost expression
     adds its `node`, and `evaluate` turns that into offsets.
@@ -44,7 +44,7 @@ class ExpressionError(Exception):
         self.template: str | None = None
         self.start: int | None = None
         self.end: int | None = None
-        # The way to the string inside a tree of values: ("parameters", "files", 0).
+        # The path to the template inside a tree of values: ("parameters", "files", 0).
         self.path: tuple[str | int, ...] = ()
 
     def place(self, template: str, start: int, end: int) -> ExpressionError:
@@ -67,8 +67,8 @@ def shorten(text: str, length: int = 60) -> str:
 
 
 def nearest(name: str, names: Iterable[str]) -> str | None:
-    """The name most like this one, if any is."""
-    import difflib  # only ever needed for a message
+    """The most similar name, if one is similar enough."""
+    import difflib  # only needed for a message
 
     found = difflib.get_close_matches(name[:64], [other for other in names if len(other) <= 64][:500], 1)
     return found[0] if found else None

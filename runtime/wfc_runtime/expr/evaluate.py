@@ -1,8 +1,7 @@
-"""The way in: evaluate a template, a tree of them, or a condition.
+"""Entry points: evaluate a template, a tree of templates, or a condition.
 
-Nothing but ExpressionError comes out of here, whatever the template and the values are. The context is read,
-never changed, and a value given back shares no list or object with it. Text that was given back is never read
-as a template again.
+These functions raise nothing but ExpressionError, for any template and any values. The context is read, never changed,
+and a result shares no list or object with it. A result is never evaluated as a template again.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ class _Program:
         self._compute = compute
 
     def run(self, run: Run) -> Value:
-        """The value, with the place in any error."""
+        """Compute the value. Errors get their position."""
         run.begin(self.syntax)
         try:
             return self._compute(Frame(run, {}))
@@ -69,7 +68,7 @@ def _compile(text: str, limits: ExprLimits) -> _Program:
 
 
 def mistake_in(text: str, limits: ExprLimits) -> ExpressionError | None:
-    """Why a template gives nothing, whatever its values are."""
+    """The error of a template that fails for all values: in its syntax, or an unknown filter, test or function."""
     try:
         _compile(text, limits) if is_template(text) else None
     except ExpressionError as error:
@@ -86,7 +85,7 @@ def _program(text: str, limits: ExprLimits) -> _Program:
 
 @lru_cache(maxsize=1024)
 def is_lone(text: str) -> bool:
-    """Is it a single `{{ expression }}`, so that evaluating it gives the value itself?"""
+    """Whether it is a single `{{ expression }}`, so that evaluating it gives the value itself."""
     from .syntax import parse
 
     return parse(text).lone
@@ -131,7 +130,7 @@ def render(
     limits: ExprLimits = DEFAULT_LIMITS,
     strict: bool = True,
 ) -> str:
-    """The text of a template, also of a lone expression. Without `strict`, what is not defined is empty."""
+    """The text of a template, also of a lone expression. Without `strict`, an undefined value is empty text."""
     if not is_template(text):
         return text
     run = Run(context, now, uuid_seed, limits, NO_NAMES, lenient=not strict)
@@ -151,7 +150,7 @@ def evaluate_tree(
     limits: ExprLimits = DEFAULT_LIMITS,
     hidden: frozenset[str] = NO_NAMES,
 ) -> Value:
-    """The same tree with every text in it evaluated. The limits are for all of it; keys stay as they are."""
+    """The tree with every text in it evaluated. The limits apply to the whole tree; keys are not evaluated."""
     return _tree(value, Run(context, now, uuid_seed, limits, hidden), ())
 
 
@@ -180,7 +179,7 @@ def evaluate_condition(
     limits: ExprLimits = DEFAULT_LIMITS,
     hidden: frozenset[str] = NO_NAMES,
 ) -> bool:
-    """Is the value of a template true? Zero, null and what is empty are not; any other text is."""
+    """Whether the value of a template is true. Zero, null and empty values are false; any other text is true."""
     if not isinstance(text, str):
         return truth(text)
     return truth(evaluate(text, context, now=now, uuid_seed=uuid_seed, limits=limits, hidden=hidden))

@@ -34,7 +34,7 @@ def add(meter: Meter, left: Value, right: Value) -> Value:
 
 
 def multiply(meter: Meter, left: Value, right: Value) -> Value:
-    """`*`: numbers, or a text or list so many times."""
+    """`*`: numbers, or a text or list repeated."""
     if is_number(left) and is_number(right):
         if isinstance(left, int) and isinstance(right, int):
             _check_bits(meter, left.bit_length() + right.bit_length())
@@ -121,7 +121,7 @@ def _number(meter: Meter, value: Value) -> Value:
 
 
 def _check_bits(meter: Meter, bits: int) -> None:
-    # One bit more than the operands have is what a sum or product of two small numbers may need.
+    # A sum of two numbers within the limit may need one bit more than they have.
     if bits > meter.limits.bits + 1:
         raise ExpressionError(f"the number is too large: the limit is {meter.limits.bits:,} bits", "limit")
 
@@ -200,7 +200,7 @@ Key = Callable[[Value], Value]
 
 
 def folded(meter: Meter, value: Value, case_sensitive: bool) -> Value:
-    """What a value is sorted by: texts without regard to capitals, unless asked."""
+    """The key that a value is sorted by: text in lower case, unless case_sensitive."""
     if not isinstance(value, str) or case_sensitive:
         return value
     meter.make_text(len(value))
@@ -208,14 +208,14 @@ def folded(meter: Meter, value: Value, case_sensitive: bool) -> Value:
 
 
 def sort_by(meter: Meter, items: list[Value], key: Key, reverse: bool = False) -> list[Value]:
-    """The items in order. Equal ones stay in the order they had."""
+    """The items in order. The sort is stable."""
     meter.make_list(len(items), slots=3)
     meter.spend(len(items) * max(1, len(items).bit_length()) // 4)
     keys = [key(item) for item in items]
     if all(map(is_number, keys)):
         order = sorted(range(len(items)), key=keys.__getitem__, reverse=reverse)
     else:
-        # Comparing lists and texts has a price of its own, so that each comparison goes through the meter.
+        # Comparing lists and texts takes time of its own, so that each comparison is charged.
         compare = cmp_to_key(lambda a, b: -1 if less(meter, a, b) else int(less(meter, b, a)))
         order = sorted(range(len(items)), key=lambda index: compare(keys[index]), reverse=reverse)
     return [items[index] for index in order]

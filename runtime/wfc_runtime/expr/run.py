@@ -30,48 +30,48 @@ STATEMENTS = frozenset({"for", "if", "set"})
 """The statements of the language, without their `end...`, `else` and `elif`."""
 
 TEXT_STATEMENTS = STATEMENTS | {"block", "filter", "macro", "with"}
-"""Those of a whole text, which is a template of its own."""
+"""The statements of a text file that is a template as a whole."""
 
 
 @dataclass(frozen=True, slots=True)
 class ExprLimits:
-    """The limits of one evaluation. All of them are per call of `evaluate` or `evaluate_tree`."""
+    """The limits of one evaluation: one call of `evaluate` or `evaluate_tree`."""
 
     cpu_seconds: float = 60.0
     """CPU time of the thread: many times what the fuel buys."""
     fuel: int = 1_000_000
     """Units of work: about one per operation in a loop, per item of a list, per 64 characters read."""
     room: int = 32 * MIB
-    """Bytes of all values made on the way, whether still in use or not."""
+    """Bytes of all intermediate values, whether still in use or not."""
     text: int = MIB
-    """Characters of one text made on the way."""
+    """Characters of one intermediate text."""
     items: int = 100_000
-    """Items of one list made on the way."""
+    """Items of one intermediate list."""
     bits: int = 4096
     """Bits of one integer."""
     output: int = 256 * KIB
     """Bytes of rendered text."""
     value: int = MIB
-    """Bytes of a value given back, as JSON."""
+    """Bytes of a result, as JSON."""
     depth: int = 100
-    """Lists and objects inside each other in a value given back."""
+    """Depth of lists and objects in a result."""
     template: int = 256 * KIB
     """Characters of a template."""
     tokens: int = 20_000
     """Names, numbers, strings and operators in a template."""
     nesting: int = 30
-    """Brackets and statements inside each other in a template."""
+    """Depth of brackets and statements in a template."""
     tree: int = 120
-    """Operations inside each other in a template, as `a + a + a` has two."""
+    """Depth of operations in a template: `a + a + a` has two."""
     calls: int = 40
-    """Macros under way, one called by the other."""
+    """Depth of macro calls."""
     statements: frozenset[str] = STATEMENTS
-    """What may stand in `{% %}`."""
+    """The statements that are allowed in `{% %}`."""
 
 
 DEFAULT_LIMITS = ExprLimits()
 TEXT_LIMITS = ExprLimits(statements=TEXT_STATEMENTS)
-"""For a text that is a template of its own, and not a part of a workflow."""
+"""For a text file that is a template as a whole, not a field of a workflow."""
 
 # CPU time is read once per this many units of fuel: often enough to stop in time, too rarely to cost anything.
 _LOOK_EVERY = 4096
@@ -96,11 +96,11 @@ def _show(count: int) -> str:
 
 
 class Meter:
-    """Counts down what an evaluation may still use."""
+    """Counts down what an evaluation may still use. Raises before a limit is exceeded."""
 
     __slots__ = ("_deadline", "_look_at", "fuel", "limits", "room")
     lenient = False
-    """Whether what is not defined counts as empty."""
+    """Whether an undefined value counts as empty."""
 
     def __init__(self, limits: ExprLimits) -> None:
         self.limits = limits
@@ -110,7 +110,7 @@ class Meter:
         self._deadline = time.thread_time() + limits.cpu_seconds
 
     def spend(self, units: int) -> None:
-        """Pay for work about to be done."""
+        """Charge for work about to be done."""
         self.fuel -= units
         if self.fuel < self._look_at:
             self.check()
@@ -126,11 +126,11 @@ class Meter:
             raise ExpressionError(f"takes more than {self.limits.cpu_seconds:g} seconds of CPU time", "limit")
 
     def read(self, length: int) -> None:
-        """Pay for going through a text of this length."""
+        """Charge for reading a text of this length."""
         self.spend(1 + length // _CHARS_PER_UNIT)
 
     def make_text(self, length: int) -> None:
-        """Pay for a text of this length, about to be made."""
+        """Charge for a text of this length, about to be made."""
         if length > self.limits.text:
             raise ExpressionError(
                 f"makes a text of {_show(length)} characters: the limit is {self.limits.text:,}", "limit"
@@ -139,13 +139,13 @@ class Meter:
         self.read(length)
 
     def make_number(self, number: int) -> None:
-        """Pay for a whole number. A small one costs less than the operation that made it."""
+        """Charge for a whole number. A small one costs less than the operation that made it."""
         bits = number.bit_length()
         if bits > _WORD:
             self.hold(bits // 8)
 
     def make_list(self, length: int, slots: int = 1) -> None:
-        """Pay for a list of this length, about to be made; an item takes so many slots of memory."""
+        """Charge for a list of this length, about to be made. An item takes that many slots of memory."""
         if length > self.limits.items:
             raise ExpressionError(
                 f"makes a list of {_show(length)} items: the limit is {self.limits.items:,}", "limit"
@@ -154,15 +154,12 @@ class Meter:
         self.spend(1 + length * slots)
 
     def hold(self, size: int) -> None:
-        """Pay for so many bytes of memory."""
+        """Charge for bytes of memory."""
         self.room -= size
         if self.room < 0:
             raise ExpressionError(
                 f"needs too much memory: the limit is {self.limits.room:,} bytes in all", "limit"
             )
-
-
-# What the parts of one evaluation share.
 
 
 class Run(Meter):
@@ -191,7 +188,7 @@ class Run(Meter):
         self.calls = 0
 
     def begin(self, syntax: Syntax) -> None:
-        """Turn to the next template of this run."""
+        """Start the next template of this run."""
         self.syntax = syntax
         self.emitted = 0
 
@@ -205,7 +202,7 @@ class Run(Meter):
         out.append(text)
 
     def catch(self, write: Callable[[list[str]], None]) -> str:
-        """A text that is not part of the result yet."""
+        """The text that `write` renders, without adding it to the result."""
         parts: list[str] = []
         emitted = self.emitted
         write(parts)
@@ -215,7 +212,7 @@ class Run(Meter):
         return text
 
     def source(self, node: nodes.Node | None) -> str | None:
-        """The text of an expression, for messages."""
+        """The source text of an expression, for messages."""
         if node is None or self.syntax is None:
             return None
         start, end = self.syntax.span(node)
@@ -232,5 +229,5 @@ class Frame:
         self.names = names
 
     def inner(self) -> Frame:
-        """A scope of its own: what it binds is gone after it."""
+        """A frame for an inner scope: the names that it binds do not reach this one."""
         return Frame(self.run, self.names.copy())

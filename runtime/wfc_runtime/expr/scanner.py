@@ -35,7 +35,7 @@ _OPERATOR = lexer.operator_re.pattern
 TOKEN = re.compile(
     rf"\s*(?:(?P<name>(?!\d|r(?:{_STRING})){_NAME})|(?P<variable_end>-\}}\}}\s*|\}}\}})"
     rf"|(?P<block_end>\+%\}}|-%\}}\s*|%\}})|(?P<operator>{_OPERATOR[1:-1]})|(?P<string>{_STRING})"
-    # An r before a string takes it as it stands, as in the specification's examples: r'\d+'.
+    # A string with an r before it has no escapes, as in the specification's examples: r'\d+'.
     rf"|(?P<float>{_FLOAT})|(?P<integer>{_INTEGER})|(?P<raw>r(?:{_STRING}))|(?P<misnamed>{_NAME}))",
     re.S,
 )
@@ -83,13 +83,12 @@ def to_float(digits: str, start: int) -> float:
 
 
 def to_text(quoted: str, start: int) -> str:
-    """What stands between the quotes, escapes resolved. An unknown escape stays as it is, as in `'\\d+'`."""
+    """The value of a string. An unknown escape is kept as it is, as in `'\\d+'`."""
     inner = quoted[1:-1]
     if "\\" not in inner:
         return inner
     try:
-        # Codec errors are wanted; the codec's warnings about unknown escapes are not, hence one escape at a
-        # time.
+        # One escape at a time: the codec warns about unknown escapes in a longer text.
         text = _ESCAPE.sub(lambda match: match.group().encode().decode("unicode_escape"), inner)
         text.encode()
     except UnicodeError:
@@ -165,7 +164,7 @@ class Scanner:
 
     @property
     def lone(self) -> bool:
-        """Is it one `{{ expression }}` and nothing else?"""
+        """Whether it is one `{{ expression }}` and nothing else."""
         return self.holes == 1 and not self.has_text
 
     def _add(self, kind: str, value: Any, start: int, end: int) -> None:
@@ -203,7 +202,7 @@ class Scanner:
         # `frames` estimates how deep the parser's stack is by now, `base` how deep after the next comma.
         frames = base = len(self._open) * _STATEMENT_FRAMES
         allowed, most = self.limits.nesting * _BRACKET_FRAMES, self.limits.tokens
-        # Most of the time of parsing goes by in this loop, hence the names for what it calls.
+        # This loop takes most of the time of a scan; local names make it faster.
         match_token, add, add_span = TOKEN.match, tokens.append, self.spans.append
         while match := match_token(text, pos):
             number += 1
@@ -220,7 +219,7 @@ class Scanner:
                 break
             elif word == "operator" or word in _TAG_ENDS:
                 if word != "operator":
-                    # `}}` between brackets, or in another kind of tag, is no end of the tag: `{{ {'a': {}} }}`.
+                    # `}}` between brackets, or in another kind of tag, does not end the tag: `{{ {'a': {}} }}`.
                     value = OPERATOR.match(text, start)[0]  # type: ignore[index]  # begins with an operator
                     start, pos = span = start, start + len(value)
                 word = OPERATORS[value]
@@ -262,7 +261,7 @@ class Scanner:
         return pos
 
     def _close(self, word: str, start: int, brackets: list[tuple[int, int]]) -> int:
-        """The number of the bracket that this one closes."""
+        """The index of the bracket that this one closes."""
         char = self.text[start]
         if not brackets:
             raise TemplateError(f"`{char}` closes nothing", start, start + 1)
@@ -273,7 +272,7 @@ class Scanner:
         return opened
 
     def _stray(self, pos: int, first: int, brackets: list[tuple[int, int]]) -> TemplateError:
-        """What to say where no token fits."""
+        """The error for text that is not a token."""
         rest = self.text[pos:].lstrip()
         if not rest:
             number = brackets[-1][0] if brackets else first
@@ -285,7 +284,7 @@ class Scanner:
         return TemplateError(_STRAY.get(rest[0], f"`{rest[0]}` has no meaning here"), start, end)
 
     def _scan_statement(self, first: int) -> None:
-        """Keep count of open statements; `first` is the number of the `{%`."""
+        """Track the open statements. `first` is the index of the `{%`."""
         token = self.tokens[first + 1]
         name = str(token.value)
         known = self.limits.statements
@@ -307,7 +306,7 @@ class Scanner:
             raise self._error(message, first + 1)
 
     def _assigns(self, first: int) -> bool:
-        """Is it `{% set x = ... %}`, and not the block form that goes on until `{% endset %}`?"""
+        """Whether it is `{% set x = ... %}` and not the block form that ends with `{% endset %}`."""
         number = first + 2
         while number < len(self.tokens):
             if self.tokens[number].type == "assign":

@@ -1,4 +1,4 @@
-"""From a template's statements to functions that write its text."""
+"""Compiles the statements of a template into functions that write its text."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def build_template(syntax: Syntax) -> Eval:
 
 
 def build_all(body: Sequence[nodes.Node]) -> Write:
-    """The function that writes a run of statements."""
+    """The function that writes a sequence of statements."""
     steps = [BUILDERS[type(node)](node) for node in body]
     if len(steps) == 1:
         return steps[0]
@@ -92,7 +92,7 @@ def _for(node: nodes.For) -> Write:
     iterable, bind = build(node.iter), target_of(node.target)
     body, otherwise = build_all(node.body), build_all(node.else_)
     test = build(node.test) if node.test else None
-    # Nothing but loops can make a template long-running: a turn costs as much fuel as it has operations.
+    # Only loops can make a template run long: an iteration costs as much fuel as it has operations.
     cost = weigh(node)
 
     def turns(frame: Frame) -> list[Value]:
@@ -170,7 +170,7 @@ def shape_of(node: nodes.Filter) -> Callable[[str], Eval]:
             operand = build_filter(part, operand)
         return operand
 
-    # The filters are looked up once now, so that an unknown one is found before anything runs.
+    # The filters are looked up once now, so that an unknown filter is an error before anything runs.
     shape("")
     return shape
 
@@ -236,7 +236,7 @@ def _filter(node: nodes.FilterBlock) -> Write:
 
 
 def _block(node: nodes.Block) -> Write:
-    """There are no parents, so that it stands where it is written."""
+    """A block is rendered where it is written: templates have no parents."""
     body = build_all(node.body)
     return lambda frame, out: body(frame.inner(), out)
 
@@ -267,7 +267,7 @@ def _macro(node: nodes.Macro) -> Write:
 
 
 def _given(name: str, names: list[str], args: list[Value], kwargs: dict[str, Value]) -> dict[str, Value]:
-    """The values of a call, each under the name that it has in the macro."""
+    """The arguments of a call by the names of the macro's parameters."""
     if len(args) > len(names):
         takes = f"{len(names)} value{'s' * (len(names) != 1)}"
         raise ExpressionError(f"{name} takes {takes}, not {len(args)}", "type")
@@ -281,7 +281,7 @@ def _given(name: str, names: list[str], args: list[Value], kwargs: dict[str, Val
 
 
 def _missing(name: str, key: str) -> Eval:
-    """What nobody gave to a macro: it may do without."""
+    """A parameter without an argument is undefined, which is an error only where it is used."""
     return lambda frame: Undefined(lambda: f"{name} was given no `{key}`", None, frame.run.lenient)
 
 

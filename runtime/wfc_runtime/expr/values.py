@@ -1,7 +1,7 @@
-"""The values that an expression works on: plain JSON, and a few of our own on the way.
+"""The values that an expression works on: plain JSON, and a few classes of this package for intermediate values.
 
-No Python object with behaviour is among them. That is the sandbox: an attribute is a key of an object or a
-name in one of our tables, and there is nothing else to get at.
+No Python object with behaviour is among them. That is the sandbox: an attribute is a key of an object or a name in one
+of the tables of this package, and a template can reach nothing else.
 """
 
 from __future__ import annotations
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from jinja2 import nodes
 
 CONTAINER_COST = 6
-"""Fuel to look into a list or object, besides its items. Bombs are made of many small ones."""
+"""Fuel for a list or object, besides that for its items: a deeply nested value may have many small ones."""
 
 Value = Any
-"""None, bool, int, float, str, list or dict; on the way also date, datetime and the classes below."""
+"""None, bool, int, float, str, list or dict; inside an expression also date, datetime and the classes below."""
 
 
 def is_template(text: str) -> bool:
@@ -30,7 +30,7 @@ def is_template(text: str) -> bool:
 
 
 class Undefined:
-    """A name, key or item that isn't there. Only `default`, `is defined` and `.` may touch it."""
+    """The result of looking up a name, key or item that does not exist. `default`, `is defined` and `.` accept it."""
 
     __slots__ = ("_explain", "blank", "node", "reason")
 
@@ -41,10 +41,10 @@ class Undefined:
         blank: bool = False,
         reason: Reason = "undefined",
     ) -> None:
-        # A function, since finding the nearest name takes time and `default` never asks for it.
+        # A function, because finding the nearest name takes time and `default` never needs it.
         self._explain = explain
         self.node = node
-        # What `x if y` gives without an else: nothing when printed, null as a value, false in a test.
+        # The result of `x if y` without an else: empty text when printed, null as a value, false in a test.
         self.blank = blank
         self.reason: Reason = reason
 
@@ -53,7 +53,7 @@ class Undefined:
 
 
 class Namespace:
-    """What `namespace()` makes: the one thing whose fields `{% set ns.field = ... %}` may change."""
+    """The result of `namespace()`: the only value whose fields `{% set ns.field = ... %}` may change."""
 
     __slots__ = ("fields",)
 
@@ -62,7 +62,7 @@ class Namespace:
 
 
 class Macro:
-    """What `{% macro %}` defines: a piece of text with holes of its own."""
+    """A macro that `{% macro %}` defines."""
 
     __slots__ = ("call",)
 
@@ -71,13 +71,13 @@ class Macro:
 
 
 class Group(list[Value]):
-    """One group of `groupby`: a pair that also has names."""
+    """One group of `groupby`: a pair whose items also have names."""
 
     FIELDS = ("grouper", "list")
 
 
 def kind_of(value: Value) -> str:
-    """What a value is, in words."""
+    """The type of a value, for messages."""
     if value is None:
         return "null"
     if isinstance(value, bool):
@@ -112,14 +112,14 @@ def truth(value: Value) -> bool:
 
 
 def defined(value: Value) -> Value:
-    """The value, if it is one."""
+    """The value, unless it is undefined."""
     if isinstance(value, Undefined):
         value.fail()
     return value
 
 
 def items_of(meter: Meter, value: Value, use: str = "loop over") -> list[Value]:
-    """What a loop over the value goes through: items, keys or characters."""
+    """The items, keys or characters that a loop over the value iterates over."""
     if isinstance(value, list):
         return value
     if isinstance(value, (dict, str, tuple)):
@@ -132,17 +132,17 @@ def items_of(meter: Meter, value: Value, use: str = "loop over") -> list[Value]:
 
 
 def digits_of(number: int) -> int:
-    """How many characters a whole number has at most; finding out exactly takes as long as writing it down."""
+    """An upper bound of the digits of a whole number. The exact count takes as long as the conversion to text."""
     return 1 + number.bit_length() * 302 // 1000
 
 
 def plain(meter: Meter, value: Value, limit: int) -> Value:
-    """A copy that is nothing but JSON, of at most `limit` bytes."""
+    """A copy that is plain JSON, of at most `limit` bytes."""
     return _Copy(meter, limit).copy(value, meter.limits.depth)
 
 
 class _Copy:
-    """Copies a value and keeps count of its size."""
+    """Copies a value and counts its size."""
 
     __slots__ = ("_left", "_limit", "_meter")
 
@@ -190,7 +190,7 @@ class _Copy:
 
 
 def text_of(meter: Meter, value: Value) -> str:
-    """How a value is printed: as Jinja does it, which is Python's way."""
+    """The value as text, as Jinja and Python print it."""
     if isinstance(value, str):
         return value
     if isinstance(value, (list, tuple, dict)):

@@ -1,4 +1,4 @@
-"""The filters, by the kind of value they work on. Importing this package fills the table FILTERS in `builtins`."""
+"""The filters, by the type of value they work on. Importing this package fills the table FILTERS in `builtins`."""
 
 from . import data, lists, patterns, text
 

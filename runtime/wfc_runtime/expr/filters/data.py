@@ -26,7 +26,7 @@ _HASH_LENGTH = 16
 
 @define(FILTERS, "default", "d", takes_undefined=True)
 def default(run: Run, value: Value, default_value: Value = "", boolean: bool = False) -> Value:
-    """`x | default('none')`: another value where there is none; with `, true` also where it is empty."""
+    """`x | default('none')`: a fallback where the value is undefined; with `, true` also where it is empty."""
     if isinstance(value, Undefined) or (boolean and not is_true(value)):
         return default_value
     return value
@@ -34,7 +34,7 @@ def default(run: Run, value: Value, default_value: Value = "", boolean: bool = F
 
 @define(FILTERS, "bool")
 def bool_(run: Run, value: Value) -> bool:
-    """`x | bool`: text as 'yes', 'true', 'on', '1' is true; 'no', 'false', 'off', '0' and '' are false."""
+    """`x | bool`: the texts 'yes', 'true', 'on', '1' become true; 'no', 'false', 'off', '0' and '' become false."""
     if not isinstance(value, str):
         return is_true(value)
     word = value.strip().lower() if len(value) < 64 else value
@@ -45,7 +45,7 @@ def bool_(run: Run, value: Value) -> bool:
 
 @define(FILTERS, "tojson")
 def tojson(run: Run, value: Value, indent: int | None = None) -> str:
-    """`x | tojson`, `x | tojson(indent=2)`: as JSON text."""
+    """`x | tojson`, `x | tojson(indent=2)`: the value as JSON text."""
     if indent is not None and (not isinstance(indent, int) or not 0 <= indent <= _MAX_INDENT):
         raise ExpressionError(f"tojson takes an indent of 0 to {_MAX_INDENT}")
     copy = plain(run, value, run.limits.text)
@@ -58,7 +58,7 @@ def tojson(run: Run, value: Value, indent: int | None = None) -> str:
 
 @define(FILTERS, "pprint")
 def pprint(run: Run, value: Value) -> str:
-    """`x | pprint`: as Python would show it, over several lines where it is long."""
+    """`x | pprint`: the value as Python prints it, wrapped over several lines where it is long."""
     from pprint import pformat
 
     copy = plain(run, value, run.limits.text)
@@ -76,14 +76,14 @@ def _depth(value: Value) -> int:
 
 @define(FILTERS, "attr")
 def attr(run: Run, value: Value, name: str) -> Value:
-    """`x | attr('name')`: what `x.name` is."""
+    """`x | attr('name')`: the same as `x.name`."""
     if not isinstance(name, str):
         raise ExpressionError(f"attr takes a name, not {kind_of(name)}", "type")
     return find_attribute(run, value, name, None)
 
 
 def _indented(value: Value, indent: int, level: int) -> int:
-    """How many characters the line breaks and margins of a value take."""
+    """The number of characters that line breaks and indentation add."""
     if not isinstance(value, (dict, list)) or not value:
         return 0
     items = value.values() if isinstance(value, dict) else value
@@ -93,7 +93,7 @@ def _indented(value: Value, indent: int, level: int) -> int:
 
 @define(FILTERS, "parse_json")
 def parse_json(run: Run, value: Value) -> Value:
-    """`x | parse_json`: the value that a JSON text stands for; a fenced code block around it is no matter."""
+    """`x | parse_json`: the value of a JSON text; a fenced code block around it is removed."""
     if not isinstance(value, str):
         raise ExpressionError(f"parse_json works on text, not on {kind_of(value)}", "type")
     run.make_text(len(value))
@@ -122,7 +122,7 @@ def _refuse_constant(name: str) -> NoReturn:
 
 
 def _fenced(text: str) -> str | None:
-    """What stands in the first fenced code block, as agents like to send JSON."""
+    """The content of the first fenced code block: agents often send JSON in one."""
     opening = _FENCE.search(text)
     if opening is None:
         return None
@@ -140,7 +140,7 @@ def _reason(error: ValueError) -> str:
 
 @define(FILTERS, "hash")
 def hash_(run: Run, value: Value) -> str:
-    """`x | hash`: 16 hexadecimal digits of its SHA-256; the same on every machine."""
+    """`x | hash`: the first 16 hexadecimal digits of its SHA-256; the same on every machine."""
     import hashlib
 
     if not isinstance(value, str):
@@ -154,12 +154,12 @@ def hash_(run: Run, value: Value) -> str:
 
 _WORDS = {"true": True, "false": False}
 _LONG = 64
-"""No text of this length is a word, whatever stands around it."""
+"""A text of this length is neither word, even with white space around it."""
 
 
 @define(FILTERS, "text")
 def text(run: Run, value: Value) -> str:
-    """`x | text`: as a shell has it: true and false in small letters, JSON for lists and objects, '' for null."""
+    """`x | text`: as text for a shell: 'true' and 'false', JSON for lists and objects, '' for null."""
     if value is None:
         return ""
     if isinstance(value, (bool, list, dict)):
@@ -169,7 +169,7 @@ def text(run: Run, value: Value) -> str:
 
 @define(FILTERS, "scalar_text")
 def scalar_text(run: Run, value: Value) -> Value:
-    """`x | scalar_text`: as `text` has it, but lists and objects stay what they are."""
+    """`x | scalar_text`: the same as `text`, but lists and objects are not converted."""
     return value if isinstance(value, (list, dict)) else text(run, value)
 
 
@@ -183,7 +183,7 @@ def outcome(run: Run, value: Value) -> str:
 
 @define(FILTERS, "condition")
 def condition(run: Run, value: Value) -> bool:
-    """`x | condition`: true or false, also as text; null is false, and anything else an error."""
+    """`x | condition`: true or false, also from text; null is false, any other value is an error."""
     found = _said(value)
     if found is None:
         raise _unfit(value, "true or false")
@@ -192,13 +192,13 @@ def condition(run: Run, value: Value) -> bool:
 
 @define(FILTERS, "truth")
 def truth(run: Run, value: Value) -> bool:
-    """`x | truth`: the texts 'true' and 'false' are what they say; other values are true unless empty or 0."""
+    """`x | truth`: the texts 'true' and 'false' become true and false; other values are true unless empty or 0."""
     found = _said(value)
     return is_true(value) if found is None else found
 
 
 def _said(value: Value) -> bool | None:
-    """What a value says of true or false, if that is what it is."""
+    """True or false for a value that stands for one of them, also as text; None for any other."""
     if isinstance(value, str):
         return _WORDS.get(value.strip().lower()) if len(value) < _LONG else None
     return False if value is None else value if isinstance(value, bool) else None
@@ -206,7 +206,7 @@ def _said(value: Value) -> bool | None:
 
 @define(FILTERS, "convert")
 def convert(run: Run, value: Value, to: str) -> Value:
-    """`x | convert('int')`: as str, int, float, bool, list, dict or json; what can't be that is an error."""
+    """`x | convert('int')`: converted to str, int, float, bool, list, dict or json; an error where that fails."""
     found = _CONVERSIONS.get(to)
     if found is None:
         known = ", ".join(f"'{name}'" for name in _CONVERSIONS)
@@ -280,7 +280,7 @@ def _number(value: Value, name: str) -> Value:
 
 @define(FILTERS, "int")
 def int_(run: Run, value: Value, default: Value = 0, base: int = 10) -> Value:
-    """`x | int`: a whole number; the default, 0, where the text is none."""
+    """`x | int`: converted to a whole number; the default, 0, where that fails."""
     try:
         if isinstance(value, str):
             run.read(len(value))
@@ -297,7 +297,7 @@ def int_(run: Run, value: Value, default: Value = 0, base: int = 10) -> Value:
 
 @define(FILTERS, "float")
 def float_(run: Run, value: Value, default: Value = 0.0) -> Value:
-    """`x | float`: a number; the default, 0.0, where the text is none."""
+    """`x | float`: converted to a number; the default, 0.0, where that fails."""
     if isinstance(value, str):
         run.read(len(value))
     try:
@@ -309,7 +309,7 @@ def float_(run: Run, value: Value, default: Value = 0.0) -> Value:
 
 @define(FILTERS, "abs")
 def abs_(run: Run, value: Value) -> Value:
-    """`x | abs`: without its sign."""
+    """`x | abs`: the absolute value."""
     return abs(_number(value, "abs"))
 
 
@@ -317,7 +317,7 @@ def abs_(run: Run, value: Value) -> Value:
 def round_(
     run: Run, value: Value, precision: int = 0, method: Literal["common", "ceil", "floor"] = "common"
 ) -> Value:
-    """`x | round(2)`: to so many decimals; the method is 'common', 'ceil' or 'floor'."""
+    """`x | round(2)`: rounded to that many decimals; the method is 'common', 'ceil' or 'floor'."""
     number = _number(value, "round")
     if not isinstance(precision, int) or abs(precision) > _MAX_PRECISION:
         raise ExpressionError(f"round takes a precision of at most {_MAX_PRECISION}")
@@ -331,7 +331,7 @@ def round_(
 
 @define(FILTERS, "filesizeformat")
 def filesizeformat(run: Run, value: Value, binary: bool = False) -> str:
-    """`x | filesizeformat`: a number of bytes for people, as 13.0 kB."""
+    """`x | filesizeformat`: a number of bytes in readable form, such as 13.0 kB."""
     size = float(value)
     base = 1024 if binary else 1000
     if size == 1:

@@ -15,13 +15,13 @@ from wfc_runtime.expr.values import Group, Undefined, Value, defined, items_of, 
 
 @define(FILTERS, "list")
 def list_(run: Run, value: Value) -> list[Value]:
-    """`x | list`: a list of its items, keys or characters."""
+    """`x | list`: the items, keys or characters as a list."""
     return items_of(run, value, "make a list of")
 
 
 @define(FILTERS, "length", "count")
 def length(run: Run, value: Value) -> int:
-    """`x | length`: how many items, keys or characters."""
+    """`x | length`: the number of items, keys or characters."""
     if not isinstance(value, (list, dict, str)):
         raise ExpressionError(f"{kind_of(value)} has no length", "type")
     return len(value)
@@ -43,7 +43,7 @@ def last(run: Run, value: Value) -> Value:
 
 @define(FILTERS, "random")
 def random(run: Run, value: Value) -> Value:
-    """`x | random`: an item by chance, the same again when the run is replayed."""
+    """`x | random`: a random item; a replay of the run picks the same one."""
     items = value if isinstance(value, str) else items_of(run, value, "pick from")
     number = int(uuid(run).replace("-", ""), 16)
     return items[number % len(items)] if items else Undefined(lambda: "there is nothing to pick from")
@@ -51,7 +51,7 @@ def random(run: Run, value: Value) -> Value:
 
 @define(FILTERS, "reverse")
 def reverse(run: Run, value: Value) -> Value:
-    """`x | reverse`: the other way round."""
+    """`x | reverse`: in reverse order."""
     if isinstance(value, str):
         run.make_text(len(value))
         return value[::-1]
@@ -62,7 +62,7 @@ def reverse(run: Run, value: Value) -> Value:
 
 @define(FILTERS, "join")
 def join(run: Run, value: Value, d: str = "", attribute: str | int | None = None) -> str:
-    """`x | join(', ')`: one text of all items; `attribute` names the part of each to take."""
+    """`x | join(', ')`: all items as one text; `attribute` names the property of each item to use."""
     items = _parts(run, items_of(run, value, "join"), attribute)
     separator = text_of(run, d)
     texts: list[str] = []
@@ -78,7 +78,7 @@ def join(run: Run, value: Value, d: str = "", attribute: str | int | None = None
 
 @define(FILTERS, "sum")
 def sum_(run: Run, value: Value, attribute: str | int | None = None, start: Value = 0) -> Value:
-    """`x | sum`: all items added up; `attribute` names the part of each to take."""
+    """`x | sum`: the sum of all items; `attribute` names the property of each item to use."""
     total = start
     for item in _parts(run, items_of(run, value, "add up"), attribute):
         run.spend(1)
@@ -88,7 +88,7 @@ def sum_(run: Run, value: Value, attribute: str | int | None = None, start: Valu
 
 @define(FILTERS, "batch")
 def batch(run: Run, value: Value, linecount: int, fill_with: Value = None) -> list[Value]:
-    """`x | batch(3)`: lists of so many items each."""
+    """`x | batch(3)`: lists of at most that many items each."""
     size = _positive(run, linecount, "batch")
     items = items_of(run, value)
     run.make_list(len(items), slots=8)
@@ -101,7 +101,7 @@ def batch(run: Run, value: Value, linecount: int, fill_with: Value = None) -> li
 
 @define(FILTERS, "slice")
 def slice_(run: Run, value: Value, slices: int, fill_with: Value = None) -> list[Value]:
-    """`x | slice(3)`: so many lists, all about as long."""
+    """`x | slice(3)`: that many lists of nearly equal length."""
     count = _positive(run, slices, "slice")
     items = items_of(run, value)
     run.make_list(len(items))
@@ -118,7 +118,7 @@ def slice_(run: Run, value: Value, slices: int, fill_with: Value = None) -> list
 
 @define(FILTERS, "items")
 def items(run: Run, value: Value) -> list[Value]:
-    """`x | items`: the keys and values of an object, as a list of pairs."""
+    """`x | items`: the keys and values of an object as a list of pairs."""
     if not isinstance(value, dict):
         raise ExpressionError(f"items works on an object, not on {kind_of(value)}", "type")
     return pairs(run, value)
@@ -147,21 +147,21 @@ def sort(
     case_sensitive: bool = False,
     attribute: str | int | None = None,
 ) -> list[Value]:
-    """`x | sort`, `x | sort(attribute='name')`: in order; capitals make no difference unless asked."""
+    """`x | sort`, `x | sort(attribute='name')`: sorted; upper and lower case count as equal unless `case_sensitive`."""
     items = items_of(run, value, "sort")
     return sort_by(run, items, _keys(run, attribute, case_sensitive), truth(reverse))
 
 
 @define(FILTERS, "min")
 def min_(run: Run, value: Value, case_sensitive: bool = False, attribute: str | int | None = None) -> Value:
-    """`x | min`: the least item."""
+    """`x | min`: the smallest item."""
     ordered = sort(run, value, False, case_sensitive, attribute)
     return ordered[0] if ordered else Undefined(lambda: "there is no least item: the list is empty")
 
 
 @define(FILTERS, "max")
 def max_(run: Run, value: Value, case_sensitive: bool = False, attribute: str | int | None = None) -> Value:
-    """`x | max`: the greatest item."""
+    """`x | max`: the largest item."""
     ordered = sort(run, value, True, case_sensitive, attribute)
     return ordered[0] if ordered else Undefined(lambda: "there is no greatest item: the list is empty")
 
@@ -170,7 +170,7 @@ def max_(run: Run, value: Value, case_sensitive: bool = False, attribute: str | 
 def unique(
     run: Run, value: Value, case_sensitive: bool = False, attribute: str | int | None = None
 ) -> list[Value]:
-    """`x | unique`: each item once, where it came first."""
+    """`x | unique`: without duplicates; the first of each is kept."""
     key = _keys(run, attribute, case_sensitive)
     seen: set[str] = set()
     found: list[Value] = []
@@ -188,7 +188,7 @@ def unique(
 def groupby(
     run: Run, value: Value, attribute: str | int, default: Value = None, case_sensitive: bool = False
 ) -> list[Value]:
-    """`x | groupby('kind')`: a list of pairs, each kind with the list of its items; `.grouper`, `.list`."""
+    """`x | groupby('kind')`: pairs of each kind and the list of its items; also `.grouper` and `.list`."""
 
     def key(item: Value) -> Value:
         found = find_path(run, item, str(attribute))
@@ -209,7 +209,7 @@ def groupby(
 
 @define(FILTERS, "map")
 def map_(run: Run, value: Value, *args: Value, **kwargs: Value) -> list[Value]:
-    """`x | map('upper')`, `x | map(attribute='name')`: a filter on each item, or one part of each."""
+    """`x | map('upper')`, `x | map(attribute='name')`: a filter applied to each item, or one property of each."""
     items = items_of(run, value)
     run.make_list(len(items))
     if not args and "attribute" in kwargs:
@@ -230,21 +230,21 @@ def map_(run: Run, value: Value, *args: Value, **kwargs: Value) -> list[Value]:
 
 @define(FILTERS, "select")
 def select(run: Run, value: Value, test: str | None = None, *args: Value) -> list[Value]:
-    """`x | select('odd')`: the items that pass a test; without one, those that are not empty."""
+    """`x | select('odd')`: the items that pass a test; without a test, those that are true."""
     passes = _test(run, test, args)
     return [item for item in _turns(run, items_of(run, value)) if passes(item)]
 
 
 @define(FILTERS, "reject")
 def reject(run: Run, value: Value, test: str | None = None, *args: Value) -> list[Value]:
-    """`x | reject('odd')`: the items that fail a test; without one, those that are empty."""
+    """`x | reject('odd')`: the items that fail a test; without a test, those that are false."""
     passes = _test(run, test, args)
     return [item for item in _turns(run, items_of(run, value)) if not passes(item)]
 
 
 @define(FILTERS, "selectattr")
 def selectattr(run: Run, value: Value, attribute: str, test: str | None = None, *args: Value) -> list[Value]:
-    """`x | selectattr('status', 'equalto', 'pass')`: the items of which a part passes a test."""
+    """`x | selectattr('status', 'equalto', 'pass')`: the items with a property that passes a test."""
     passes = _test(run, test, args)
     items = _turns(run, items_of(run, value))
     return [item for item in items if passes(find_path(run, item, str(attribute)))]
@@ -252,7 +252,7 @@ def selectattr(run: Run, value: Value, attribute: str, test: str | None = None, 
 
 @define(FILTERS, "rejectattr")
 def rejectattr(run: Run, value: Value, attribute: str, test: str | None = None, *args: Value) -> list[Value]:
-    """`x | rejectattr('status', 'equalto', 'pass')`: the items of which a part fails a test."""
+    """`x | rejectattr('status', 'equalto', 'pass')`: the items with a property that fails a test."""
     passes = _test(run, test, args)
     items = _turns(run, items_of(run, value))
     return [item for item in items if not passes(find_path(run, item, str(attribute)))]
@@ -266,7 +266,7 @@ def dictsort(
     by: Literal["key", "value"] = "key",
     reverse: bool = False,
 ) -> list[Value]:
-    """`x | dictsort`: the keys and values of an object, as a list of pairs, in order of keys (or values)."""
+    """`x | dictsort`: the keys and values of an object as a list of pairs, sorted by key (or by value)."""
     if by not in ("key", "value"):
         raise ExpressionError("dictsort sorts by 'key' or 'value'")
     index = 0 if by == "key" else 1
@@ -282,7 +282,7 @@ def _turns(run: Run, items: list[Value]) -> Iterator[Value]:
 
 
 def _keys(run: Run, attribute: str | int | None, case_sensitive: bool) -> Key:
-    """What items are sorted and told apart by. Several attributes can be given, as 'name,size'."""
+    """The key that items are sorted and compared by. It may be several attributes, such as 'name,size'."""
     if attribute is None:
         return lambda item: folded(run, item, case_sensitive)
     paths = str(attribute).split(",")

@@ -57,7 +57,7 @@ def _compile(pattern: str) -> Any:
 
 
 class _Search:
-    """A pattern and a text, and the matches one by one, each paid for."""
+    """A pattern applied to a text. Each match is charged as it is found."""
 
     def __init__(self, run: Run, value: Value, pattern: Value, name: str) -> None:
         for part in (value, pattern):
@@ -85,7 +85,7 @@ class _Search:
             yield match
 
     def _ahead(self, end: int) -> int:
-        """How many characters beyond a match the search may have read before it was sure of it."""
+        """How many characters beyond a match the search may have read to decide on it."""
         left = len(self.text) - end
         if self._reach.end is End.MATCH:
             return min(left, self._reach.length)
@@ -106,7 +106,7 @@ class _Search:
 
 @define(FILTERS, "regex_search")
 def regex_search(run: Run, value: Value, pattern: str) -> list[Value]:
-    r"""`x | regex_search('Score: (\d+)')`: the groups of the first match, or all of it, or `[]`."""
+    r"""`x | regex_search('Score: (\d+)')`: the groups of the first match, or the whole match, or `[]`."""
     search = _Search(run, value, pattern, "regex_search")
     for match in search.matches():
         return [search.group(match, number) for number in range(1, search.groups + 1) or [0]]
@@ -115,7 +115,7 @@ def regex_search(run: Run, value: Value, pattern: str) -> list[Value]:
 
 @define(FILTERS, "regex_findall")
 def regex_findall(run: Run, value: Value, pattern: str) -> list[Value]:
-    r"""`x | regex_findall('\d+')`: all matches, or their group; with several groups, lists of them."""
+    r"""`x | regex_findall('\d+')`: all matches, or the group of each; with several groups, a list of them for each."""
     search = _Search(run, value, pattern, "regex_findall")
     found: list[Value] = []
     for match in search.matches():
@@ -128,7 +128,7 @@ def regex_findall(run: Run, value: Value, pattern: str) -> list[Value]:
 
 @define(FILTERS, "regex_replace")
 def regex_replace(run: Run, value: Value, pattern: str, replacement: str = "", count: int = 0) -> str:
-    r"""`x | regex_replace('\.txt$', '.bak')`: another text for each match; `\1`, `\g<name>` are groups."""
+    r"""`x | regex_replace('\.txt$', '.bak')`: with each match replaced; `\1` and `\g<name>` insert groups."""
     search = _Search(run, value, pattern, "regex_replace")
     if not isinstance(replacement, str) or not isinstance(count, int):
         raise ExpressionError(
@@ -179,10 +179,10 @@ def _expand(search: _Search, match: Any, replacement: str) -> str:
 
 
 class End(Enum):
-    """Where a search stops reading at the latest."""
+    """The furthest place at which a search stops reading."""
 
     MATCH = auto()
-    """A few characters behind the match, or so that the next search does not read it again and again."""
+    """A few characters after the match, or so that no text is read more than twice."""
     LINE = auto()
     TEXT = auto()
 
@@ -191,19 +191,19 @@ class End(Enum):
 class Reach:
     end: End
     length: int
-    """How many characters the parts of the pattern that are bounded in length may match."""
+    """How many characters the bounded parts of the pattern may match."""
 
 
 @dataclass
 class _Group:
-    """A part of a pattern in brackets, or all of it."""
+    """A group of a pattern, or the whole pattern."""
 
     chooses: bool = False
     """Whether it has alternatives."""
     repeats: bool = False
     """Whether something in it may be repeated without limit."""
     length: int = 0
-    """Of what it may match, each endless repetition counted once."""
+    """The length of what it may match, with each unbounded repetition counted once."""
 
 
 _TOKEN = re.compile(
@@ -225,7 +225,7 @@ _CROSSES_LINES = re.compile(r"[\x00-\x1f]|\\[^wdSbB.()|*+?\[\]{}/-]|\[\^|\(\?[a-
 
 @lru_cache(maxsize=256)
 def reach_of(pattern: str) -> Reach:
-    """Of a pattern that RE2 knows. For any other one it says something, which nobody needs."""
+    """The reach of a pattern that RE2 accepts. For any other pattern the result has no meaning."""
     groups, last = [_Group()], _Group(length=1)
     is_safe = True
     for token in _TOKEN.finditer(pattern):
@@ -258,7 +258,7 @@ def reach_of(pattern: str) -> Reach:
 
 
 def _times(text: str) -> tuple[bool, int]:
-    """Whether a repetition is endless, and how often it may be at least that."""
+    """Whether a repetition is unbounded, and its largest stated count."""
     if text[0] != "{":
         return text[0] != "?", 1
     least, comma, most = text.strip("{}?").partition(",")

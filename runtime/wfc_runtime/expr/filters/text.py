@@ -25,7 +25,7 @@ _FORMAT = re.compile(
 
 
 def to_text(run: Run, value: Value, name: str) -> str:
-    """The text that a filter works on. Null is not text: it would become 'None' without anyone noticing."""
+    """The value as the text that a filter works on. Null is refused, because it would silently become 'None'."""
     if isinstance(value, str):
         return value
     if value is None or isinstance(value, (list, dict)):
@@ -39,25 +39,25 @@ def _method(run: Run, name: str, value: Value, *args: Value) -> Any:
 
 @define(FILTERS, "upper")
 def upper(run: Run, value: Value) -> str:
-    """`x | upper`: all in capitals."""
+    """`x | upper`: in upper case."""
     return str(_method(run, "upper", value))
 
 
 @define(FILTERS, "lower")
 def lower(run: Run, value: Value) -> str:
-    """`x | lower`: without capitals."""
+    """`x | lower`: in lower case."""
     return str(_method(run, "lower", value))
 
 
 @define(FILTERS, "capitalize")
 def capitalize(run: Run, value: Value) -> str:
-    """`x | capitalize`: the first letter a capital, the others not."""
+    """`x | capitalize`: the first letter in upper case, the others in lower case."""
     return str(_method(run, "capitalize", value))
 
 
 @define(FILTERS, "title")
 def title(run: Run, value: Value) -> str:
-    """`x | title`: each word with a capital."""
+    """`x | title`: each word capitalized."""
     text = to_text(run, value, "title")
     run.make_text(len(text))
     return "".join(part[:1].upper() + part[1:].lower() for part in _TITLE_BREAK.split(text))
@@ -65,32 +65,32 @@ def title(run: Run, value: Value) -> str:
 
 @define(FILTERS, "strip", "trim")
 def strip(run: Run, value: Value, chars: str | None = None) -> str:
-    """`x | strip`: without white space (or the given characters) at both ends."""
+    """`x | strip`: without white space (or the given characters) at either end."""
     return str(_method(run, "strip", value, chars))
 
 
 @define(FILTERS, "split")
 def split(run: Run, value: Value, sep: str | None = None, maxsplit: int = -1) -> list[str]:
-    r"""`x | split('\n')`: a list of the parts; without a separator, of the words."""
+    r"""`x | split('\n')`: a list of the parts; without a separator, a list of the words."""
     parts: list[str] = _method(run, "split", value, sep, maxsplit)
     return parts
 
 
 @define(FILTERS, "replace")
 def replace(run: Run, value: Value, old: str, new: str, count: int = -1) -> str:
-    """`x | replace('a', 'b')`: with b for each a."""
+    """`x | replace('a', 'b')`: with each a replaced by b."""
     return replace_text(run, to_text(run, value, "replace"), old, new, -1 if count is None else count)
 
 
 @define(FILTERS, "center")
 def center(run: Run, value: Value, width: int = 80) -> str:
-    """`x | center(20)`: in the middle of so many characters."""
+    """`x | center(20)`: centered in a line of that width."""
     return str(_method(run, "center", value, width))
 
 
 @define(FILTERS, "indent")
 def indent(run: Run, value: Value, width: int | str = 4, first: bool = False, blank: bool = False) -> str:
-    """`x | indent(2)`: each line but the first moved in; `first` and `blank` include those lines too."""
+    """`x | indent(2)`: each line but the first indented; `first` and `blank` include the first and empty lines."""
     text = to_text(run, value, "indent")
     length = len(width) if isinstance(width, str) else width
     run.make_text(len(text))
@@ -107,7 +107,7 @@ def indent(run: Run, value: Value, width: int | str = 4, first: bool = False, bl
 def truncate(
     run: Run, value: Value, length: int = 255, killwords: bool = False, end: str = "...", leeway: int = 5
 ) -> str:
-    """`x | truncate(80)`: the beginning, cut between words, with dots after it."""
+    """`x | truncate(80)`: shortened to that length at the end of a word, with `...` appended."""
     text = to_text(run, value, "truncate")
     if length < len(end) or leeway < 0:
         raise ExpressionError(f"truncate needs a length of at least {len(end)}")
@@ -127,7 +127,7 @@ def wordwrap(
     wrapstring: str | None = None,
     break_on_hyphens: bool = True,
 ) -> str:
-    """`x | wordwrap(60)`: in lines of at most so many characters."""
+    """`x | wordwrap(60)`: wrapped to lines of at most that width."""
     import textwrap
 
     text = to_text(run, value, "wordwrap")
@@ -150,7 +150,7 @@ def wordwrap(
 
 @define(FILTERS, "wordcount")
 def wordcount(run: Run, value: Value) -> int:
-    """`x | wordcount`: how many words."""
+    """`x | wordcount`: the number of words."""
     text = to_text(run, value, "wordcount")
     run.spend(len(text))
     return sum(1 for _ in _WORD.finditer(text))
@@ -158,13 +158,13 @@ def wordcount(run: Run, value: Value) -> int:
 
 @define(FILTERS, "string")
 def string(run: Run, value: Value) -> str:
-    """`x | string`: as text, the way it would be printed."""
+    """`x | string`: as text, as it would be printed."""
     return text_of(run, value)
 
 
 @define(FILTERS, "escape", "e", "forceescape")
 def escape(run: Run, value: Value) -> str:
-    """`x | escape`: safe to put into HTML."""
+    """`x | escape`: escaped for HTML."""
     text = to_text(run, value, "escape")
     for char, entity in _ENTITIES.items():
         text = replace_text(run, text, char, entity)
@@ -173,13 +173,13 @@ def escape(run: Run, value: Value) -> str:
 
 @define(FILTERS, "safe")
 def safe(run: Run, value: Value) -> str:
-    """`x | safe`: the text itself, for nothing is escaped unasked."""
+    """`x | safe`: the text itself; there is no automatic escaping."""
     return to_text(run, value, "safe")
 
 
 @define(FILTERS, "urlencode")
 def urlencode(run: Run, value: Value) -> str:
-    """`x | urlencode`: safe to put into a URL; an object or a list of pairs becomes a query."""
+    """`x | urlencode`: escaped for a URL; an object or a list of pairs becomes a query string."""
     if not isinstance(value, (dict, list)):
         text = to_text(run, value, "urlencode")
         run.make_text(len(text))
@@ -198,7 +198,7 @@ def _quoted(run: Run, value: Value) -> str:
 
 @define(FILTERS, "shquote")
 def shquote(run: Run, value: Value) -> str:
-    """`x | shquote`: one word for the shell, whatever is in it; of a list, one word per item."""
+    """`x | shquote`: quoted as one word for the shell; a list becomes one word per item."""
     if isinstance(value, list):
         run.spend(CONTAINER_COST + len(value))
         words = [shquote(run, item) for item in value]
@@ -216,7 +216,7 @@ def shquote(run: Run, value: Value) -> str:
 
 @define(FILTERS, "format")
 def format_(run: Run, value: Value, *args: Value, **kwargs: Value) -> str:
-    """`'%s: %.2f' | format(name, x)`: the values put into a pattern, as in C."""
+    """`'%s: %.2f' | format(name, x)`: the values inserted in a format, as in C."""
     if args and kwargs:
         raise ExpressionError("format takes values or name=value, not both", "type")
     given = iter(args)
@@ -253,7 +253,7 @@ _LEADS = ("http://", "https://", "www.")
 
 @define(FILTERS, "striptags")
 def striptags(run: Run, value: Value) -> str:
-    """`x | striptags`: without HTML's tags and comments, and its entities as the characters that they are."""
+    """`x | striptags`: without HTML tags and comments, with entities replaced by characters."""
     text = to_text(run, value, "striptags")
     for opening, closing in (("<!--", "-->"), ("<", ">")):
         run.make_text(len(text))
@@ -263,7 +263,7 @@ def striptags(run: Run, value: Value) -> str:
 
 
 def _without(run: Run, text: str, opening: str, closing: str) -> str:
-    """The text without all that stands between these marks. One that is never closed stays."""
+    """The text without everything between these marks. A mark that is never closed stays."""
     kept: list[str] = []
     place = 0
     while (start := text.find(opening, place)) >= 0 and (end := text.find(closing, start)) >= 0:
@@ -275,7 +275,7 @@ def _without(run: Run, text: str, opening: str, closing: str) -> str:
 
 @define(FILTERS, "xmlattr")
 def xmlattr(run: Run, value: Value, autospace: bool = True) -> str:
-    """`x | xmlattr`: an object as the attributes of an HTML tag; what is null is left out."""
+    """`x | xmlattr`: an object as the attributes of an HTML tag, without those that are null."""
     if not isinstance(value, dict):
         raise ExpressionError(f"xmlattr works on an object, not on {kind_of(value)}", "type")
     parts: list[str] = []
@@ -299,7 +299,7 @@ def urlize(
     target: str | None = None,
     rel: str | None = None,
 ) -> str:
-    """`x | urlize`: the web addresses in a text as links of HTML."""
+    """`x | urlize`: with the URLs in a text turned into HTML links."""
     words = _SPACES.split(escape(run, value))
     run.make_list(len(words))
     relation = dict.fromkeys([*(rel or "").split(), *(["nofollow"] if nofollow else []), "noopener"])
