@@ -44,7 +44,8 @@ def served_modules(*texts: str) -> dict[str, str]:
     """Modules of the steps language, with every command marked as the server's."""
     from tests.runtime.support import modules_of
 
-    return {name: _marked(text) for name, text in modules_of(*texts).items()}
+    made = modules_of(*texts).items()
+    return {name: _marked(text) if name.endswith(".py") else text for name, text in made}
 
 
 def _marked(text: str) -> str:
