@@ -122,20 +122,20 @@ class ServingService(SqliteService):
             and self._can_do(shown(one, loaded.now.pending[visit]))
         ]
 
-    # -- what the workers works on ------------------------------------------------
+    # -- what the workers execute ----------------------------------------------
 
     def look(self, root: int) -> View:
         found = View()
 
         def job(work: Work) -> Reply:
             nonlocal found
-            found = self._openings(work, root)
+            found = self._runnables(work, root)
             return {}
 
         self._work(job, None)
         return found
 
-    def _openings(self, work: Work, root: int) -> View:
+    def _runnables(self, work: Work, root: int) -> View:
         return look_at(work, root, self._may_do, self._can_do)
 
     def _can_do(self, action: dict[str, Json]) -> bool:

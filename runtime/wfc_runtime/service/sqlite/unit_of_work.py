@@ -162,7 +162,7 @@ class LoadedRun:
 
 
 class UnitOfWork:
-    """Reads each run once and keeps book. Nothing is written here: `finish` gives what is to be committed."""
+    """Reads each run once and records what changes. Nothing is written here: `finish` returns what to commit."""
 
     def __init__(
         self,
@@ -183,7 +183,7 @@ class UnitOfWork:
         self.actor = actor
         self.trusts = trusts
         """Whether runs may be other than they are taken for here: only changes that could be committed prove it."""
-        self._active: dict[str, LoadedRun] = {}
+        self._loaded: dict[str, LoadedRun] = {}
         self.closed: set[str] = set()
         """Runs that were ended without their module."""
         self.outcomes: list[tuple[RunRow, Outcome]] = []
@@ -192,7 +192,7 @@ class UnitOfWork:
         self._claims: dict[int, list[ClaimRow]] = {}
 
     def known(self, run_id: str) -> LoadedRun | None:
-        return self._active.get(run_id)
+        return self._loaded.get(run_id)
 
     def find(self, run_id: str) -> LoadedRun:
         """A stored run. Of one that this process was the last to see, the store need not be asked first."""
@@ -204,13 +204,13 @@ class UnitOfWork:
 
     def load(self, row: RunRow) -> LoadedRun:
         """A stored run. Raises `DefinitionError` where its module can't be had."""
-        loaded = self._active.get(row.id)
+        loaded = self._loaded.get(row.id)
         if loaded is None:
             # The row may be older than what is read here, and of another version of the module.
             row, snapshot = self._read(row)
             module = pinned_module(self.registry, self.queries, self.cache, row)
             loaded = LoadedRun(row, module, pinned_machine(module, row), snapshot, row.version)
-            self._active[row.id] = loaded
+            self._loaded[row.id] = loaded
         return loaded
 
     def _read(self, row: RunRow) -> tuple[RunRow, Snapshot]:
@@ -223,7 +223,7 @@ class UnitOfWork:
         row.parent_row = parent.row if parent else None
         row.depth = parent.row.depth + 1 if parent else 1
         loaded = LoadedRun(row, module, machine_of(module, row.task, row.agent), None, _NEW, parent)
-        self._active[row.id] = loaded
+        self._loaded[row.id] = loaded
         self._changes.created.append(row)
         self._changes.modules[module.digest] = module_row(module, self.at)
         return loaded
@@ -321,4 +321,4 @@ class UnitOfWork:
             self.cache.keep(loaded.row, loaded.now)
 
     def _moved(self) -> list[LoadedRun]:
-        return [loaded for loaded in self._active.values() if loaded.row.version != loaded.read_version]
+        return [loaded for loaded in self._loaded.values() if loaded.row.version != loaded.read_version]
