@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Dialect(ABC):
-    """One language that workflows are written in. Everything that is special about it is asked for here."""
+    """One language that workflows are written in, and the only way to ask for anything that is specific to it."""
 
     name: str
 
@@ -37,7 +37,7 @@ class Dialect(ABC):
     # For editors. A dialect without these still has findings, and hover texts for its fields.
 
     def complete(self, file: OpenFile, text: str, offset: int) -> Iterable[Suggestion]:
-        """What can be typed at a place. `text` may be newer than `file`, and is mostly not valid YAML."""
+        """Suggestions at an offset. `text` may be newer than `file`, and is often not valid YAML."""
         return ()
 
     def page(self, shape: Shape, kind: str) -> str:
@@ -45,11 +45,11 @@ class Dialect(ABC):
         return ""
 
     def step_uses(self, parsed: Parsed, root: Node | None) -> Iterable[StepUse]:
-        """The places that name steps, where files are translated: they do not have the steps of the core."""
+        """The places that name steps. A translated file needs them: the ids of the core's steps are not in it."""
         return ()
 
     def part_at(self, source: Source, offset: int) -> Part | None:
-        """The part of a step's result that is named at a place, where the core AST does not have it."""
+        """The part of a step's result at an offset, for references that are not in the core AST."""
         return None
 
 
@@ -58,7 +58,7 @@ class Dialect(ABC):
 
 @struct(frozen=True, slots=True)
 class Piece:
-    """Some characters, and the place in the original's text that they stand for."""
+    """Some characters, and the range of the original text that they were made from."""
 
     text: str
     start: int
@@ -71,7 +71,7 @@ class Piece:
 
 @struct(eq=False, slots=True)
 class Translated(Scalar):
-    """A leaf whose text was made from another's. Its places are places in that one."""
+    """A scalar whose text was made from another scalar. Its positions are positions in the original."""
 
     origin: Scalar
     pieces: tuple[Piece, ...]
@@ -98,14 +98,15 @@ class Translated(Scalar):
 
 
 def _place(piece: Piece, start: int, end: int) -> tuple[int, int]:
-    """The part of the original that characters start to end of a piece stand for."""
+    """The range of the original that characters start to end of a piece were made from."""
+    # Only a copy has the same offsets; a rewritten piece is mapped as a whole.
     if not piece.is_copy:
         return piece.start, piece.end
     return piece.start + max(start, 0), piece.start + min(max(end, 0), len(piece.text))
 
 
 def _whole_holes(text: str, start: int, end: int) -> tuple[int, int]:
-    """The range, extended where it begins or ends inside a `${ }` and is more than what stands in one."""
+    """The range, extended so that it does not cut a `${ }` apart. A range inside one `${ }` stays as it is."""
     inside = text[start:end]
     if "}" in inside and "${" not in inside[: inside.index("}")]:
         start = max(text.rfind("${", 0, start), 0)
@@ -120,7 +121,7 @@ def translated(origin: Scalar, pieces: list[Piece]) -> Scalar:
 
 
 def made(value: ScalarValue, at: Scalar | Span) -> Scalar:
-    """A leaf that nobody wrote. What is wrong with it is shown at the place that it was made for."""
+    """A scalar that is not in the file. Findings about it point at the place that it was made for."""
     span = at.span if isinstance(at, Scalar) else at
     text = value if isinstance(value, str) else "" if value is None else str(value)
     return Translated(span, text, value, "", Scalar(span, "", None, ""), ())

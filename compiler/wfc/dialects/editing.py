@@ -32,13 +32,13 @@ class Suggestion:
 
 @dataclass(frozen=True, slots=True)
 class StepUse:
-    """A place that names a step, in the terms of a dialect whose files are translated."""
+    """A place that names a step, in a file that is translated."""
 
     name: str
     span: Span
     is_definition: bool = False
     title: str = ""
-    """What a hover calls it."""
+    """The first line of its hover text."""
     doc: str = ""
 
 
@@ -49,7 +49,7 @@ class Part:
     step: str
     span: Span
     doc: str
-    """Empty for a part that only a run knows."""
+    """Empty for a part without documentation, such as a declared output."""
 
 
 class OpenFile(Protocol):
@@ -105,7 +105,7 @@ def siblings(above: list[str], indent: int) -> tuple[set[str], str]:
 
 
 def parents(above: list[str]) -> Iterator[tuple[str, str]]:
-    """The keys that the mapping or list at the cursor belongs to, from the inside, and the `type` beside each."""
+    """The keys around the mapping or list at the cursor, innermost first, each with the `type` beside it."""
     column = column_of(above[-1])
     for number in range(len(above) - 2, -1, -1):
         line = above[number]
@@ -116,13 +116,13 @@ def parents(above: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def flow_keys(line: str) -> dict[str, str] | None:
-    """The keys before the cursor, with their values, where a list has a mapping in one line (`- {id: go, `)."""
+    """The keys before the cursor, with their values, in a list item of the form `- {id: go, `; otherwise None."""
     found = _FLOW.match(line)
     return dict(_FLOW_KEY.findall(found[1] or "")) if found else None
 
 
 def fields_of(shape: type[Shape], there: Container[str]) -> Iterator[Suggestion]:
-    """The keys of a mapping that are not there yet."""
+    """The fields that the mapping does not have yet."""
     for name, field in shape.FIELDS.items():
         if name not in there:
             need = "required" if field.required else ""
@@ -130,13 +130,13 @@ def fields_of(shape: type[Shape], there: Container[str]) -> Iterator[Suggestion]
 
 
 def column_of(line: str) -> int:
-    """Where the key of a line begins, after the dash of a list."""
+    """The column of a line's key, after the dash of a list item."""
     bare = line.lstrip()
     return len(line) - len(bare) + (2 if bare.startswith("- ") else 0)
 
 
 def inputs_suggested(inputs: dict[str, InputDecl], there: Container[str] = ()) -> Iterator[Suggestion]:
-    """Declared inputs that are not there yet."""
+    """The declared inputs that the mapping does not have yet."""
     for name, declared in inputs.items():
         if name not in there:
             yield Suggestion(name, "input", text_of(declared.type), text_of(declared.description))

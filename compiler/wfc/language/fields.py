@@ -236,7 +236,7 @@ class OneOf(FieldType[Word]):
         return Word(node) if isinstance(node, Scalar) and node.value in self.choices else None
 
     def mismatches(self, node: Node) -> list[Mismatch]:
-        from wfc.suggest import nearest
+        from wfc.suggest import nearest  # Only wrong values need it, and checking should start fast.
 
         if isinstance(node, Scalar) and node.value in self.choices:
             return []

@@ -18,6 +18,7 @@ Shown = tuple[str, tuple[int, int]]
 
 def hover_at(analysis: Analysis, offset: int) -> Shown | None:
     """Markdown, and the range of characters that it describes."""
+    # Templates first: the place of an expression is also inside the value of a key.
     site = analysis.site_at(offset)
     found = _in_template(analysis, site, offset) if site else None
     return found or _symbol(analysis, offset) or _part(analysis, offset) or _field(analysis, offset)

@@ -71,6 +71,7 @@ class Index:
 
     def at(self, offset: int) -> tuple[Symbol, tuple[int, int]] | None:
         """The symbol at an offset, and the range of its name."""
+        # Two places may touch, as in `a.b`; the later one is preferred.
         number = bisect_right(self._starts, offset) - 1
         for start, end, symbol in reversed(self._places[max(0, number - 1) : number + 1]):
             if start <= offset <= end:

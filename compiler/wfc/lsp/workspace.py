@@ -73,6 +73,7 @@ class WorkflowServer(LanguageServer):
         if analysis is None or analysis.text != text:
             analysis = self._latest[uri] = self._look(uri)
         found = await asyncio.get_running_loop().run_in_executor(self._looker, answer, analysis)
+        # A newer analysis may have started meanwhile.
         if self._latest.get(uri) is analysis:
             self._keep(uri, analysis)
         return found
@@ -123,6 +124,7 @@ class WorkflowServer(LanguageServer):
         document = self.workspace.get_text_document(uri)
         analysis, version, before = self._look(uri), document.version, self._readable.get(uri)
         await asyncio.get_running_loop().run_in_executor(self._checker, self._prepare, analysis)
+        # An edit during the check has scheduled another one, whose findings will be current.
         if self.workspace.get_text_document(uri).source != analysis.text:
             return
         self._keep(uri, analysis)
@@ -146,6 +148,7 @@ class WorkflowServer(LanguageServer):
     def _check_callers(self, uri: str, names: set[str | None]) -> None:
         """Check the documents that name a workflow whose name or inputs may have changed."""
         for other, document in list(self.workspace.text_documents.items()):
+            # A text search is enough: a superfluous check is cheap, and a missed one shows stale findings.
             if other != uri and any(name and name in document.source for name in names):
                 self.check_soon(other, alone=True)
 

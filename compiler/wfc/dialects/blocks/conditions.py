@@ -251,6 +251,7 @@ class _Parser:
 
     def _deeper(self, inner: Any) -> ConditionNode:
         self._depth += 1
+        # A hostile file must not exhaust Python's stack.
         if self._depth > _DEEPEST:
             token = self._peek() or self._tokens[-1]
             raise ConditionError(f"nested more than {_DEEPEST} deep", token.start, token.end)

@@ -102,6 +102,7 @@ def _outputs(file: BlocksFile, name: str) -> Iterator[Suggestion]:
 
 
 def _types(above: list[str]) -> Iterator[Suggestion]:
+    # `type:` names a block type under `blocks:`, and a type of value elsewhere.
     top = next((line for line in reversed(above) if re.match(r"\w", line)), "")
     if top.startswith("blocks:"):
         for name in KINDS:

@@ -102,6 +102,7 @@ def combination(word: str, values: list[Expr]) -> Expr:
     decisive = word == "or"
     # The last operand is the result unless an earlier one decides, so only that must be a boolean.
     parts = [as_bool(value, strict=value is values[-1]) for value in values]
+    # `false and x` is false whatever x is, also if x could not be evaluated.
     for part in parts:
         if part.is_constant and part.constant is decisive:
             return part
@@ -151,6 +152,7 @@ def comparison(left: Expr, word: str, right: Expr, word_start: int, word_end: in
                 max(left.end, right.end),
             )
         except TypeError:
+            # Values that can't be compared stay in the expression, so that the type check reports them.
             pass
     middle = Piece(f" {word} ", word_start, word_end)
     pieces = (*left.within(ATOM), middle, *right.within(ATOM))

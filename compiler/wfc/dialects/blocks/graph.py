@@ -74,6 +74,7 @@ class Graph:
 
     def __init__(self, nodes: list[BlockNode]) -> None:
         self.nodes: dict[str, BlockNode] = {}
+        # Several blocks without an id share the empty name: the first stands for them in references.
         for node in nodes:
             self.nodes.setdefault(node.name, node)
         self.all = nodes
@@ -201,6 +202,7 @@ class Graph:
 def field_name(block: str, taken: set[str]) -> str:
     """The state field for the result of a block: its id as an identifier, made unique."""
     name = _NOT_NAME.sub("_", block)
+    # The name of a state field must start with a letter.
     name = name if name[:1].isalpha() else f"block_{name.lstrip('_')}"
     while name in taken:
         name += "_"

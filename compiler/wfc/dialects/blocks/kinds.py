@@ -362,6 +362,7 @@ def _block(node: Node) -> Node:
     if known is None:
         return node
     fields = known.inputs.FIELDS.items()
+    # Only these types: the text of a command or message may well be `no` or `30`.
     flags = [name for name, field in fields if field.type is FLAG]
     amounts = [name for name, field in fields if field.type in (AMOUNT, TIME, MILLISECONDS)]
     return _at(node, ("inputs",), lambda given: _at(_at(given, flags, _boolean), amounts, _number))

@@ -76,6 +76,7 @@ class Texts:
         if not found:
             return node if not _OPENS.search(node.text) else translated(node, _plain(node.text, 0))
         [(reference, value), *others] = found
+        # A single reference can keep its type; anything around it makes the value text.
         is_lone = not others and reference.end - reference.start == len(node.text.strip())
         if is_lone and node.text.strip() == node.text:
             return _lone(node, value, mode)
@@ -142,6 +143,7 @@ def _plain(text: str, start: int) -> list[Piece]:
     if not _OPENS.search(text):
         return [Piece(text, start, end)]
     pieces: list[Piece] = []
+    # A literal `{% endraw %}` would end the protection, so it becomes an expression of its own.
     parts = _END_OF_RAW.split(text)
     for number, part in enumerate(parts):
         if number % 2:
@@ -396,6 +398,7 @@ class Steps:
             yield Entry(made("prompt_type", at), made("text", at))
         if kind.step == "shell":
             yield Entry(made("runner", at), made("server", at))
+            # The default of this language differs from the core's.
             if not any(entry.key.text == "timeout" for entry in given):
                 yield Entry(made("timeout", at), made(_TIMEOUT, at))
         for entry in given:
@@ -409,6 +412,7 @@ class Steps:
         if kind.step == "render_template":
             check_template(node, self._reports)
         if kind.step == "call":
+            # Blocks may pass more than the called workflow declares, and call themselves recursively.
             yield Entry(made("only_declared", at), made(True, at))
             yield Entry(made("max_depth", at), made(_DEEPEST, at))
         if block.outputs and kind.step != "shell":

@@ -83,6 +83,7 @@ class Outputs:
     def _value(self, node: SourceNode, kind: str | None) -> SourceNode:
         if not isinstance(node, Scalar) or not isinstance(node.value, str):
             return self._texts.node(node, Mode.TEXT)
+        # `${a} == 'x'` as an output is a boolean, not a text with `==` in it.
         condition = _output_condition(node.text)
         if condition is not None:
             value = as_bool(to_expression(condition, self._resolving(node)))
@@ -147,11 +148,13 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
     check_graph(graph, reports)
     check_defaults(file, reports)
     check_spelling(file, graph, reports)
+    # Blocks own their ids; the steps that the translation adds take what is left.
     names = _Names({node.name for node in graph.all})
     world = World(file, graph, {}, taken)
     making, outputs = Steps(world, reports), Outputs(world, reports)
     made_of = {node: making.step(node) for node in graph.all}
     last = outputs.step(file, names.free("outputs"))
+    # A result that nothing reads is not kept: it would only make the state larger.
     used = outputs.site.reads.keys() | making.reads
     for node, step in made_of.items():
         if node.field in used and node.kind and node.kind.step != "set_state":
@@ -165,6 +168,7 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
     steps: list[SourceNode] = []
     parts: dict[str, int] = {}
     for wave in graph.waves:
+        # The runtime has a limit of concurrent actions, so a wide wave becomes several steps.
         for number, part in enumerate(batched(wave, AT_ONCE), 1):
             parts |= dict.fromkeys((node.name for node in part), len(steps))
             steps += [_side_by_side(part, number, noted, names)] if len(part) > 1 else noted[part[0]]
@@ -251,6 +255,7 @@ def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode]) -> Mappin
     entries = [entry for entry in file.node.entries if entry.key.text in _KEPT]
     if file.version is None:
         entries.append(Entry(made("version", at), made(_VERSION, at)))
+    # A block that calls this workflow can read these of it.
     sizes = {"total_blocks": len(graph.all), "execution_waves": len(graph.waves)}
     facts = [Entry(made(name, at), made(number, at)) for name, number in sizes.items()]
     entries.append(Entry(made("facts", at), Mapping(at, facts)))
@@ -279,6 +284,7 @@ def _declaration(declared: InputDeclaration) -> Iterable[Entry]:
             case "default" | "description":
                 yield entry
     yield Entry(made("required", at), made(declared.is_needed, at))
+    # Inputs of this language accept numbers and booleans as text.
     yield Entry(made("convert", at), made(True, at))
 
 
@@ -328,6 +334,7 @@ def check_files(workflow: Workflow, found: Translation, reports: Reports) -> Non
 
 
 def parse_blocks(root: Mapping) -> Parsed:
+    # The document keeps its own tree: checks of the YAML itself still see repeated keys and unquoted words.
     plain = with_plain_values(_with_outputs(_without_repeats(root)))
     file = read_shape(BlocksFile, plain)
     for block in file.blocks or []:

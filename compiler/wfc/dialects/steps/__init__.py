@@ -21,17 +21,17 @@ from wfc.yaml import Entry, Mapping, Node, Scalar
 if TYPE_CHECKING:
     from wfc.dialects.editing import OpenFile, Suggestion
 
-# Typo recovery: the type that was meant where the key `type` or its value is misspelled, so that the rest
-# is still checked.
+# Typo recovery: where the key `type` or its value is misspelled, the step is still read as the type that is meant, so
+# that one mistake does not hide the findings in the rest of the step.
 
 TYPE = "type"
 _LONGEST = 24
-"""A longer word is no misspelt type, and comparing takes time."""
+"""Longer words are not compared: no type is that long, and the comparison is quadratic."""
 T = TypeVar("T")
 
 
 def recover_entry(entries: list[Entry], types: Collection[str], fields: Collection[str]) -> Entry | None:
-    """The one entry that must be the `type`, where no key is called so: nearly that name, and a type as its value."""
+    """The entry with a misspelled key `type`: the only one with a similar key and a known type as its value."""
     if any(entry.key.text == TYPE for entry in entries):
         return None
     meant = [
@@ -46,7 +46,7 @@ def recover_entry(entries: list[Entry], types: Collection[str], fields: Collecti
 
 
 def recover_type(name: str, types: abc.Mapping[str, T]) -> T | None:
-    """The type of that name, or the only one that is spelt nearly like it."""
+    """The type of that name, or the only one with a similar name."""
     return types.get(name) or types.get(_nearly(name, tuple(types)) or "")
 
 
@@ -84,7 +84,7 @@ def split_prompt_pair(node: Mapping) -> list[Entry]:
 
 
 class StepsLanguage(Language):
-    # A shell's own `${name}` is left alone: only the roots that a template has are likely to be meant for one.
+    # Other `${...}` are variables of the shell, which commands may use.
     foreign_reference = pattern(r"\$\{\s*((?:inputs|state)\.[A-Za-z_][\w.-]*)\s*\}")
 
     def old_spelling(self, node: Mapping) -> OldSpelling | None:
@@ -122,7 +122,7 @@ class StepsDialect(Dialect):
 
 
 class _Reader:
-    """What fields ask for to read what stands inside them."""
+    """Reads nested shapes and steps for field types."""
 
     def shape(self, kind: type[Shape], node: Mapping) -> Any:
         return read_shape(kind, node)

@@ -64,7 +64,8 @@ def complete(file: OpenFile, text: str, offset: int) -> list[Suggestion]:
 
 
 def _hole(text: str, offset: int) -> str | None:
-    """The text between the last `{{` and the cursor, unless that one is closed."""
+    """The text between an open `{{` or `{%` and the cursor; None outside of an expression."""
+    # Templates are short; without a limit, each key press would search a large file from its start.
     before = text[max(0, offset - 10_000) : offset]
     opened = [found.end() for found in _OPEN.finditer(before)]
     if not opened or _CLOSED.search(before, opened[-1]):
@@ -73,7 +74,7 @@ def _hole(text: str, offset: int) -> str | None:
 
 
 def _around(file: OpenFile, above: list[str]) -> tuple[Scope | None, Step | None]:
-    """The step that the cursor is in, by the nearest id above it that the last readable version knows, or the task."""
+    """The scope and step at the cursor: the nearest id above it that the last readable version has, or the task."""
     workflow = file.parsed.workflow if file.parsed else None
     top = next((line for line in reversed(above) if line[:1].isalpha()), "")
     tasks = workflow.declared_tasks if workflow and top.startswith("tasks:") else {}
@@ -144,7 +145,7 @@ def _builtins(table: Iterable[Builtin], kind: str) -> Iterator[Suggestion]:
 
 
 def _is_list_item(above: list[str]) -> bool:
-    """On a line `- name` below `needs_state:`."""
+    """Whether the cursor is on an item of a `needs_state` list."""
     if not re.match(r"^\s*-\s*\w*$", above[-1]):
         return False
     earlier = [line for line in above[:-1] if line.strip() and not re.match(r"^\s*-\s*\w+\s*$", line)]
@@ -191,7 +192,7 @@ def _keys(above: list[str]) -> Iterator[Suggestion]:
 
 
 def _mapping(above: list[str]) -> type[Shape] | None:
-    """What may stand in the mapping at the cursor; `above` is the text up to there, in lines."""
+    """The shape of the mapping at the cursor; `above` has the lines up to it."""
     indent = column_of(above[-1])
     match [key for key, _ in parents(above)]:
         case [] if indent == 0:
@@ -214,7 +215,7 @@ def _mapping(above: list[str]) -> type[Shape] | None:
 
 
 def _given(file: OpenFile, step: Step | None, above: list[str]) -> Iterator[Suggestion]:
-    """In a `with`: the inputs of what the step starts."""
+    """In a `with`: the inputs of the task or workflow that the step runs."""
     if next(parents(above), ("", ""))[0] != "with":
         return
     there, _ = siblings(above[:-1], column_of(above[-1]))
