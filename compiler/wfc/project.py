@@ -231,6 +231,8 @@ class Project:
     """The number of processes that may check the files in parallel."""
     progress: Callable[[int, int], None] = lambda done, of: None
     """Called with the number of files done and their total."""
+    known_names: Iterable[str] | None = None
+    """The names of all workflows, where only those files have been read that the checked ones depend on."""
 
     def waiting(self, workflow: str) -> list[Waiting]:
         """The runs of a workflow that are in progress."""
@@ -248,15 +250,20 @@ class Project:
         return self._by_name.get(name, [])
 
     def names(self) -> Iterator[str]:
-        return iter(self._by_name)
+        return iter(self._by_name if self.known_names is None else self.known_names)
+
+    @cached_property
+    def beside(self) -> Project:
+        """The other files, which find only each other."""
+        found = Project(self.config, overrides=self.overrides)
+        for path, data in self.others():
+            load_file(path, data, self.config, found)
+        return found
 
     @cached_property
     def _by_name(self) -> dict[str, list[SourceFile]]:
         found: dict[str, list[SourceFile]] = {}
-        beside = Project(self.config, overrides=self.overrides)
-        for path, data in self.others():
-            load_file(path, data, self.config, beside)
-        for file in [*self.files, *beside.files]:
+        for file in [*self.files, *self.beside.files]:
             if file.name is not None:
                 found.setdefault(file.name, []).append(file)
         return found

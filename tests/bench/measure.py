@@ -48,17 +48,25 @@ class Row:
         return self.measured is not None and self.measured <= self.goal
 
 
-def processor_time(*command: str | Path, cwd: Path, status: int = 0) -> float:
+def processor_time(
+    *command: str | Path, cwd: Path, status: int = 0, before: Callable[[int], object] = int
+) -> float:
     """Seconds of processor time that a command takes: the median of a few runs, after one that warms up.
 
-    Processor time rather than time on the clock: other work on the machine then changes little.
+    Processor time rather than time on the clock: other work on the machine then changes little. `before` is called
+    ahead of each run with its number, and is not measured.
     """
-    times = [_run_once([str(part) for part in command], cwd, status) for _ in range(RUNS + 1)]
+    times = []
+    for number in range(RUNS + 1):
+        before(number)
+        times.append(_run_once([str(part) for part in command], cwd, status))
     return statistics.median(times[1:])
 
 
-def python(*arguments: str | Path, cwd: Path, status: int = 0) -> float:
-    return processor_time(sys.executable, *arguments, cwd=cwd, status=status)
+def python(
+    *arguments: str | Path, cwd: Path, status: int = 0, before: Callable[[int], object] = int
+) -> float:
+    return processor_time(sys.executable, *arguments, cwd=cwd, status=status, before=before)
 
 
 def _run_once(command: list[str], cwd: Path, status: int) -> float:

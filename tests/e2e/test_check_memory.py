@@ -222,7 +222,7 @@ def test_a_workflow_of_the_project_that_cannot_be_read_and_that_nobody_calls_is_
 def test_only_so_many_answers_are_kept(
     project: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(memory, "_MOST_ANSWERS", 3)
+    monkeypatch.setattr(memory, "_MOST_FILES", 3)
     for form in ("text", "json", "github", "sarif"):
         check(project, "-q", "--format", form)
     assert len(answers(tmp_path)) == 3

@@ -199,7 +199,7 @@ def test_another_version_of_wfc_or_of_a_library_looks_again(
     selection = select(())
 
     def key() -> str:
-        return memory.Memory.of("?", selection, tuple).key
+        return memory.Memory.of("?", memory.Snapshot.of(selection)).key
 
     before = key()
     assert key() == before

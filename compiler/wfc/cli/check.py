@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,8 +14,8 @@ from wfc.cli.shared.git import is_staged, staged_option
 from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import FORMATS, no_progress_option, progress, rendered, write_out
 from wfc.render.style import counted
-from wfc.workspace.cache import Answer, Memory
-from wfc.workspace.files import ENDINGS, Selection, select, stored_runs
+from wfc.workspace.cache import Answer, Memory, Snapshot
+from wfc.workspace.files import ENDINGS, Selection, select
 
 if TYPE_CHECKING:
     from wfc.findings import Diagnostic
@@ -88,13 +88,17 @@ def command(
         if show_diff:
             return show_fixes(selection, unsafe_fixes, quiet)
         write_fixes(selection, unsafe_fixes, quiet)
-    memory = None
-    if not no_cache and all(map(os.path.isfile, selection.files)):  # A pipe can be read only once.
-        memory = Memory.of(("check", paths, form, show_types, quiet), selection, lambda: _runs(selection))
-    answer = memory.recall() if memory else None
-    if answer is None:
-        answer = check_selection(selection, form, show_types, quiet, with_progress=not (no_progress or quiet))
-        if memory and answer.status < 2:
+    watched = not (no_progress or quiet)
+    if no_cache or not all(map(os.path.isfile, selection.files)):  # A pipe can be read only once.
+        answer = check_selection(selection, form, show_types, quiet, with_progress=watched)
+    else:
+        snapshot = Snapshot.of(selection)
+        memory = Memory.of(("check", paths, form, show_types, quiet), snapshot)
+        recalled = memory.recall()
+        answer = recalled or check_selection(
+            selection, form, show_types, quiet, with_progress=watched, snapshot=snapshot, question=paths
+        )
+        if recalled is None and answer.status < 2:
             memory.keep(answer)
     write_out(answer.text)
     return answer.status
@@ -114,10 +118,6 @@ def _named(paths: Sequence[str]) -> str:
     return ", ".join(f"`{path}`" for path in paths)
 
 
-def _runs(selection: Selection) -> Iterator[bytes]:
-    return (repr(run).encode("utf-8", "surrogateescape") for run in stored_runs(selection.config))
-
-
 def check_selection(
     selection: Selection,
     form: str,
@@ -126,22 +126,35 @@ def check_selection(
     *,
     texts: Mapping[Path, bytes] | None = None,
     with_progress: bool = False,
+    snapshot: Snapshot | None = None,
+    question: tuple[str, ...] = (),
 ) -> Answer:
-    """Every finding of the selected files, or of the texts given for them, as text for standard output."""
+    """Every finding of the selected files, or of the texts given for them, as text for standard output.
+
+    `snapshot`: the files as they were read for the cache; then findings of files that have not changed come from there.
+    `question`: the paths as given, for the place of these findings in the cache.
+    """
     from wfc.checker import check_project, exit_status
     from wfc.findings import Severity
     from wfc.workspace.loading import load_project
 
-    project, files = load_project(selection, texts, with_runs=True)
-    with progress("checking", with_progress) as project.progress:
-        found = check_project(project)
-    text = rendered(found, form)
+    types = ""
+    with progress("checking", with_progress) as show:
+        if snapshot is not None and not show_types:
+            from wfc.workspace.incremental import check_incrementally
+
+            found = check_incrementally(question, selection, snapshot, show)
+        else:
+            project, files = load_project(selection, texts, with_runs=True, snapshot=snapshot)
+            project.progress = show
+            found = check_project(project)
     if show_types:
         from wfc.render.types import render_types
 
-        text += "".join(f"{render_types(file)}\n" for file in files.values())
+        types = "".join(f"{render_types(file)}\n" for file in files.values())
+    text = rendered(found, form) + types
     if form == "text" and not quiet:
-        text += f"{_summary(found, len(files))}\n"
+        text += f"{_summary(found, len(selection.files))}\n"
     return Answer(text, exit_status(found, Severity.ERROR, Severity.WARNING))
 
 

@@ -14,7 +14,7 @@ from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import FORMATS, no_progress_option, progress, rendered, write_out
 from wfc.config import real
 from wfc.render.style import counted
-from wfc.workspace.cache import Answer, Memory
+from wfc.workspace.cache import Answer, Memory, Snapshot
 from wfc.workspace.files import Selection, modules_folder, select
 from wfc_runtime.trust import generated_paths
 
@@ -69,14 +69,16 @@ def command(
     """
     selection = select(paths)
     folder = output or modules_folder(selection.config)
-    memory = None
+    memory = snapshot = None
     if check_only and not no_cache and _is_within_project(selection):
         question = ("compile --check", paths, str(folder), show_diff, form, quiet)
-        memory = Memory.of(question, selection, lambda: _generated(folder))
+        snapshot = Snapshot.of(selection)
+        memory = Memory.of(question, snapshot, lambda: _generated(folder))
     answer = memory.recall() if memory else None
     if answer is None:
         shown = not (no_progress or quiet)
-        answer = compile_selection(Task(selection, folder, check_only, show_diff, form, quiet, shown))
+        task = Task(selection, folder, check_only, show_diff, form, quiet, shown, snapshot)
+        answer = compile_selection(task)
         if memory and answer.status == 0:
             memory.keep(answer)
     write_out(answer.text)
@@ -106,6 +108,8 @@ class Task:
     form: str = "text"
     quiet: bool = False
     with_progress: bool = False
+    snapshot: Snapshot | None = None
+    """The files as they were read for the cache."""
 
 
 def compile_selection(task: Task) -> Answer:
@@ -115,7 +119,9 @@ def compile_selection(task: Task) -> Answer:
     from wfc.workspace.modules import apply_drift, build
 
     with progress("compiling", task.with_progress) as show:
-        built = build(task.selection, task.folder, check_only=task.check_only, progress=show)
+        built = build(
+            task.selection, task.folder, check_only=task.check_only, progress=show, snapshot=task.snapshot
+        )
     dry = task.check_only or task.show_diff
     text = rendered(built.findings, task.form)
     if dry and task.form == "text":

@@ -31,10 +31,9 @@ Good:
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 
-from wfc.caching import cached
+from wfc.caching import cached, pattern
 from wfc.findings import Edit, Fix, Severity
 from wfc.language.values import Word
 from wfc.project import SourceFile
@@ -48,12 +47,12 @@ _BOOLEANS = {
     **dict.fromkeys(("off", "no", "n"), "`false`"),
 }
 _FORMS = (
-    (re.compile(r"[-+]?0[0-7]+"), "{octal} (octal)"),
-    (re.compile(r"[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"), "a number in base 60"),
-    (re.compile(r"[-+]?(?:[0-9][0-9]*_[0-9_]*|0b[01_]+|0x[0-9a-fA-F]*_[0-9a-fA-F_]*)"), "a number"),
-    (re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), "a date"),
+    (pattern(r"[-+]?0[0-7]+"), "{octal} (octal)"),
+    (pattern(r"[-+]?[1-9][0-9_]*(?::[0-5]?[0-9])+(?:\.[0-9_]*)?"), "a number in base 60"),
+    (pattern(r"[-+]?(?:[0-9][0-9]*_[0-9_]*|0b[01_]+|0x[0-9a-fA-F]*_[0-9a-fA-F_]*)"), "a number"),
+    (pattern(r"[0-9]{4}-[0-9]{2}-[0-9]{2}"), "a date"),
     (
-        re.compile(
+        pattern(
             r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[Tt]|[ \t]+)[0-9]{1,2}:[0-9]{2}:[0-9]{2}(?:\.[0-9]*)?"
             r"(?:[ \t]*(?:Z|[-+][0-9]{1,2}(?::[0-9]{2})?))?"
         ),
@@ -97,8 +96,8 @@ def _other_meaning(text: str) -> str | None:
         return None
     if not text[:1].isdigit() and text[:1] not in ("+", "-"):
         return _BOOLEANS.get(text.lower())
-    for pattern, meaning in _FORMS:
-        if pattern.fullmatch(text):
+    for form, meaning in _FORMS:
+        if form.fullmatch(text):
             return meaning.format(octal=int(text, 8)) if "{" in meaning else meaning
     return None
 

@@ -35,6 +35,7 @@ from collections.abc import Iterator
 
 from jinja2 import nodes
 
+from wfc.caching import pattern
 from wfc.findings import Note, Severity
 from wfc.language.ast import Scope
 from wfc.language.dialect import Language
@@ -47,7 +48,7 @@ from wfc.rules.common.state import ScopeUse, StateRead, scope_uses
 _SEEN = 2000
 """How much of the end of a command is looked at."""
 _OUTPUT = frozenset({"stdout", "stderr"})
-_ALWAYS_WELL = re.compile(
+_ALWAYS_WELL = pattern(
     r"""(
       (\|\||;|\n)\s*(true|:|exit\s+0)                 # ends well whatever came before
     | \|\|\s*(echo|printf)\b[^|&;]*                    # says something else instead

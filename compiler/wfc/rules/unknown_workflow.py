@@ -40,7 +40,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
         word = child.name if child is not None and not child.is_task else None
         # A computed name is wrong for another reason: WF506 says so.
         if word and not is_template(word.text) and not _is_known(word.text, file.project):
-            names = _others(file.project, file.name)
+            names = _others(file)
             near = names.to(word.text)
             yield Finding(
                 word.span,
@@ -56,6 +56,6 @@ def _is_known(name: str, project: Project) -> bool:
 
 
 @cached_per_file(1)
-def _others(project: Project, name: str | None) -> Nearest:
+def _others(file: SourceFile) -> Nearest:
     """What a workflow may call: any other."""
-    return Nearest(other for other in project.names() if other != name)
+    return Nearest(other for other in file.project.names() if other != file.name)

@@ -1,9 +1,12 @@
-"""What a command said last time, for as long as nothing that it depends on has changed.
+"""The cache of what commands print, for as long as nothing that it depends on has changed.
 
-The key is a digest of all that goes in: wfc itself and the libraries beside it, Python, the settings, the command
-line, every workflow of the project byte by byte, and what else the command looks at. With the same key the answer is
-the same, so it is given again without looking. Answers are kept in the user's cache folder, one file for each question:
-the project is not touched, and two runs at once can do no more than keep the same answer twice.
+The key is a digest of all inputs: wfc itself and the libraries beside it, Python, the settings, the command line, every
+workflow of the project byte by byte, and what else the command reads. With the same key the answer is the same, and is
+printed again without any work. Answers are kept in the user's cache folder, one file for each question: the project is
+not touched, and two commands at once can do no more than write the same answer twice.
+
+This module is all that a command needs to repeat an answer. It imports nothing of the compiler; the cache of findings,
+which takes over when something has changed, is `wfc.workspace.incremental`.
 """
 
 from __future__ import annotations
@@ -15,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -25,11 +28,15 @@ from wfc.config import Config
 from wfc.render.paths import WORKSPACE
 from wfc.render.style import style_for
 from wfc.struct import struct
-from wfc.workspace.files import Selection, other_files, read_bytes, template_folders
+from wfc.workspace.files import Selection, other_files, read_bytes, stored_runs, template_folders
 from wfc_runtime.version import __version__
 
-_MOST_ANSWERS = 100
+if TYPE_CHECKING:
+    from wfc_runtime.store.queries import Waiting
+
+_MOST_FILES = 100
 _MOST_TEXT = 1_000_000
+_MOST_DATA = 50_000_000
 
 
 @struct(frozen=True, slots=True)
@@ -40,76 +47,168 @@ class Answer:
     status: int
 
 
+@struct(frozen=True, slots=True)
+class Content:
+    """One file at one moment."""
+
+    data: bytes
+    digest: str
+    """Of its path, the place that the path leads to, and the data or why there is none."""
+    error: str = ""
+    """Why it can't be read."""
+
+    def read(self) -> bytes:
+        if self.error:
+            raise click.ClickException(self.error)
+        return self.data
+
+
+@struct(frozen=True)
+class Snapshot:
+    """The workflows of a project and all around them at one moment.
+
+    Commands check the bytes that were digested here and read no file again: whatever changes meanwhile, an answer
+    belongs to its key.
+    """
+
+    surroundings: str
+    """A digest of everything but the workflows and the runs."""
+    selected: dict[Path, Content]
+    others: dict[Path, Content]
+    """Files that the selected ones may call."""
+    runs: list[Waiting]
+
+    @classmethod
+    def of(cls, selection: Selection) -> Snapshot:
+        config = selection.config
+        return cls(
+            digest_of(_surroundings(config)),
+            {path: _content(path, config) for path in selection.files},
+            {path: _content(path, config) for path in other_files(selection, template_folders())},
+            stored_runs(config),
+        )
+
+    def parts(self) -> Iterator[bytes]:
+        yield self.surroundings.encode()
+        for contents in (self.selected, self.others):
+            yield from (content.digest.encode() for content in contents.values())
+            yield b""
+        yield as_bytes(repr(self.runs))
+
+
 @struct(frozen=True)
 class Memory:
-    """The place of one question in the memory, and the key of what the answer depends on."""
+    """The place of one question in the cache, and the key of what the answer depends on."""
 
     place: Path
     key: str
     _key_now: Callable[[], str]
 
     @classmethod
-    def of(cls, question: Any, selection: Selection, also: Callable[[], Iterable[bytes]]) -> Memory:
-        """`question`: the command and its options; `also`: what it looks at beside the project's workflows."""
-        asked = repr((question, os.getcwd(), style_for(sys.stdout), selection.config.root))
-        place = _folder() / f"{_digest([asked.encode('utf-8', 'surrogateescape')])[:32]}.json"
+    def of(cls, question: Any, snapshot: Snapshot, also: Callable[[], Iterable[bytes]] = tuple) -> Memory:
+        """`question`: the command and its options; `also`: what it reads beside the snapshot."""
+        asked = as_bytes(repr((question, os.getcwd(), style_for(sys.stdout))))
 
         def key_now() -> str:
-            return _digest(_parts(asked, selection, also))
+            return digest_of([asked, *snapshot.parts(), *also()])
 
-        return cls(place, key_now(), key_now)
+        return cls(place_of(asked), key_now(), key_now)
 
     def recall(self) -> Answer | None:
-        """What was said, if all is as it was. What can't be read was never said."""
-        try:
-            match json.loads(self.place.read_bytes()):
-                case {"key": self.key, "text": str(text), "status": int(status), "seal": seal}:
-                    answer = Answer(text, status)
-                    return answer if seal == self._seal(answer) else None
-        except (OSError, ValueError, RecursionError):
-            pass
+        """The answer, if all is as it was. A file that can't be read holds none."""
+        match read_sealed(self.place, self.key):
+            case {"text": str(text), "status": int(status)}:
+                return Answer(text, status)
         return None
 
     def keep(self, answer: Answer) -> None:
         """Remember an answer, unless it is very long or something changed while it was worked out."""
         if len(answer.text) <= _MOST_TEXT and self._key_now() == self.key:
-            kept = {"key": self.key, "text": answer.text, "status": answer.status, "seal": self._seal(answer)}
-            _store(self.place, json.dumps(kept))
-
-    def _seal(self, answer: Answer) -> str:
-        """What tells an answer from one that was damaged since."""
-        return _digest([self.key.encode(), repr(answer).encode("utf-8", "surrogateescape")])
+            write_sealed(self.place, self.key, {"text": answer.text, "status": answer.status})
 
 
-def _digest(parts: Iterable[bytes]) -> str:
+# -- files of the cache --------------------------------------------------------
+
+
+def place_of(asked: bytes) -> Path:
+    return _folder() / f"{digest_of([asked])[:32]}.json"
+
+
+def read_sealed(place: Path, key: str) -> Any:
+    """What was written under this key; None if there is nothing, or if it has been damaged since."""
+    try:
+        match json.loads(place.read_bytes()):
+            case {"key": found, "seal": seal, "body": str(body)}:
+                if found == key and seal == _seal(key, body):
+                    return json.loads(body)
+    except (OSError, ValueError, RecursionError):
+        pass
+    return None
+
+
+def write_sealed(place: Path, key: str, value: Any) -> None:
+    """Keep a value if that is possible. A cache that can't be written is not an error."""
+    body = json.dumps(value)
+    if len(body) > _MOST_DATA:
+        return
+    part = place.with_suffix(f".{os.getpid()}.tmp")
+    try:
+        place.parent.mkdir(parents=True, exist_ok=True)
+        part.write_text(json.dumps({"key": key, "seal": _seal(key, body), "body": body}), encoding="utf-8")
+        part.replace(place)
+        _drop_oldest(place.parent)
+    except OSError:
+        with suppress(OSError):
+            part.unlink()
+
+
+def _seal(key: str, body: str) -> str:
+    return digest_of([key.encode(), as_bytes(body)])
+
+
+def _folder() -> Path:
+    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
+    # By the standard that the variable comes from, one that is not an absolute path does not count.
+    return (base if base.is_absolute() else Path(os.path.expanduser("~"), ".cache")) / "wfc"
+
+
+def _drop_oldest(folder: Path) -> None:
+    kept = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    for path in kept[_MOST_FILES:]:
+        path.unlink(missing_ok=True)
+
+
+# -- digests -------------------------------------------------------------------
+
+
+def digest_of(parts: Iterable[bytes]) -> str:
     digest = sha256()
     for part in parts:
-        digest.update(b"%d:" % len(part))
+        digest.update(b"%d:" % len(part))  # Two parts never digest as one.
         digest.update(part)
     return digest.hexdigest()
 
 
-def _parts(asked: str, selection: Selection, also: Callable[[], Iterable[bytes]]) -> Iterator[bytes]:
-    config = selection.config
-    around = (template_folders(), os.environ.get(WORKSPACE))
-    yield repr((__version__, sys.version, asked, config, around)).encode("utf-8", "surrogateescape")
-    yield "\n".join(sorted(_libraries())).encode("utf-8", "surrogateescape")
-    for package in (wfc, wfc_runtime):
-        yield "\n".join(sorted(_stamps(Path(str(package.__file__)).parent))).encode(
-            "utf-8", "surrogateescape"
-        )
-    for file in (*selection.files, *other_files(selection, template_folders())):
-        yield f"{file} {os.path.realpath(file)}".encode("utf-8", "surrogateescape")
-        yield _content(file, config)
-    yield from also()
+def as_bytes(text: str) -> bytes:
+    """Names of files may hold bytes that are no text."""
+    return text.encode("utf-8", "surrogateescape")
 
 
-def _content(file: Path, config: Config) -> bytes:
-    """One that can't be read matters only to a command that wants to read it, which then says so."""
+def _content(path: Path, config: Config) -> Content:
+    """A file that can't be read matters only to a command that wants to read it, which then reports it."""
+    where = as_bytes(f"{path} {os.path.realpath(path)}")
     try:
-        return read_bytes(file, config)
+        data = read_bytes(path, config)
     except click.ClickException as error:
-        return error.message.encode("utf-8", "surrogateescape")
+        return Content(b"", digest_of([where, b"unreadable", as_bytes(error.message)]), error.message)
+    return Content(data, digest_of([where, data]))
+
+
+def _surroundings(config: Config) -> Iterator[bytes]:
+    yield as_bytes(repr((__version__, sys.version, config, template_folders(), os.environ.get(WORKSPACE))))
+    yield as_bytes("\n".join(sorted(_libraries())))
+    for package in (wfc, wfc_runtime):
+        yield as_bytes("\n".join(sorted(_stamps(Path(str(package.__file__)).parent))))
 
 
 def _libraries() -> Iterator[str]:
@@ -127,28 +226,3 @@ def _stamps(folder: Path) -> Iterator[str]:
                 path = os.path.join(place, name)
                 found = os.lstat(path)
                 yield f"{path} {found.st_size} {found.st_mtime_ns} {found.st_ctime_ns} {found.st_ino}"
-
-
-def _folder() -> Path:
-    base = Path(os.environ.get("XDG_CACHE_HOME", ""))
-    # By the standard that the variable comes from, one that is not a whole path does not count.
-    return (base if base.is_absolute() else Path(os.path.expanduser("~"), ".cache")) / "wfc"
-
-
-def _store(place: Path, text: str) -> None:
-    """Keep it if that is possible; a memory that can't be kept is no failure."""
-    part = place.with_suffix(f".{os.getpid()}.tmp")
-    try:
-        place.parent.mkdir(parents=True, exist_ok=True)
-        part.write_text(text, encoding="utf-8")
-        part.replace(place)
-        _drop_oldest(place.parent)
-    except OSError:
-        with suppress(OSError):
-            part.unlink()
-
-
-def _drop_oldest(folder: Path) -> None:
-    kept = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
-    for path in kept[_MOST_ANSWERS:]:
-        path.unlink(missing_ok=True)

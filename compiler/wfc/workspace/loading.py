@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
+from wfc.config import Config
 from wfc.project import Project, SourceFile, load_file
 from wfc.workspace.files import (
     Selection,
@@ -19,6 +21,10 @@ from wfc.workspace.files import (
     template_folders,
 )
 
+if TYPE_CHECKING:
+    from wfc.workspace.cache import Snapshot
+    from wfc_runtime.store.queries import Waiting
+
 
 def load_project(
     selection: Selection,
@@ -26,32 +32,42 @@ def load_project(
     *,
     with_runs: bool = False,
     with_templates: bool = True,
+    snapshot: Snapshot | None = None,
 ) -> tuple[Project, dict[Path, SourceFile]]:
     """Read the selected files, or the texts given for them; others only when a call asks for a name.
 
     `with_runs`: let rules look at the runs in the project's store, where there is one.
     `with_templates`: calls also find the workflows of the folders that `WORKFLOWS_TEMPLATE_PATHS` names.
+    `snapshot`: take all files and runs from there and read nothing.
     """
 
     def others() -> Iterable[tuple[str, bytes]]:
+        if snapshot is not None:
+            return ((str(as_typed(path)), content.read()) for path, content in snapshot.others.items())
         found = other_files(selection, template_folders() if with_templates else [])
         return ((str(as_typed(path)), read_bytes(path, selection.config)) for path in found)
 
-    runs = partial(stored_runs, selection.config) if with_runs else tuple
-    project = Project(
-        others=others,
-        runs=runs,
-        config=selection.config,
-        overrides=is_template,
-        processes=_processors(),
-    )
-    files: dict[Path, SourceFile] = {}
-    for path in selection.files:
+    def read(path: Path) -> bytes:
         given = texts.get(path) if texts else None
-        data = read_bytes(path, selection.config) if given is None else given
-        data = data.encode() if isinstance(data, str) else data
-        files[path] = load_file(str(path), data, selection.config, project)
+        if given is not None:
+            return given.encode() if isinstance(given, str) else given
+        return snapshot.selected[path].read() if snapshot else read_bytes(path, selection.config)
+
+    runs: Callable[[], Iterable[Waiting]] = tuple
+    if with_runs:
+        runs = partial(stored_runs, selection.config) if snapshot is None else lambda: snapshot.runs
+    project = new_project(selection.config, runs, others)
+    files = {path: load_file(str(path), read(path), selection.config, project) for path in selection.files}
     return project, files
+
+
+def new_project(
+    config: Config,
+    runs: Callable[[], Iterable[Waiting]] = tuple,
+    others: Callable[[], Iterable[tuple[str, bytes]]] = tuple,
+) -> Project:
+    """A project on this machine, with no files yet."""
+    return Project(config, others, runs=runs, overrides=is_template, processes=_processors())
 
 
 def _processors() -> int:

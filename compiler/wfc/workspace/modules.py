@@ -13,6 +13,7 @@ from wfc.config import Config, find_root, real
 from wfc.findings import Diagnostic
 from wfc.project import Drift, DriftKind, Project, SourceFile, drift_of, map_drift_of, without_repeats
 from wfc.rules import BY_CODE
+from wfc.workspace.cache import Snapshot
 from wfc.workspace.files import Selection, recorded_path, replace_file, writing
 from wfc.workspace.loading import load_project
 from wfc.yaml import Document, Source
@@ -37,9 +38,10 @@ def build(
     *,
     check_only: bool = False,
     progress: Callable[[int, int], None] = lambda done, of: None,
+    snapshot: Snapshot | None = None,
 ) -> Build:
     """Compile the selected files and compare the result with a folder. Nothing is written."""
-    project, files = load_project(selection)
+    project, files = load_project(selection, snapshot=snapshot)
     project.progress = progress
     recorded = {file: recorded_path(path, selection.config.root) for path, file in files.items()}
     compilation = compile_project(project, recorded)

@@ -206,8 +206,7 @@ class _Group:
     """The length of what it may match, with each unbounded repetition counted once."""
 
 
-_TOKEN = re.compile(
-    r"""
+_TOKEN = r"""
       (?P<quoted> \\Q .*? (?: \\E | \Z ) )
     | (?P<char> \\[pPx]\{[^}]*\} | \\. | \[\^?\]?(?: \[:\^?\w+:\] | \\. | [^\]\\] )*\] )
     | (?P<flags> \(\?[a-zA-Z-]*\) )
@@ -216,9 +215,7 @@ _TOKEN = re.compile(
     | (?P<choice> \| )
     | (?P<times> (?: [*+?] | \{\d+(?:,\d*)?\} ) \?? )
     | (?P<other> . )
-    """,
-    re.X | re.S,
-)
+    """
 # Everything that may match a line break: other escapes, negated classes, `.` with the flag s.
 _CROSSES_LINES = re.compile(r"[\x00-\x1f]|\\[^wdSbB.()|*+?\[\]{}/-]|\[\^|\(\?[a-zA-Z]*s|\[:")
 
@@ -228,7 +225,8 @@ def reach_of(pattern: str) -> Reach:
     """The reach of a pattern that RE2 accepts. For any other pattern the result has no meaning."""
     groups, last = [_Group()], _Group(length=1)
     is_safe = True
-    for token in _TOKEN.finditer(pattern):
+    # Compiled here: few workflows have a pattern, and every command would wait for it. `re` remembers it.
+    for token in re.finditer(_TOKEN, pattern, re.X | re.S):
         match token.lastgroup:
             case "open":
                 groups.append(_Group())

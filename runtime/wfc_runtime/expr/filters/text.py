@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 from typing import Any
 from urllib.parse import quote
@@ -259,6 +258,8 @@ def striptags(run: Run, value: Value) -> str:
         run.make_text(len(text))
         text = _without(run, text, opening, closing)
     run.make_text(len(text))
+    import html  # Its table of entities takes as long to import as all filters, and few templates need it.
+
     return html.unescape(" ".join(text.split()))
 
 
