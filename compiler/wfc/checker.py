@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
+from wfc.config import ReadError
 from wfc.findings import Diagnostic, Note, Severity, tidy, what_and_where
 from wfc.project import Project, SourceFile
 from wfc.rules import RULES
@@ -48,6 +49,8 @@ def each_finding(file: SourceFile, rules: Sequence[Rule] = RULES) -> Iterator[Di
 def _run(rule: Rule, file: SourceFile) -> Iterable[Diagnostic]:
     try:
         return list(rule.run(file))
+    except ReadError:
+        raise  # Rules read called workflows. A file that can't be read is no failure of the check.
     except Exception as error:
         message = f"internal error: this check failed ({what_and_where(error)}); please report it"
         crash = Diagnostic(

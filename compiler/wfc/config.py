@@ -26,6 +26,10 @@ class ConfigError(Exception):
     """The settings can't be used. The message says which and why."""
 
 
+class ReadError(Exception):
+    """A file of the project can't be read."""
+
+
 @struct(frozen=True)
 class ExecSettings:
     """`[tool.wfc.exec]`: what a server may do by itself."""

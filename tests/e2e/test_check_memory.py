@@ -22,6 +22,7 @@ from tests.e2e.command import SMALL, wfc, write
 from wfc.cli import check as checking
 from wfc.cli.check import command
 from wfc.workspace import cache as memory
+from wfc.workspace.files import UnreadableFileError
 
 MISSPELT = SMALL.replace("command:", "comand:")
 CALLER = """\
@@ -212,7 +213,7 @@ def test_a_workflow_of_the_project_that_cannot_be_read_and_that_nobody_calls_is_
 
     def read(path: Path, config: Any) -> bytes:
         if path.name == "alpha.yaml":
-            raise memory.click.ClickException("can't read it")
+            raise UnreadableFileError("can't read it")
         return whole(path, config)
 
     monkeypatch.setattr(memory, "read_bytes", read)

@@ -17,6 +17,7 @@ from tests.e2e.test_check_memory import check, edit
 from wfc.findings import Diagnostic, Severity
 from wfc.project import SourceFile
 from wfc.workspace import cache, incremental
+from wfc.workspace.files import UnreadableFileError
 
 WORKFLOW = """\
 name: {name}
@@ -203,11 +204,11 @@ def test_a_caller_of_a_file_that_cannot_be_read_fails_as_without_a_cache(
 
     def read(path: Path, config: object) -> bytes:
         if path.name == "alpha.yaml":
-            raise cache.click.ClickException("can't read it")
+            raise UnreadableFileError("can't read it")
         return whole(path, config)  # type: ignore[arg-type]
 
     monkeypatch.setattr(cache, "read_bytes", read)
-    with pytest.raises(cache.click.ClickException, match="can't read it"):
+    with pytest.raises(UnreadableFileError, match="can't read it"):
         check(project, "workflows/gamma.yaml")
     put(project, "beta", text("beta"))
     assert check(project, "workflows/beta.yaml") == check(project, "workflows/beta.yaml", "--no-cache")

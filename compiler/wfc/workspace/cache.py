@@ -20,15 +20,20 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
-
 import wfc
 import wfc_runtime
 from wfc.config import Config
 from wfc.render.paths import WORKSPACE
 from wfc.render.style import style_for
 from wfc.struct import struct
-from wfc.workspace.files import Selection, other_files, read_bytes, stored_runs, template_folders
+from wfc.workspace.files import (
+    Selection,
+    UnreadableFileError,
+    other_files,
+    read_bytes,
+    stored_runs,
+    template_folders,
+)
 from wfc_runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -59,7 +64,7 @@ class Content:
 
     def read(self) -> bytes:
         if self.error:
-            raise click.ClickException(self.error)
+            raise UnreadableFileError(self.error)
         return self.data
 
 
@@ -199,7 +204,7 @@ def _content(path: Path, config: Config) -> Content:
     where = as_bytes(f"{path} {os.path.realpath(path)}")
     try:
         data = read_bytes(path, config)
-    except click.ClickException as error:
+    except UnreadableFileError as error:
         return Content(b"", digest_of([where, b"unreadable", as_bytes(error.message)]), error.message)
     return Content(data, digest_of([where, data]))
 

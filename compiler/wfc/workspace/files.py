@@ -11,13 +11,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.config import Config, find_root, load_config, real
+from wfc.config import Config, ReadError, find_root, load_config, real
 from wfc.struct import struct
 
 if TYPE_CHECKING:
     from wfc_runtime.store.queries import Waiting
 
 ENDINGS = (".yaml", ".yml")
+
+
+class UnreadableFileError(click.ClickException, ReadError):
+    """What commands say of a file that can't be read."""
 
 
 @struct(frozen=True)
@@ -168,7 +172,7 @@ def read_bytes(path: Path, config: Config) -> bytes:
         with path.open("rb") as file:
             return file.read(config.limits.source_bytes + 1)
     except OSError as error:
-        raise click.ClickException(f"can't read `{path}`: {error.strerror}") from error
+        raise UnreadableFileError(f"can't read `{path}`: {error.strerror}") from error
 
 
 def recorded_path(path: Path, config_root: Path) -> str:

@@ -14,10 +14,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import click
-
 from wfc.checker import check_file, check_project, in_order
-from wfc.config import Config
+from wfc.config import Config, ReadError
 from wfc.findings import Diagnostic, Edit, Fix, Note, Redaction, Severity
 from wfc.lower.names import module_name
 from wfc.project import Project, SourceFile, load_file
@@ -37,7 +35,7 @@ def check_incrementally(
     """All findings of the selected files, sorted by place. `question` tells selections of one folder apart."""
     try:
         return _check_changed(question, selection, snapshot, progress)
-    except click.ClickException:
+    except ReadError:
         # Some file can't be read. A check of everything reports that, if it needs the file.
         project, _ = load_project(selection, with_runs=True, snapshot=snapshot)
         project.progress = progress
