@@ -1,4 +1,8 @@
-"""The call graph of a project: which workflow calls which, recursive calls, and how deep runs nest."""
+"""The call graph of a project: which workflow calls which, recursive calls, and how deep runs nest.
+
+Recursion is a strongly connected component of the graph. Depth is the longest path from a workflow down, which is
+computed over the components in the order in which they are found: callees before callers.
+"""
 
 from __future__ import annotations
 
@@ -30,7 +34,7 @@ class CallSite:
 
 
 class CallGraph:
-    """The calls of a project's workflows, and of those that they call elsewhere."""
+    """The calls of a project's workflows, and of the workflows outside of it that they call."""
 
     def __init__(self, project: Project) -> None:
         self._calls: dict[SourceFile, list[CallSite]] = {}
@@ -41,7 +45,7 @@ class CallGraph:
                 self._calls[file] = list(_calls_of(file, project))
                 todo += [call.callee for call in self._calls[file]]
         self._circle: dict[SourceFile, int] = {}
-        """Workflows that can call each other in a circle have the same number."""
+        """The number of the strongly connected component of each workflow."""
         graph = {file: [call.callee for call in calls] for file, calls in self._calls.items()}
         for number, members in enumerate(components(graph, graph)):
             self._circle |= dict.fromkeys(members, number)
@@ -50,11 +54,11 @@ class CallGraph:
         return self._calls[file]
 
     def is_circular(self, call: CallSite) -> bool:
-        """Whether the called workflow can come to call the caller."""
+        """Whether the called workflow can call the caller, directly or through others."""
         return self._circle[call.caller] == self._circle[call.callee]
 
     def way_back(self, call: CallSite) -> list[CallSite]:
-        """The fewest calls that lead from the end of a circular call back to its beginning."""
+        """The shortest chain of calls from the callee of a recursive call back to its caller (breadth-first)."""
         before: dict[SourceFile, CallSite] = {}
         todo = deque([call.callee])
         while call.caller is not call.callee and call.caller not in before:
@@ -80,16 +84,16 @@ def _calls_of(file: SourceFile, project: Project) -> Iterator[CallSite]:
 
 @cached_per_file(1)
 def call_graph(project: Project) -> CallGraph:
-    """The graph of a project, whose files have all been read."""
+    """The call graph of a project. All of its files must have been read."""
     return CallGraph(project)
 
 
-# Nesting. A call or a foreach starts runs inside the run that executes the step.
+# Nesting. A step with a child starts runs inside the run that executes it.
 
 
 @struct(frozen=True, eq=False)
 class Descent:
-    """One step that starts runs, and what runs there."""
+    """A step that starts runs, and the scope that they execute."""
 
     outer: str
     """The name of the workflow or task that the step is part of."""
@@ -105,7 +109,7 @@ class Descent:
 
 
 class Nesting:
-    """The descents of a project's workflows and tasks. Circles, which other checks report, are left out."""
+    """The descents of a project's workflows and tasks. Recursive ones are left out: other checks report them."""
 
     def __init__(self, project: Project) -> None:
         self._descents: dict[Scope, list[Descent]] = {}
@@ -138,11 +142,11 @@ class Nesting:
         return self._descents[scope]
 
     def depth(self, descent: Descent) -> int:
-        """How many runs are one inside the other below the one that takes the step."""
+        """The number of runs that are nested below the run that executes the step."""
         return 1 if descent.is_bottom else 1 + self._depth[descent.scope]
 
     def way_down(self, descent: Descent) -> list[Descent]:
-        """The descent, and those inside it that make it as deep as it is."""
+        """The deepest chain of descents that begins with this one."""
         found = [descent]
         while self.depth(found[-1]) > 1:
             found.append(max(self._descents[found[-1].scope], key=self.depth))
@@ -163,7 +167,7 @@ def _from(step: Step, outer: str, file: SourceFile, project: Project) -> Iterato
     if child.is_task:
         scope: Scope | None = file.workflow.declared_tasks.get(child.name.text)
     else:
-        # Not the project of the unit: a file beside those being compiled has one of its own.
+        # Not the project of the file: a called file that is not compiled itself has a project of its own.
         called = project.named(child.name.text)
         scope = called[0].workflow if called else None
     if scope is not None:
@@ -172,5 +176,5 @@ def _from(step: Step, outer: str, file: SourceFile, project: Project) -> Iterato
 
 @cached_per_file(1)
 def nesting_of(project: Project) -> Nesting:
-    """Those of a project, whose files have all been read."""
+    """The nesting of a project. All of its files must have been read."""
     return Nesting(project)

@@ -3,6 +3,9 @@
 Nodes are the ids of states and of the ends of regions; `Flow.step` is the step that a state was made from. Edges are
 those of the chart, with event and guard, except around a parallel step: it forks into the first state of each branch,
 and its successor joins the ends of all branches. A failure without a handler ends the run and has no edge.
+
+The graph is built from the IR, not from the steps: a new step type needs no change here, because its `lower` has said
+which states it has and where they lead.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from wfc.struct import struct
 from wfc_runtime.digraph import components
 
 OUTSIDE_EVENTS = frozenset({"submit", "due", "joined"})
-"""Events that come from outside: until one does, the machine waits."""
+"""Events that come from outside the machine, which waits for them."""
 
 
 @struct(frozen=True)
@@ -28,7 +31,7 @@ class FlowEdge:
     event: str | None = None
     guard: Guard | None = None
     join: str | None = None
-    """The parallel state that ends where this edge is taken."""
+    """The parallel state that this edge leaves; it is taken once all branches have ended."""
 
 
 def _any_edge(edge: FlowEdge) -> bool:
@@ -36,7 +39,7 @@ def _any_edge(edge: FlowEdge) -> bool:
 
 
 class Flow:
-    """The graph, forward and backward."""
+    """The graph, with its edges by source and by target."""
 
     def __init__(self, chart: Chart) -> None:
         self.chart = chart
@@ -48,7 +51,7 @@ class Flow:
             for state in self.states.values()
             if state.regions
         }
-        """The ends of a parallel state's branches."""
+        """The end nodes of the branches of each parallel state."""
         self.edges: list[FlowEdge] = list(_edges(chart.root))
 
     @cached_property
@@ -62,12 +65,12 @@ class Flow:
         return _by(self.edges, lambda edge: edge.target)
 
     def step(self, node: str) -> Step | None:
-        """The step that a node belongs to; an end belongs to none."""
+        """The step that a node belongs to; None for the end of a region."""
         state = self.states.get(node)
         return state.step if state else None
 
     def returns(self, edge: FlowEdge) -> bool:
-        """Whether a step returns by this edge; not where it could not compute its value."""
+        """Whether the run returns over this edge. The edge taken if the value can't be computed is not one."""
         state = self.states.get(edge.source)
         effect = state.effect if state else None
         return effect is not None and effect.name == "Return" and edge.event != "recover"
@@ -81,11 +84,11 @@ class Flow:
 
     @cached_property
     def reachable(self) -> set[str]:
-        """The nodes that a run can come to."""
+        """The nodes that a run can reach."""
         return self.reach([self.initial])
 
     def reach(self, starts: Iterable[str], follow: Callable[[FlowEdge], bool] = _any_edge) -> set[str]:
-        """The nodes that can be come to by edges that `follow` takes; a join needs all of its branches."""
+        """The nodes reachable over the edges that `follow` accepts. A join is passed once all of its branches are."""
         found = set(starts)
         todo = list(found)
         finished: dict[str, int] = {}
@@ -104,7 +107,7 @@ class Flow:
 
     @cached_property
     def ending(self) -> set[str]:
-        """The nodes from which a run can come to its end; from a branch, through one beside it as well."""
+        """The nodes from which the end is reachable; from a branch also if another branch leaves the parallel state."""
         found = {self.end}
         todo = [self.end]
         exits = self._exits()
@@ -118,7 +121,7 @@ class Flow:
         return found
 
     def _exits(self) -> dict[str, set[str]]:
-        """The parallel states that can be left from inside a branch, by where that leads."""
+        """The parallel states that can be left from inside a branch, by the target."""
         found: dict[str, set[str]] = {}
         for parallel in self.branch_ends:
             inside = self.inside(parallel)
@@ -160,14 +163,14 @@ def _by(edges: Iterable[FlowEdge], key: Callable[[FlowEdge], str]) -> dict[str, 
     return found
 
 
-# Cycles that nothing stops: the machine would follow them for ever within a single event.
+# Endless cycles: the machine would follow them for ever while it handles a single event.
 
 _WAITING = frozenset({"Ask", "Spawn"})
 
 
 @struct(frozen=True)
 class Circle:
-    """States that lead to each other without waiting or counting, and the edges by which they do."""
+    """A cycle of states without a wait and without a limit, and its edges."""
 
     nodes: frozenset[str]
     edges: tuple[FlowEdge, ...]
@@ -178,12 +181,12 @@ class Circle:
 
 
 def endless_circles(flow: Flow) -> Iterator[Circle]:
-    """What can be gone round in for ever.
+    """The cycles that nothing ends.
 
-    Edges that wait for an event from outside are left out, and so are those of a goto, which counts its jumps
-    for the whole run. A `while` counts its turns afresh each time it is entered, so its count stops only
-    the circles that do not enter it anew: its edge is taken out of a component that does not hold the loop's
-    beginning, and what remains is looked at again.
+    They are the strongly connected components of the graph without the edges that wait for an event from outside, and
+    without those of a goto, which counts its jumps for the whole run. A loop counts its turns from zero each time it is
+    entered, so its limit ends only the cycles that do not enter it again: its edge is removed from a component without
+    the state that begins the loop, and the rest is searched again.
     """
     begins = {
         state.effect.arguments["loop"]: state.id
@@ -202,7 +205,7 @@ def endless_circles(flow: Flow) -> Iterator[Circle]:
 
 
 def _circles(edges: list[FlowEdge]) -> Iterator[tuple[frozenset[str], list[FlowEdge]]]:
-    """The components in which one can go round, with the edges inside them."""
+    """The strongly connected components that have an edge, with their edges."""
     graph = _graph(edges)
     number = {node: place for place, nodes in enumerate(components(list(graph), graph)) for node in nodes}
     found: dict[int, list[FlowEdge]] = {}
@@ -229,12 +232,12 @@ def _is_turn(edge: FlowEdge, begins: dict[str, str]) -> bool:
 
 
 def is_waiting(state: State) -> bool:
-    """Whether a state, once its work has begun, waits for an event from outside."""
+    """Whether a state waits for an event from outside after it was entered."""
     return state.effect is not None and state.effect.name in _WAITING
 
 
 class _Instant:
-    """Tells the edges that can be taken in the very moment in which their source is entered."""
+    """Whether an edge can be taken as soon as its source is entered."""
 
     def __init__(self, flow: Flow) -> None:
         self._flow = flow
@@ -248,7 +251,7 @@ class _Instant:
         return edge.event not in OUTSIDE_EVENTS
 
     def _ends_at_once(self, parallel: str) -> bool:
-        """Whether every branch can come to its end without waiting."""
+        """Whether every branch can end without waiting."""
         if parallel not in self._joins:
             self._joins[parallel] = False
             inside = self._flow.inside(parallel) | {parallel}
@@ -257,7 +260,7 @@ class _Instant:
         return self._joins[parallel]
 
     def _fails_at_once(self, node: str) -> bool:
-        """Whether a state can fail before it has waited for anything: an action, by its templates only."""
+        """Whether a state can fail before it waits. An action can only do so by an error in its templates."""
         state = self._flow.states[node]
         effect = state.effect
         if effect is None or not is_waiting(state):

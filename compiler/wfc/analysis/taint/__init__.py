@@ -1,1 +1,1 @@
-"""Taint analysis: values from outside and where they end up, field by field, each flow with the path it took."""
+"""Taint analysis: which values are untrusted, property by property, and the path on which each got where it is."""

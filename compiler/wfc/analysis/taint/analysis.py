@@ -1,8 +1,14 @@
-"""Taint of a whole file: each step writes its outcome into variables, until none of them changes.
+"""Taint of a whole file, as a fixpoint over variables.
 
-A variable is a definition of a state field, an input of a task, its `item` or `previous`, or what a scope returns. A
-step is evaluated again only when a variable that it read has changed, and a variable can change only a few times, so
-that the work is nearly linear in the number of steps.
+A source is a value from outside: an input, an answer, the output of a command, the text of a file. Taint is propagated
+from sources through templates (`expressions`) and steps (`effects`) into variables; rules ask for the taint of a sink,
+such as a shell command. A variable is a definition of a state field, an input of a task, its `item` or `previous`, or
+the result of a scope.
+
+All variables start clean. A worklist evaluates each step and joins the result to the variables that it writes; a step
+is evaluated again only if a variable that it read has changed. A variable can only get worse, and only a few times, so
+the work is nearly linear in the number of steps. A value is clean again if its type (a number, a boolean), a validation
+pattern, a filter of the policy such as `shquote`, or a comparison with constants on the path rules out harm.
 """
 
 from __future__ import annotations
@@ -36,7 +42,7 @@ _SAME = {("eq", True), ("ne", False), ("in", True), ("notin", False)}
 
 
 def settled_by(clauses: Iterable[Given]) -> list[nodes.Expr]:
-    """`x == 'a'` and `x in ['a', 'b']` that came out true leave no doubt about `x`."""
+    """The expressions that are known to be constants: `x` where `x == 'a'` or `x in ['a', 'b']` is true."""
     found = (_settled(clause.node, clause.outcome) for clause in clauses)
     return [node for node in found if node is not None]
 
@@ -56,7 +62,7 @@ def _settled(node: nodes.Expr, outcome: bool) -> nodes.Expr | None:
     return node.expr if known else None
 
 
-# The names that one template sees, and the variable behind each.
+# The names that a template may use, and the variable behind each.
 
 Variable = tuple[Any, ...]
 
@@ -71,7 +77,7 @@ class File(Protocol):
 
 
 class Names:
-    """The names that one template sees."""
+    """The taint of the names that a template may use."""
 
     def __init__(self, file: File, home: ScopeTypes, place: Place | None, names: Mapping[str, Taint]) -> None:
         self._file, self._home, self._place, self._own = file, home, place, names
@@ -134,7 +140,7 @@ _underway: list[SourceFile] = []
 
 
 def taint_of(file: SourceFile, policy: Policy = SHELL) -> FileTaint | None:
-    """Where what comes from outside gets to in a file, as far as it does harm there."""
+    """The taint of the values of a file under a policy; None if its types are not known."""
     return _taint_of(file, policy)
 
 
@@ -167,7 +173,7 @@ class FileTaint:
         self._field_readers: dict[tuple[Scope, str], dict[Step, int]] = {}
         """The steps that read a field, each with the definitions that reach it."""
         self._tainted: dict[tuple[Scope, str], int] = {}
-        """The definitions of a field that put something there which is not to be trusted."""
+        """The definitions of a field that are tainted."""
         self._job: Step | None = None
         self._ends_without_return = {
             scope: _ends_without_return(found) for scope, found in self.scopes.items()
@@ -203,7 +209,7 @@ class FileTaint:
                 return self._readers.get(variable, ())
 
     def read_field(self, home: ScopeTypes, field: str, mask: int) -> Taint:
-        """What some definitions of a field put there. Of the many that there may be only those that taint it count."""
+        """The joined taint of some definitions of a field. Only tainted ones are visited: there may be many others."""
         place = home.scope, field
         if self._job is not None:
             readers = self._field_readers.setdefault(place, {})
@@ -219,7 +225,7 @@ class FileTaint:
     # -- what steps ask --------------------------------------------------------
 
     def tree(self, step: Step, node: Node, names: Mapping[str, Taint]) -> Taint:
-        """A value of the file, with templates in its strings."""
+        """The taint of a value of the file, with templates in its strings."""
         if isinstance(node, Scalar):
             return self._scalar(step, node, names)
         if isinstance(node, Sequence):
@@ -241,14 +247,14 @@ class FileTaint:
         return Names(self, home, self._places[step].get(node), names)
 
     def pieces(self, step: Step, text: Text) -> list[Piece]:
-        """A text of a step, with what each hole puts into it."""
+        """The parts of a template: literal text, and the taint of each inserted value."""
         return Walk(text.template, self.names(step, text.node, {})).pieces()
 
     def value(self, step: Step, tree: Tree) -> Taint:
         return self.tree(step, tree.node, {})
 
     def returned(self, scope: Scope) -> Taint:
-        """What a scope gives back: a value that a step returns, or its state where it just ends."""
+        """The taint of a scope's result: a returned value, or the state if it can end without a return."""
         found = self.read(("return", scope))
         if self._ends_without_return[scope]:
             home = self.scopes[scope]
@@ -258,7 +264,7 @@ class FileTaint:
         return found
 
     def called(self, name: str, given: Taint) -> Taint | None:
-        """What another workflow returns; its inputs are what it is given. None where that can't be known."""
+        """The taint of another workflow's result, given that of its inputs; None if that can't be known."""
         found = self._file.project.named(name)
         if len(found) != 1 or found[0] in _underway or len(_underway) > _DEEPEST_CALL:
             return None
@@ -277,6 +283,6 @@ def _ends_without_return(found: ScopeTypes) -> bool:
 
 
 def _with_inputs(taint: Taint, given: Flow | None) -> Taint:
-    """A value of another workflow as its caller sees it: an input there is what was given here."""
+    """A value of another workflow as its caller sees it: its inputs are the values that the caller gave."""
     flow = given if taint.flow is not None and taint.flow.level is Level.INPUT else taint.flow
     return record({key: _with_inputs(part, given) for key, part in taint.parts.items()}, flow)

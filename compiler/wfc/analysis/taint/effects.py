@@ -1,4 +1,8 @@
-"""Effects of steps: the untrusted values that each kind of step brings in, and those that it passes on."""
+"""Effects of steps: the untrusted values that a step brings in, and those that it passes on.
+
+Steps are not told apart by class: one that is answered brings in its result, one with a child passes values to runs and
+gets their results, one that assigns or returns passes on the values of its templates.
+"""
 
 from __future__ import annotations
 
@@ -26,19 +30,19 @@ _DEEPEST = 4
 
 
 def is_harmless(kind: Type) -> bool:
-    """Numbers, booleans and texts that stand in the file can do no harm."""
+    """Whether no value of the type can do harm: numbers, booleans, and texts written in the file."""
     if isinstance(kind, Union):
         return all(map(is_harmless, kind.options))
     return kind in _PLAIN_TYPES if isinstance(kind, Simple) else isinstance(kind, Choice | Exact)
 
 
 def of_type(kind: Type, flow: Flow) -> Taint:
-    """A value of this type that comes from outside."""
+    """The taint of an untrusted value of a type."""
     return within(only(flow), kind)
 
 
 def within(taint: Taint, kind: Type, depth: int = _DEEPEST) -> Taint:
-    """The same value, given what its type rules out."""
+    """The taint without the parts that the type of the value makes harmless."""
     if taint.is_clean or is_harmless(kind):
         return CLEAN
     match kind:
@@ -60,7 +64,7 @@ def within(taint: Taint, kind: Type, depth: int = _DEEPEST) -> Taint:
 
 
 def of_schema(schema: Any, flow: Flow, policy: Policy, depth: int = _DEEPEST) -> Taint:
-    """What a JSON Schema lets in."""
+    """The taint of an untrusted value that fits a JSON Schema."""
     if not isinstance(schema, dict) or depth == 0:
         return only(flow)
     if isinstance(schema.get("enum"), list) or "const" in schema:
@@ -82,7 +86,7 @@ def of_schema(schema: Any, flow: Flow, policy: Policy, depth: int = _DEEPEST) ->
 
 
 def of_declaration(decl: InputDecl, taint: Taint, policy: Policy, depth: int = _DEEPEST) -> Taint:
-    """What the declaration of an input lets through."""
+    """The taint of a value that fits the declaration of an input."""
     if taint.is_clean or decl.kind in _PLAIN_SCHEMAS:
         return CLEAN
     if decl.kind == "string":

@@ -1,4 +1,8 @@
-"""Taint of one template: of its value, and of what each of its expressions inserts into the text."""
+"""Taint of one template: of its value, and of what each of its expressions inserts into the text.
+
+An expression is evaluated over taints instead of values: an attribute takes a part, an operator or an unknown filter
+joins its operands, and a comparison gives a boolean, which is clean.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +36,7 @@ _SPLITTING = frozenset({"split", "rsplit", "splitlines", "partition", "rpartitio
 
 
 class Uses:
-    """One template's filters and calls, with the means to look at their arguments."""
+    """The filters and calls of one template, and the evaluation of their arguments."""
 
     def __init__(self, evaluate: Evaluate, policy: Policy) -> None:
         self._evaluate = evaluate
@@ -85,7 +89,7 @@ class Uses:
         return listed(only(base.whole), base.whole, bounded=name == "regex_search")
 
     def _mixed(self, base: Taint, args: list[nodes.Expr], named: Named) -> Taint:
-        """Text made of all that goes in."""
+        """Text that is made of all operands."""
         flow = base.whole
         for node in (*args, *(word.value for word in named)):
             flow = worse(flow, self._evaluate(node).whole)
@@ -134,29 +138,29 @@ _TRUTHS = (nodes.Compare, nodes.Test, nodes.Not, nodes.Const)
 
 
 class Names(Protocol):
-    """The values that a template can name."""
+    """The taint of the values that a template may name."""
 
     def field(self, name: str | None) -> Taint: ...
     def input(self, name: str | None) -> Taint: ...
     def other(self, name: str) -> Taint: ...
     @property
     def policy(self) -> Policy:
-        """What makes a value harmless here."""
+        """The policy of the sink."""
         ...
 
     def settled(self) -> list[nodes.Expr]:
-        """Expressions that can only be texts of the file here."""
+        """Expressions that a condition has compared with constants."""
         ...
 
 
 @struct(frozen=True)
 class Hole:
-    """One `{{ expression }}`, or one expression in a tag that is part of the text."""
+    """An inserted value: `{{ expression }}`, or an expression in a tag that becomes part of the text."""
 
     node: nodes.Expr
     taint: Taint
     quoted: Taint | None = None
-    """For `... | shquote`: what was quoted."""
+    """For `... | shquote`: the taint of the quoted value."""
     within: nodes.Node | None = None
     """The outermost `for` or `if` around it."""
 
@@ -174,7 +178,7 @@ class Literal:
 
 @struct(slots=True)
 class Choice:
-    """Pieces of which one list is taken. A loop is one list that may be left out."""
+    """Alternatives, of which one is inserted. A loop is one alternative that may be left out."""
 
     ways: list[list[Piece]] = field(default_factory=list)
 
@@ -183,7 +187,7 @@ Piece = Literal | Hole | Choice
 
 
 class Walk:
-    """One walk through one template."""
+    """The evaluation of one template."""
 
     def __init__(self, template: Template, names: Names) -> None:
         self._template = template
@@ -194,7 +198,7 @@ class Walk:
         self._settled = names.settled()
 
     def result(self) -> Taint:
-        """What the template gives."""
+        """The taint of the value of the template."""
         expression = self._template.expression
         if expression is not None:
             return self.value(expression)
@@ -204,7 +208,7 @@ class Walk:
         return only(flow)
 
     def pieces(self) -> list[Piece]:
-        """The text as it will be put together, in order."""
+        """The parts of the text, in order."""
         return self._pieces(self._template.ast.body) if self._template.ast is not None else []
 
     def _pieces(self, body: Iterable[nodes.Node]) -> list[Piece]:
@@ -291,7 +295,7 @@ class Walk:
         return only(joined(map(self.value, node.iter_child_nodes())).whole)
 
     def _sum(self, left: Taint, right: Taint) -> Taint:
-        """Lists, or texts, one after the other."""
+        """The taint of `left + right`: concatenated lists or texts."""
         if ITEMS in left.parts or ITEMS in right.parts:
             return join(left.as_list(), right.as_list())
         return only(join(left, right).whole)

@@ -1,4 +1,4 @@
-"""Policies: what makes a value harmless depends on the sink, a shell command or a path."""
+"""Policies: which values are harmless depends on the sink, which is a shell command or a path."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ _GROUP = pattern(r"(?<!\\)\(([^()]*)\)")
 
 
 class Characters:
-    """Characters that are harmless in one kind of text, and the patterns that let only those through."""
+    """Characters that are harmless in one kind of text, and the patterns that accept only those."""
 
     def __init__(self, always: str, besides: str = "", never: tuple[str, ...] = ()) -> None:
-        """`always`: harmless in any number. `besides`: harmless too, unless the whole value is one of `never`."""
+        """`always` are harmless in any number. `besides` are harmless too, unless the whole value is one of `never`."""
         self._always, self._never = always, never
         self._safe = safe = besides + always
         escaped = "".join(rf"\{char}" for char in "./+-" if char in safe)
@@ -31,13 +31,13 @@ class Characters:
         self._plain = pattern(rf"[{always}]*")
 
     def is_safe(self, pattern: object) -> bool:
-        """Whether a text that the pattern is found in can hold nothing but letters, digits and harmless signs."""
+        """Whether every text that the pattern accepts has only harmless characters."""
         if not isinstance(pattern, str) or not pattern.startswith("^") or not pattern.endswith("$"):
             return False
         return self._is_harmless(pattern[1:-1], top=False)
 
     def picks_safe(self, pattern: object) -> bool:
-        """Whether what a search for it gives, its groups or else the whole match, is harmless."""
+        """Whether the result of a search is harmless: its groups, or the whole match if it has none."""
         if not isinstance(pattern, str):
             return False
         groups = _GROUP.findall(pattern)
@@ -53,12 +53,12 @@ class Characters:
         found = self._all_but.fullmatch(pattern)
         if found is None or not self._plain.fullmatch(replacement):
             return False
-        # A range such as `,-z` lets more through than its ends.
+        # A range such as `,-z` includes characters that are not harmless, although its ends are.
         replaced = _compiled(found[1])
         return replaced is not None and all(map(replaced.match, _others(self._always)))
 
     def _is_harmless(self, body: str, top: bool = True) -> bool:
-        """Whether all that it can match is harmless. Alternatives at the top would escape `^` and `$`."""
+        """Whether every match is harmless. Alternatives at the top level are not: `^` and `$` bind to one of them."""
         at = depth = 0
         while at < len(body):
             if body[at] == "|" and (depth or top):
@@ -77,7 +77,7 @@ class Characters:
         return depth == 0 and not self._matches_never(body)
 
     def _reaches_further(self, one_of: str) -> bool:
-        """Whether a class has a range with characters in it that are not harmless."""
+        """Whether a character class has a range that includes characters which are not harmless."""
         found = _compiled(one_of)
         return found is None or any(map(found.match, _others(self._safe)))
 
@@ -88,7 +88,7 @@ class Characters:
 
 @cached(64)
 def _others(characters: str) -> list[str]:
-    """The characters of ASCII that a class does not have."""
+    """The ASCII characters that a character class does not include."""
     return [char for char in map(chr, range(128)) if not re.match(f"[{characters}]", char)]
 
 
@@ -100,9 +100,9 @@ def _compiled(body: str) -> re.Pattern[str] | None:
 
 
 IN_SHELL = Characters(r"\w.,:/@%+=-")
-"""What means nothing to a shell."""
+"""Characters without a special meaning in a shell."""
 IN_PATH = Characters(r"\w,:@%+=-", besides=".", never=(".", ".."))
-"""What stays within one part of a path."""
+"""Characters that can't leave one part of a path."""
 
 
 # The policies.
@@ -117,10 +117,10 @@ _ALWAYS = frozenset({"abs", "float", "hash", "int", "outcome", "round", "sum"}) 
 class Policy:
     characters: Characters
     cleaning: frozenset[str]
-    """Filters that give nothing harmful, whatever goes in."""
+    """Filters whose result is harmless for any operand."""
 
 
 SHELL = Policy(IN_SHELL, _ALWAYS | {"shquote", "urlencode"})
-"""For commands, and for texts of any other kind."""
+"""For commands, and for all other texts."""
 PATH = Policy(IN_PATH, _ALWAYS)
-"""For paths: quoting leaves `../` as it is, and a pattern may be fine for a shell that lets it through."""
+"""For paths. Quoting does not help here, since it keeps `../`, and a pattern that is safe in a shell may accept it."""

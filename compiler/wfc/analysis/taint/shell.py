@@ -1,7 +1,8 @@
 """The context of each inserted value in a shell command: unquoted, quoted, in a here-document, and after which words.
 
-A simple reader of shell text: quotes, escapes, substitutions, comments and here-documents. It reports what it cannot
-follow, such as a quote that only one branch of an `if` opens.
+A reader of POSIX shell text that knows quotes, escapes, substitutions, comments and here-documents. It marks a value
+as `unsure` if its context depends on the path through the template, as after a quote that only one branch of an `if`
+opens.
 """
 
 from __future__ import annotations
@@ -17,40 +18,40 @@ from wfc.struct import struct
 _HEREDOC = re.compile(r"<<-?[ \t]*(?:'([^'\n]+)'|\"([^\"\n]+)\"|\\?([\w.-]+))")
 _SEPARATORS = frozenset(";|&\n()")
 _PLAIN = re.compile(r"[\w./=:,@%+-]+")
-"""Characters that no shell makes anything of."""
+"""Characters without a special meaning in a shell."""
 HOLE = "\0"
-"""Stands for a hole among the characters of a word."""
+"""Stands for an inserted value among the characters of a word."""
 
 
 @struct(frozen=True)
 class Spot:
-    """Where a hole stands."""
+    """The context of an inserted value."""
 
     hole: Hole
     quote: str
-    """Empty where it is bare; else `'`, `"`, `<<` (a here-document) or `#` (a comment)."""
+    """Empty if it is unquoted; otherwise `'`, `"`, `<<` (a here-document) or `#` (a comment)."""
     words: tuple[str, ...]
-    """The words of the same command before it."""
+    """The preceding words of the same command."""
     prefix: str
-    """What stands directly before it, in the same word."""
+    """The text directly before it in the same word."""
     command: int = 0
-    """Which of the commands it is in."""
+    """The number of the command that it is in."""
     unsure: bool = False
-    """Whether its quotes depend on the way through the template."""
+    """Whether its quotes depend on the path through the template."""
 
 
 @struct(slots=True)
 class _State:
     stack: list[str] = field(default_factory=lambda: [""])
-    """What is open: "" at the outside and in a substitution, `'`, `"` and backquotes."""
+    """The open contexts: "" at the top level and in a substitution, `'`, `"` and backquotes."""
     words: list[str] = field(default_factory=list)
     word: str | None = None
     command: int = 0
     outer: list[tuple[list[str], str | None, int]] = field(default_factory=list)
-    """The words around a substitution, and which command they are of."""
+    """The words around each open substitution, and the number of their command."""
     pending: list[str] = field(default_factory=list)
     document: list[str] = field(default_factory=list)
-    """The ends of the here-documents that are being read."""
+    """The delimiters of the open here-documents."""
     line: str = ""
     comment: bool = False
     escaped: bool = False
@@ -140,7 +141,7 @@ class Scanner:
         return self._bare(text, at)
 
     def _skipped(self, char: str) -> None:
-        """In a comment or a here-document."""
+        """A character in a comment or a here-document."""
         state = self._state
         if char != "\n":
             state.line += char
@@ -184,7 +185,7 @@ class Scanner:
         return at + 1
 
     def _separates(self, text: str, at: int) -> bool:
-        """Whether a new command begins behind it. `2>&1` and `${name}` are parts of one."""
+        """Whether a new command begins after it. The signs in `2>&1` and `${name}` do not separate commands."""
         char = text[at]
         if char == "{":
             return self._state.word is None and text[at + 1 : at + 2].isspace()
@@ -211,7 +212,7 @@ class Scanner:
         self._state.word = None
 
     def _open(self, kind: str) -> None:
-        """A substitution: a command of its own inside a word."""
+        """Begin a substitution, which is a command of its own inside a word."""
         state = self._state
         state.outer.append((state.words, state.word, state.command))
         state.word = None

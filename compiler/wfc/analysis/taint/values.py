@@ -1,6 +1,8 @@
 """Taint of a value, part by part, and the flow on which untrusted data reached it.
 
-Taints and flows are never changed, but they are not frozen: freezing doubles the time it takes to make them.
+A taint mirrors the shape of a value: `parts` has the taint of properties, or of the items of a list, and `flow` that of
+everything else. `join` of two taints covers both values; depth and width are bounded, so taints form a lattice without
+long chains and the fixpoint is reached quickly. Taints and flows are immutable by convention.
 """
 
 from __future__ import annotations
@@ -14,25 +16,25 @@ from wfc.struct import struct
 from wfc.yaml import Span
 
 ITEMS = "[]"
-"""The part that stands for every item of a list."""
+"""The key of the part that stands for all items of a list."""
 _DEEPEST, _WIDEST = 4, 100
 _FIRST, _LAST = 2, 6
 
 
 class Level(IntEnum):
     INPUT = 1
-    """Whoever starts the run gives it."""
+    """An input, given by the caller that starts the run."""
     OUTSIDE = 2
-    """A person, an agent, a command or a tool gives it while the workflow runs."""
+    """A value that a person, an agent, a command or a tool supplies during the run."""
 
 
 @struct(eq=False, slots=True)
 class Flow:
-    """Where a value comes from, and each place that it went through."""
+    """The source of a value, and each place that it passed through, as a linked list."""
 
     level: Level
     words: str
-    """What it is: "what a command printed"."""
+    """A description of the value: "what a command printed"."""
     message: str
     span: Span
     before: Flow | None = None
@@ -41,7 +43,7 @@ class Flow:
         return Flow(self.level, self.words, message, span, self)
 
     def notes(self) -> tuple[Note, ...]:
-        """From the source on. Of a very long way the middle is left out."""
+        """The places from the source on. The middle of a very long flow is left out."""
         hops = list(self._back())[::-1]
         if len(hops) > _FIRST + _LAST:
             hops = [*hops[:_FIRST], *hops[-_LAST:]]
@@ -56,20 +58,20 @@ class Flow:
 
 @struct(eq=False, slots=True)
 class Taint:
-    """What of a value is not to be trusted."""
+    """The untrusted parts of a value."""
 
     flow: Flow | None = None
-    """The flow of all that `parts` does not name; of a list, of how long it is."""
+    """The flow of everything that `parts` does not name; for a list, that of its length."""
     parts: Mapping[str, Taint] = field(default_factory=dict)
     bounded: bool = False
-    """Whether it is a list that something keeps short."""
+    """Whether it is a list of limited length."""
 
     @property
     def is_clean(self) -> bool:
         return self.flow is None and not self.parts
 
     def get(self, key: str | int | None) -> Taint:
-        """A part of it; without a key, any part."""
+        """The taint of a part; without a key, that of any part."""
         if key is None:
             return only(self.whole)
         part = self.parts.get(ITEMS if isinstance(key, int) else key)
@@ -77,26 +79,26 @@ class Taint:
 
     @property
     def item(self) -> Taint:
-        """What a loop over it goes through."""
+        """The taint of an item in a loop over the value."""
         return self.parts[ITEMS] if ITEMS in self.parts else only(self.whole)
 
     @property
     def whole(self) -> Flow | None:
-        """The worst that is in it."""
+        """The worst flow in the value."""
         found = self.flow
         for part in self.parts.values():
             found = worse(found, part.whole)
         return found
 
     def then(self, message: str, span: Span) -> Taint:
-        """The same after one more hop."""
+        """The taint after one more place."""
         if self.is_clean:
             return self
         flow = self.flow.then(message, span) if self.flow else None
         return Taint(flow, {key: part.then(message, span) for key, part in self.parts.items()}, self.bounded)
 
     def as_list(self, item: Taint | None = None) -> Taint:
-        """A list of the same length; `item` takes the place of what is in it."""
+        """A list of the same length, with other items if `item` is given."""
         return listed(self.item if item is None else item, self.flow, self.bounded)
 
     def short(self) -> Taint:
@@ -117,7 +119,7 @@ def worse(one: Flow | None, other: Flow | None) -> Flow | None:
 
 
 def record(parts: Mapping[str, Taint], flow: Flow | None = None) -> Taint:
-    """A value with parts. What is too deep or too wide is one flow for all."""
+    """A value with parts. One that is too deep or too wide gets one flow for all."""
     known = {key: part for key, part in parts.items() if flow or not part.is_clean}
     if len(known) > _WIDEST:
         return only(Taint(flow, known).whole)
@@ -140,7 +142,7 @@ def _cut(taint: Taint, depth: int) -> Taint:
 
 
 def join(one: Taint, other: Taint) -> Taint:
-    """What either of them can be. It is `one` itself where the other adds nothing."""
+    """The taint that covers both. It is `one` itself if the other adds nothing, which ends the fixpoint."""
     if other is one or other.is_clean:
         return one
     if one.is_clean:

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 # Which values have which properties and items, and their types.
 
 FAILED_CHILD = Record("FailedChild", (Property("error", ANY),), open=False)
-"""What stands in a foreach's list in the place of a child that failed."""
+"""The result of a run that failed, in the list of a foreach or as the result of a call."""
 
 LOOP = Record(
     "Loop",
@@ -52,16 +52,16 @@ _MOMENT_FIELDS = (*DATE_FIELDS, *TIME_FIELDS)
 
 @struct(slots=True)
 class Found:
-    """What looking up a name or a number brought, over all that the value can be."""
+    """The result of looking up a property or an item, over all alternatives of the type of the value."""
 
     types: list[Type] = field(default_factory=list)
     lacking: list[Type] = field(default_factory=list)
-    """What it can be that never has it."""
+    """The alternatives that never have it."""
     optional: Record | None = None
-    """What it can be that need not have it."""
+    """An alternative that may lack it."""
     null: bool = False
     loose: bool = False
-    """Whether nobody can say that it is there, as with an item of a list by its number."""
+    """Whether its presence can't be known, as for an item of a list by its number."""
 
     @property
     def type(self) -> Type:
@@ -90,7 +90,7 @@ def _find_in_record(record: Record, name: str, found: Found) -> None:
     if prop is not None:
         found.types.append(prop.type)
         found.loose |= not prop.required
-        # A schema that demands nothing at all was not written to say what may be missing.
+        # A schema without `required` says nothing about missing properties: do not report each of them as optional.
         if not prop.required and any(other.required for other in record.properties):
             found.optional = record
     elif record.loose or (record.open and not record.properties):
@@ -112,7 +112,7 @@ def _part_of(option: Type, name: str) -> Type | None:
 
 
 def find_item(kind: Type, index: int | None) -> Found:
-    """An item by its number; by one that is not known, if there is none."""
+    """The item with a given index; None stands for an index that is not known."""
     found = Found(loose=True)
     for option in options(kind):
         if option == NULL:
@@ -137,7 +137,7 @@ def find_item(kind: Type, index: int | None) -> Found:
 
 
 def may_have(option: Type, name: str, there: bool) -> bool:
-    """Whether a value can pass a test that asks for a property to be there, or not to be."""
+    """Whether a value may have a property, or (if not `there`) may lack it."""
     found = find_property(option, name)
     if there:
         return bool(found.types)
@@ -145,7 +145,7 @@ def may_have(option: Type, name: str, there: bool) -> bool:
 
 
 def with_part(option: Type, name: str) -> Type:
-    """A value of which a property has been found to be there."""
+    """The type after a test has shown that a property is present."""
     if not isinstance(option, Record):
         return option
     properties = (
@@ -155,7 +155,7 @@ def with_part(option: Type, name: str) -> Type:
 
 
 def property_names(kinds: list[Type]) -> Iterator[str]:
-    """What one could have meant instead."""
+    """The property names that may have been meant."""
     for option in kinds:
         if isinstance(option, Record):
             yield from (prop.name for prop in option.properties)
@@ -172,14 +172,14 @@ _SIZED = frozenset({"text", "list", "object"})
 
 
 def place_of(walk: Inference, node: nodes.Expr) -> tuple[int, int]:
-    """Where the name behind the dot, or what is in the brackets, stands."""
+    """The place of the name after the dot, or of the expression in the brackets."""
     if isinstance(node, nodes.Getitem):
         return inside_quotes(walk, node.arg)
     return walk.template.token_span(node)
 
 
 def inside_quotes(walk: Inference, node: nodes.Expr) -> tuple[int, int]:
-    """The place of an expression; of a text, without its quotes where they are just around it."""
+    """The place of an expression; for a literal text, without its quotes."""
     start, end = walk.template.span(node)
     value = node.value if isinstance(node, nodes.Const) else None
     if isinstance(value, str) and walk.template.text[start + 1 : end - 1] == value:
@@ -194,14 +194,14 @@ def no_such_property(
     lacking: list[Type],
     guarded: bool = False,
 ) -> None:
-    """Behind `default` or `is defined` only a name that is nearly the right one is worth a word."""
+    """Report a missing property. Before `default` or `is defined`, only a likely typo is reported."""
     place = place_of(walk, node)
     known = list(dict.fromkeys(property_names(lacking)))
     near = nearest(name, known)
     if guarded and near is None:
         return
     more = _method_meant(name, lacking, place) or _size_meant(walk, node, name, lacking, place)
-    # An object that may have more than is declared: a name that is not like any other need not be a slip.
+    # An open object may have undeclared properties: report only a name that resembles a declared one.
     is_open = all(isinstance(one, Record) and one.open for one in lacking)
     possible = is_open and (guarded or near is None)
     words = f"{subject(walk, node.node, lacking)} no property `{name[:60]}`"
@@ -215,7 +215,7 @@ def no_such_property(
 
 
 def subject(walk: Inference, node: nodes.Expr, lacking: list[Type]) -> str:
-    """ "`state.build` is a shell result: it has", for a sentence to go on."""
+    """The beginning of a sentence: "`state.build` is a shell result: it has"."""
     words = describe(join(*lacking))
     thing = f"`{walk.source(node)}`"
     return f"{thing} has" if words == "an object" else f"{thing} is {words}: it has"
@@ -235,7 +235,7 @@ def no_such_item(walk: Inference, node: nodes.Getitem, lacking: list[Type]) -> N
 def no_such_part(
     walk: Inference, place: tuple[int, int], name: str, lacking: list[Type], guarded: bool = False
 ) -> None:
-    """The same for a name in a filter's argument, as in `map(attribute='name')`."""
+    """Report a missing property that a filter names, as in `map(attribute='name')`."""
     known = list(dict.fromkeys(property_names(lacking)))
     near = nearest(name, known)
     if guarded and near is None:
@@ -285,7 +285,7 @@ class Reached:
 
 
 def follow(walk: Inference, node: nodes.Expr, guarded: bool = False) -> Reached:
-    """What stands at the end of a path."""
+    """The type at the end of a path, and the path itself."""
     if isinstance(node, nodes.Name):
         return _name(walk, node.name)
     if isinstance(node, nodes.Getitem) and isinstance(node.arg, nodes.Slice):
@@ -302,7 +302,7 @@ def follow(walk: Inference, node: nodes.Expr, guarded: bool = False) -> Reached:
 
 
 def key_of(node: nodes.Getattr | nodes.Getitem) -> str | int | None:
-    """The name or number behind the dot or in the brackets; None where it is computed."""
+    """The name after the dot, or the constant in the brackets; None if it is computed."""
     if isinstance(node, nodes.Getattr):
         return node.attr
     value = node.arg.value if isinstance(node.arg, nodes.Const) else None
@@ -326,7 +326,7 @@ def _narrowed(walk: Inference, reached: Reached) -> Reached:
 
 
 def _field(walk: Inference, node: nodes.Expr, root: str, key: str | int | None, guarded: bool) -> Reached:
-    """A field of the state, or an input. Names that are not there are other rules' business."""
+    """The type of a state field or input. Other rules report unknown names."""
     if not isinstance(key, str):
         if isinstance(node, nodes.Getitem):
             walk.type_of(node.arg)

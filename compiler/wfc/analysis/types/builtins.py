@@ -51,11 +51,11 @@ if TYPE_CHECKING:
 # Result types that depend on the value that a filter, function or method is applied to.
 
 _LOOSE_GROUP = pattern(r"\)[?*{]|\|")
-"""A group that a match may leave out, and that then is null."""
+"""A pattern with a group that may not take part in a match, and is then null."""
 
 
 def item_of(kind: Type) -> Type:
-    """What a loop over it goes through: items, keys or characters."""
+    """The type of an item in a loop over the value: an item, a key or a character."""
     return join(*map(_item_of, options(kind)))
 
 
@@ -224,13 +224,13 @@ class Parameter:
 @struct(frozen=True)
 class Signature:
     takes: frozenset[str]
-    """The kinds that it can be used on; empty for any."""
+    """The kinds of operand that it accepts; empty for any."""
     gives: Result
     parameters: tuple[Parameter, ...] = ()
     rest: bool = False
-    """Whether it takes further arguments, as many as one likes, also by name."""
+    """Whether it accepts any number of further arguments, also by name."""
     walks: bool = False
-    """Whether it goes through items one by one: of a text that would be its characters."""
+    """Whether it iterates over the operand. For a text, that would be its characters, which is reported."""
 
 
 def _kinds(words: str) -> frozenset[str]:
@@ -430,4 +430,4 @@ METHODS: dict[str, dict[str, Signature]] = {
         "cycle": _signature("", ANY, rest=True),
     },
 }
-"""By the kind of value that has them."""
+"""The methods, by the kind of value that has them."""

@@ -1,4 +1,4 @@
-"""Calls of filters, tests, functions and methods: arguments checked against signatures, and the type of the result.."""
+"""Calls of filters, tests, functions and methods: arguments checked against signatures, and the type of the result."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ _KINDS = {"string": {"text"}, "mapping": {"object"}, "number": {"number", "bool"
 
 
 class Use:
-    """What results are computed from. Positions and names of arguments are one here."""
+    """One use of a builtin: its arguments by parameter, whether they were given by position or by name."""
 
     def __init__(self, walk: Inference, name: str, signature: Signature, operand: Type) -> None:
         self.walk = walk
@@ -117,7 +117,7 @@ class Use:
                 self._check_argument(parameter.name, parameter.takes, *given)
 
     def _key_place(self, keyword: nodes.Keyword) -> tuple[int, int]:
-        """Where the name of an argument stands. Jinja remembers only where its value does."""
+        """The place of an argument's name. The tree of Jinja has only the place of its value."""
         start = self.walk.template.span(keyword.value)[0]
         end = len(self.walk.template.text[:start].rstrip().removesuffix("=").rstrip())
         return end - len(keyword.key), end
@@ -131,7 +131,7 @@ class Use:
     # -- items -----------------------------------------------------------------
 
     def part(self, item: Type, argument: str, default: Type | None = None) -> Type:
-        """What `attribute='a.b'` takes out of each item; the item itself where that is not given."""
+        """The type of the part of each item that `attribute='a.b'` selects; without it, that of the item."""
         if argument not in self._by_name:
             return item
         path = self.constant(argument)
@@ -174,7 +174,7 @@ class Use:
             )
 
     def applied_to_each(self, item: Type) -> Type:
-        """`map('upper')`: the filter on each item."""
+        """The type of an item after a filter was applied to it, as in `map('upper')`."""
         first = self.positional[0][0]
         name = first.value if isinstance(first, nodes.Const) else None
         signature = FILTERS.get(name) if isinstance(name, str) else None
@@ -192,7 +192,7 @@ class Use:
         return without(result_of(inner), UNDEFINED)
 
     def passing(self, item: Type) -> Type:
-        """What is left of the items after `select` and its kin."""
+        """The type of the items that `select`, `reject`, `selectattr` or `rejectattr` keeps."""
         wanted = self.name.startswith("select")
         by_part = self.name.endswith("attr")
         name = self.constant("test")
@@ -220,7 +220,7 @@ class Use:
         return item
 
     def _check_presence(self, item: Type, name: str) -> None:
-        """`selectattr('sumary', 'defined')` keeps nothing where every item has a `summary`."""
+        """Report `selectattr('sumary', 'defined')` if the items have a `summary`: it keeps nothing."""
         found = find_property(item, name)
         if found.lacking and not found.types and not found.null and not found.loose:
             start, _ = inside_quotes(self.walk, self._by_name["attribute"][0])
@@ -236,7 +236,7 @@ class Use:
         return join(*fits)
 
     def added(self, start: Type | None, item: Type) -> Type:
-        """The sum of the items."""
+        """The type of the sum of the items."""
         if item == NOTHING:
             return start or INT
         total = operators.combined("+", start or INT, without(item, NULL))
@@ -270,11 +270,11 @@ def works_on(signature: Signature) -> str:
 
 _PICKERS = frozenset({"first", "last", "select", "reject"})
 THROUGH = frozenset({"list", "map", "sort", "unique", "reverse"})
-"""Filters that give a list with as many items, or nearly so."""
+"""Filters that keep the items of a list, or nearly all."""
 
 
 def note_consumer(walk: Inference, node: nodes.Filter | nodes.Call) -> None:
-    """Remember what is only picked from: an empty text among the parts does no harm there."""
+    """Remember lists of which only some items are used: there an empty text among the parts does no harm."""
     if not isinstance(node, nodes.Filter) or node.name not in _PICKERS:
         return
     inner = node.node
@@ -284,7 +284,7 @@ def note_consumer(walk: Inference, node: nodes.Filter | nodes.Call) -> None:
 
 
 def check_split(walk: Inference, node: nodes.Filter | nodes.Call, operand: nodes.Expr, use: Use) -> None:
-    """Text that may be empty: its parts are one empty text, not none."""
+    """Report the splitting of a text that may be empty: the result is one empty text, not an empty list."""
     separator = use.constant("sep")
     if not isinstance(separator, str) or id(node) in walk.picked or kinds_of(use.operand) != {"text"}:
         return
@@ -315,13 +315,13 @@ def _split_fix(
     hint = f"say what then: `... if {text} else []`" if len(text) <= 40 else what
     if "\n" in text or len(text) > 80:
         return {"help": hint}
-    # `splitlines()` would split at form feeds and other characters too: only the empty text may change.
+    # The fix does not use `splitlines()`, which also splits at form feeds and other characters.
     around = (Change(first, first, "("), Change(last, last, f" if {text} else [])"))
     return {"help": hint, "changes": around, "fix": "make an empty list of an empty text", "safe": True}
 
 
 def _is_guarded(walk: Inference, operand: nodes.Expr) -> bool:
-    """Whether somebody has looked at the text before, or declared that it is not empty."""
+    """Whether a test has shown, or a declaration says, that the text is not empty."""
     base = stripped(operand)
     path = path_of(base)
     if path is not None and path in walk.environment.around.nonempty:
@@ -352,7 +352,7 @@ def check_method(walk: Inference, node: nodes.Call, target: nodes.Getattr, base:
 
 
 def check_default(walk: Inference, node: nodes.Filter, use: Use) -> None:
-    """A default behind a value that is never undefined."""
+    """Report a default for a value that is never undefined."""
     kind, operand = use.operand, node.node
     if (
         operand is None
@@ -390,7 +390,7 @@ def check_default(walk: Inference, node: nodes.Filter, use: Use) -> None:
 
 
 def _end_of(walk: Inference, node: nodes.Filter) -> int:
-    """Where a filter ends, with its arguments: behind an empty pair of brackets the tree knows nothing of."""
+    """The offset at which a filter ends. The tree has no place for an empty pair of parentheses after it."""
     end = walk.template.span(node)[1]
     rest = walk.template.text[end:].lstrip()
     if node.args or node.kwargs or not rest.startswith("("):
@@ -399,7 +399,7 @@ def _end_of(walk: Inference, node: nodes.Filter) -> int:
 
 
 def _was_tested(walk: Inference, node: nodes.Expr) -> bool:
-    """Whether a test around the place has made a type narrower: the default may be there for the wider one."""
+    """Whether a surrounding test has narrowed the type: the default may be meant for the wider one."""
     path = path_of(node)
     return path is not None and any(path[:length] in walk.facts for length in range(1, len(path) + 1))
 
@@ -408,7 +408,7 @@ def _was_tested(walk: Inference, node: nodes.Expr) -> bool:
 
 
 def check_item(walk: Inference, node: nodes.Filter) -> None:
-    """`first` and its kin, of what a search found: often that is nothing."""
+    """Report `first`, `last` and the like on the result of a search, which is often empty."""
     source = node.node
     while isinstance(source, nodes.Filter) and source.name in THROUGH:
         source = source.node
@@ -429,7 +429,7 @@ def check_item(walk: Inference, node: nodes.Filter) -> None:
 
 
 def _check_parse(walk: Inference, node: nodes.Filter, operand: nodes.Expr) -> None:
-    """An agent's own words taken for JSON."""
+    """Report `parse_json` of text that an agent wrote."""
     operand = stripped(operand)
     path = path_of(operand)
     base = walk.seen.get(path[:-1]) if path and path[-1] == "response" else None
@@ -467,7 +467,7 @@ def filtered(walk: Inference, node: nodes.Filter, guarded: bool) -> Type:
 
 
 def applied(walk: Inference, node: nodes.Filter, operand: Type) -> Type:
-    """What a filter makes of a value of that type."""
+    """The type of a filter's result for an operand of a type."""
     signature = FILTERS.get(node.name)
     if signature is None:
         for arg in node.args:
@@ -492,7 +492,7 @@ def applied(walk: Inference, node: nodes.Filter, operand: Type) -> Type:
 def _check_operand(
     walk: Inference, node: nodes.Filter | nodes.Test, operand: nodes.Expr, kind: Type, signature: Signature
 ) -> bool:
-    """Whether the value is one that this can work on, as far as is known."""
+    """Whether a builtin accepts the operand, as far as its type is known."""
     takes = signature.takes
     if not takes or not is_known(kind):
         return True
@@ -518,7 +518,7 @@ def _check_operand(
 
 
 def _property_meant(walk: Inference, node: nodes.Expr, kind: Type, takes: frozenset[str]) -> str:
-    """Of a result, the property that would do."""
+    """The property of a result that the builtin would accept."""
     if not isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
         return ""
     for option in options(kind):
@@ -592,7 +592,7 @@ def _method(walk: Inference, node: nodes.Call, target: nodes.Getattr) -> Type:
 
 
 def _signatures(option: Type, name: str) -> list[Signature]:
-    """The methods of that name that a value has; of one that is not known, all there are."""
+    """The methods of a value with that name; for an unknown type, those of all kinds."""
     kind = "loop" if option == LOOP else kind_of(option)
     tables = METHODS.values() if kind in ("any", "nothing") else [METHODS.get(kind, {})]
     return [table[name] for table in tables if name in table]

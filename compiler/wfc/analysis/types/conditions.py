@@ -29,24 +29,24 @@ _LENGTHS = frozenset({"length", "count"})
 
 @struct(frozen=True)
 class Clause:
-    """One condition that came out one way."""
+    """A condition and its outcome."""
 
     key: str
-    """The condition in a form of its own: what means the same has the same."""
+    """The normal form of the condition: equivalent conditions have the same key."""
     positive: bool
-    """How that form came out."""
+    """The outcome of the normal form."""
     template: Template
     node: nodes.Expr
-    """The condition as it was written."""
+    """The condition as written."""
     outcome: bool
     narrows: bool
-    """Whether it can tell more about a type than that it has been looked at."""
+    """Whether the outcome narrows a type, and does not only show that the value could be read."""
     names: frozenset[str]
-    """What it looks at: `x` for a state field, `inputs.x` for an input. After a write it says nothing."""
+    """The names it reads: `x` for a state field, `inputs.x` for an input. A write to one of them ends the clause."""
 
 
 def clauses_of_edge(edge: FlowEdge, others: list[FlowEdge]) -> tuple[Clause, ...]:
-    """What is known where an edge is taken; `others`: all edges from the same node."""
+    """The clauses that hold once an edge is taken; `others` are all edges from the same node."""
     if edge.guard is None:
         return ()
     if edge.guard.name == "when":
@@ -82,12 +82,12 @@ def _split(template: Template, node: nodes.Expr, outcome: bool) -> Iterator[Clau
 
 @cached(2048)
 def _said(node: nodes.Expr) -> tuple[frozenset[str] | None, str, bool]:
-    """What a condition looks at, and its form: the same however it comes out."""
+    """The names that a condition reads, and its normal form. Neither depends on the outcome, so they are cached."""
     return names_in(node), *_form(node)
 
 
 def _narrows(node: nodes.Expr) -> bool:
-    """A comparison with a number shows only what reading the number has shown already."""
+    """Whether an outcome narrows a type. A comparison with a number does not: reading the number shows as much."""
     if not isinstance(node, nodes.Compare):
         return not isinstance(node, nodes.Filter | nodes.Call)
     other = node.ops[0].expr
@@ -95,13 +95,13 @@ def _narrows(node: nodes.Expr) -> bool:
 
 
 def form_of(held: Held) -> tuple[str, bool]:
-    """A condition and how it came out, in the form in which it is known again."""
+    """The key and the outcome under which a condition is recognized later."""
     _, key, same = _said(held.node)
     return key, held.outcome == same
 
 
 def _form(node: nodes.Expr) -> tuple[str, bool]:
-    """The condition in its own form, and whether that form is true when it is."""
+    """The normal form of a condition, and whether it has the same outcome as the condition (or the opposite one)."""
     if not isinstance(node, nodes.Compare) or len(node.ops) != 1:
         return repr(node), True
     sign, right = node.ops[0].op, node.ops[0].expr
@@ -118,7 +118,7 @@ def _form(node: nodes.Expr) -> tuple[str, bool]:
 
 
 def names_in(node: nodes.Node) -> frozenset[str] | None:
-    """The state fields and inputs in an expression; None where it can change for another reason."""
+    """The state fields and inputs that an expression reads; None if its value depends on anything else."""
     found: set[str] = set()
     todo: list[nodes.Node] = [node]
     while todo:
@@ -137,7 +137,7 @@ def names_in(node: nodes.Node) -> frozenset[str] | None:
 
 
 def names_read(template: Template) -> frozenset[str]:
-    """The state fields and inputs that a template reads, in the same spelling."""
+    """The state fields and inputs that a template reads, spelled as in `Clause.names`."""
     found: list[str] = []
     for read in template.reads:
         name = read.path[0].name if read.path else None
@@ -151,22 +151,22 @@ def names_read(template: Template) -> frozenset[str]:
 
 @struct(frozen=True)
 class Place:
-    """One text with holes."""
+    """A template, and the node of the control flow at which it is evaluated."""
 
     text: Text
     node: str
     names: frozenset[str]
-    """The state fields and inputs that it reads, as conditions spell them."""
+    """The state fields and inputs that it reads, spelled as in `Clause.names`."""
     asked: bool
-    """Whether it is a condition: only its truth matters."""
+    """Whether it is a condition, of which only the truth is used."""
 
 
 @struct(slots=True)
 class StepTexts:
     plain: list[Place] = field(default_factory=list)
-    """Those that see what every text of the step sees."""
+    """Templates that have the names of the scope only."""
     inner: dict[str, tuple[Tree, list[Place]]] = field(default_factory=dict)
-    """Those that see more, in the mapping that they are part of: `updates`, or the `with` of a foreach."""
+    """Templates that have more names, by their key in the mapping that `Step.bindings` gives."""
 
     @property
     def all(self) -> Iterator[Place]:
@@ -176,7 +176,7 @@ class StepTexts:
 
 
 def texts_of(flow: Flow) -> dict[Step, StepTexts]:
-    """The texts of every step of a flow."""
+    """The templates of every step of a flow."""
     parts: dict[Step, list[State]] = {}
     for state in flow.states.values():
         if state.step is not None:
@@ -202,7 +202,7 @@ def _texts_of_step(flow: Flow, step: Step, states: list[State]) -> StepTexts:
 
 
 def _node_of(flow: Flow, step: Step, text: Text, states: list[State]) -> str | None:
-    """`when` has a node of its own, and so has what a loop asks before each turn."""
+    """The node that evaluates a template, if it is a part of the step: `when`, or the condition of a loop."""
     for state in states:
         if text is step.when and state.kind == "when":
             return state.id

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def values_of(kind: Type) -> list[str] | None:
-    """The texts that it can be, where all of them are known."""
+    """All texts that a value of the type may be; None if they are not known."""
     found: list[str] = []
     for option in options(kind):
         if isinstance(option, Choice):
@@ -31,7 +31,7 @@ def values_of(kind: Type) -> list[str] | None:
 
 
 def check_constant(walk: Inference, node: nodes.Expr, path: Path | None) -> None:
-    """A path whose value is never empty, zero or null, whatever the way to this place was."""
+    """Report a condition on a path whose value is always true on every path to this point."""
     if path is None or path not in walk.seen:
         return
     is_field = len(path) == 2 and path[0] == "state"
@@ -54,7 +54,7 @@ def check_constant(walk: Inference, node: nodes.Expr, path: Path | None) -> None
 
 
 def check_null_test(walk: Inference, node: nodes.Expr) -> None:
-    """`is none` of a field that is never anything else."""
+    """Report `is none` of a field that is always null."""
     field = field_of(node)
     if field is not None and walk.environment.around.overall(field) == NULL:
         report_always_null(walk, node)
@@ -70,14 +70,14 @@ def report_always_null(walk: Inference, node: nodes.Expr) -> None:
 
 
 def field_of(node: nodes.Node) -> str | None:
-    """The state field that an expression just names."""
+    """The state field, if the expression is nothing but that field."""
     if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name) and node.node.name == "state":
         return node.attr
     return None
 
 
 def is_switch(words: list[str]) -> bool:
-    """Whether the texts are a yes and a no."""
+    """Whether the texts mean yes and no. Both are true as conditions, which is rarely intended."""
     folded = {word.strip().lower() for word in words}
     return bool(folded & FALSE_WORDS) and folded <= FALSE_WORDS | TRUE_WORDS
 
@@ -115,7 +115,7 @@ def _behind(
 
 
 def _flag_meant(walk: Inference, node: nodes.Expr, kind: Type) -> dict[str, object]:
-    """Of an answer that is one boolean, that boolean was meant."""
+    """The fix for a condition on a whole answer: its only boolean property was probably meant."""
     if not isinstance(kind, Record):
         values = values_of(kind)
         return {"help": "compare it: `== " + repr(values[0]) + "`"} if values else {}
@@ -144,15 +144,15 @@ _SIGNS: dict[str, Callable[[float, float], bool]] = {
 
 @struct(frozen=True)
 class Values:
-    """What is known of values at a place."""
+    """The values known at a point."""
 
     state: Callable[[str], Type]
     least: Callable[[str], float | None]
-    """The smallest number that an input may be."""
+    """The smallest value that an input may have."""
 
 
 def decide(node: nodes.Expr, values: Values) -> bool | None:
-    """How a condition comes out; None where that is not known."""
+    """The outcome of a condition; None if it is not known."""
     match node:
         case nodes.Not():
             inner = decide(node.node, values)
@@ -221,7 +221,7 @@ def _compare_values(one: Exact, sign: str, other: Exact) -> bool | None:
 
 
 def _is_number(value: Exact) -> bool:
-    # Beyond this a float is not exact, and beyond others it is not one at all.
+    # Larger integers are not exact as floats, and very large ones raise OverflowError.
     return not isinstance(value.value, str) and abs(value.value) < 1 << 50
 
 

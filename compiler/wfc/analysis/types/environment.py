@@ -14,19 +14,19 @@ from wfc.struct import struct
 from wfc.template import Template
 
 Path = tuple[str | int, ...]
-"""A name and the way on from it: ("state", "build", "exit_code")."""
+"""A name and the properties read from it: ("state", "build", "exit_code")."""
 
 
 @struct(frozen=True)
 class Held:
-    """A condition that has been looked at on the way, and how it came out."""
+    """A condition that was evaluated before this point, and its outcome."""
 
     node: nodes.Expr
     outcome: bool
 
 
 class Given(Protocol):
-    """The same for a condition that stands in another template."""
+    """A condition of another template that holds at this point."""
 
     @property
     def template(self) -> Template: ...
@@ -44,15 +44,15 @@ def _nothing_known(field: str) -> Type:
 
 @struct(frozen=True, slots=True)
 class Surroundings:
-    """What is the same all over a scope."""
+    """The parts of an environment that are the same in the whole scope."""
 
     overall: Callable[[str], Type] = _nothing_known
-    """The type of a state field over the whole run."""
+    """The join of all types that a state field has during a run."""
     inputs: Mapping[str, Type] = field(default_factory=dict)
     nonzero: frozenset[Path] = frozenset()
-    """Numbers that are declared to be above or below zero."""
+    """Numbers that are declared to be greater or less than zero."""
     nonempty: frozenset[Path] = frozenset()
-    """Texts that are declared to have a character at least."""
+    """Texts that are declared to have at least one character."""
 
 
 _NOWHERE = Surroundings()
@@ -62,14 +62,14 @@ _NOWHERE = Surroundings()
 class Environment:
     around: Surroundings = _NOWHERE
     state: Callable[[str], Type] = _nothing_known
-    """The type of a field at this place; undefined among it where nothing may have written it."""
+    """The type of a state field at this point; it includes undefined if some path has not written the field."""
     names: Mapping[str, Type] = field(default_factory=dict)
-    """`item` and its kin, and the earlier keys of the same `updates`."""
+    """`item`, `index` and `previous` in a task, and the earlier keys of the same `updates`."""
     given: Sequence[Given] = ()
-    """Conditions that hold here."""
+    """Conditions that hold at this point."""
 
     def bare(self) -> Environment:
-        """The same without the conditions."""
+        """The environment without its conditions."""
         return Environment(self.around, self.state, self.names)
 
 
@@ -92,7 +92,7 @@ class Kind(StrEnum):
 
 @struct(frozen=True)
 class Change:
-    """Text to put in the place of some characters of the template."""
+    """A replacement for some characters of the template."""
 
     start: int
     end: int
@@ -101,7 +101,7 @@ class Change:
 
 @struct(frozen=True)
 class Problem:
-    """One thing that is wrong, at characters start to end of a template."""
+    """One error in a template, between two offsets."""
 
     kind: Kind
     start: int
@@ -109,15 +109,15 @@ class Problem:
     message: str
     help: str = ""
     field: str | None = None
-    """The state field that it comes from, where flow may say more about it."""
+    """The state field concerned: the rule may look up the path on which its value got here."""
     sure: bool = True
-    """Whether it goes wrong whenever it is come to, and not only for some values."""
+    """Whether every evaluation fails, not only those with certain values."""
     changes: tuple[Change, ...] = ()
     fix: str = ""
-    """What the changes do, in a few words."""
+    """The title of the fix that the changes make."""
     safe: bool = False
     held: tuple[Held, ...] = ()
-    """The conditions of the template itself that hold at this place."""
+    """The conditions of the template itself that hold at this point."""
 
 
 # Helpers for expression trees.
@@ -141,7 +141,7 @@ TIGHT = (nodes.Name, nodes.Getattr, nodes.Getitem, nodes.Call, nodes.Filter, nod
 
 
 def mentions(node: nodes.Node, wanted: nodes.Node) -> bool:
-    """Whether an expression has another one in it."""
+    """Whether an expression contains another one."""
     todo = [node]
     while todo:
         one = todo.pop()
@@ -152,7 +152,7 @@ def mentions(node: nodes.Node, wanted: nodes.Node) -> bool:
 
 
 def stripped(node: nodes.Expr) -> nodes.Expr:
-    """What white space is taken off, where it is."""
+    """The operand of `trim` or `strip`, if the expression is one of these; otherwise the expression."""
     while True:
         if isinstance(node, nodes.Filter) and node.name in STRIPPING and node.node is not None:
             node = node.node

@@ -40,7 +40,7 @@ _MOST_TEXTS = 4
 
 
 def rendered(walk: Inference, body: Sequence[nodes.Node]) -> Type:
-    """The type of rendered text: the few texts that it can be, or just text."""
+    """The type of rendered text: a choice of known texts if there are few, otherwise text."""
     texts = _statements(walk, body)
     if texts is None or len(walk.template.text) > _SHORT:
         return TEXT
@@ -48,7 +48,7 @@ def rendered(walk: Inference, body: Sequence[nodes.Node]) -> Type:
 
 
 def _statements(walk: Inference, body: Iterable[nodes.Node]) -> set[str] | None:
-    """Goes through statements; gives the texts that they can make, where these are few and known."""
+    """Infer statements in order. Returns the texts that they can render, if these are few and known."""
     texts: set[str] | None = {""}
     for node in body:
         texts = _joined(texts, _statement(walk, node))
@@ -92,7 +92,7 @@ def _output(walk: Inference, node: nodes.Output) -> set[str] | None:
 
 
 def _printed(kind: Type) -> set[str] | None:
-    """What a value looks like in text."""
+    """The texts that a value is rendered as; None if they are not known."""
     if kind == BOOL:
         return {"True", "False"}
     if isinstance(kind, Exact) and kind.kind == "bool":
@@ -146,7 +146,7 @@ def _for(walk: Inference, node: nodes.For) -> None:
 
 
 def check_walkable(walk: Inference, node: nodes.Node, kind: Type) -> None:
-    """Text has characters to go through, but nobody means those; numbers have nothing."""
+    """Report a loop over a text, which would iterate over characters, or over a value that can't be iterated."""
     if not is_known(kind) or kinds_of(kind) & {"list", "object"}:
         if NULL in options(kind):
             report_null(walk, node, kind)
@@ -181,29 +181,29 @@ def _place_of(option: Type, place: int) -> Type:
 
 
 class Inference:
-    """One walk through one template; problems collect on the way."""
+    """The inference of one template. Problems are collected in `problems`."""
 
     def __init__(self, template: Template, environment: Environment, text: Text | None = None) -> None:
         self.template = template
         self.text = text
-        """The text of the file that has the template, where messages quote from it."""
+        """The text from which messages quote."""
         self.environment = environment
         self.problems: list[Problem] = []
         self.locals: dict[str, Type] = {}
-        """What `set` and `for` have bound."""
+        """The types of names that `set` and `for` have bound."""
         self.facts: Mapping[Path, Type] = {}
         self.held: tuple[Held, ...] = ()
         self.seen: dict[Path, Type] = {}
-        """The type of each path that was read, before tests made it narrower."""
+        """The type of each path that was read, without narrowing."""
         self.picked: set[int] = set()
-        """Nodes of which only some items are taken."""
+        """The ids of nodes of which only some items are used."""
         self.place: tuple[int, int] = (0, 0)
-        """Where the filter at work stands."""
+        """The place of the filter that is being inferred."""
         if environment.given:
             self._take_for_granted()
 
     def _take_for_granted(self) -> None:
-        """What the conditions on the way here have shown."""
+        """Narrow types by the conditions that hold at this point."""
         bare = self.environment.bare()
         for given in self.environment.given:
             self.held += (Held(given.node, given.outcome),)
@@ -214,7 +214,7 @@ class Inference:
                 self.assume(test.true if given.outcome else test.false)
 
     def infer(self) -> Type:
-        """The type of what the template gives."""
+        """The type of the template's value."""
         template = self.template
         if template.is_literal:
             return exact(template.text)
@@ -224,16 +224,16 @@ class Inference:
         return self.type_of(expression) if expression else rendered(self, template.ast.body)
 
     def type_of(self, node: nodes.Node, guarded: bool = False) -> Type:
-        """`guarded`: whoever asks copes with a value that is not there."""
+        """The type of an expression. `guarded` says that a missing value is handled."""
         infer = _TYPES.get(type(node))
         return infer(self, node, guarded) if infer else ANY
 
     def test(self, node: nodes.Node, asked: bool = True) -> Outcome:
-        """The same for an expression whose truth is looked at, if it is asked for, and what that shows."""
+        """The outcome of an expression whose truth is used: its type, and the facts for true and false."""
         return narrowing.outcome(self, node, asked)
 
     def asked(self, condition: nodes.Expr) -> Type:
-        """The type of a condition that is the whole template."""
+        """The type of a template that is a condition as a whole."""
         return narrowing.asked_type(self, condition)
 
     def under(self, facts: Facts, node: nodes.Node, guarded: bool = False) -> Type:
@@ -243,7 +243,7 @@ class Inference:
         return kind
 
     def assume(self, facts: Facts) -> tuple[Mapping[Path, Type], tuple[Held, ...]]:
-        """Take facts for granted from here on. Returns what to put back afterwards."""
+        """Assume facts from here on. Returns the previous ones, which the caller restores."""
         before = self.facts, self.held
         if facts.paths:
             self.facts = {**self.facts, **facts.paths}
@@ -252,18 +252,18 @@ class Inference:
         return before
 
     def holds(self, node: nodes.Node) -> bool:
-        """Whether a test around this place has found the very same expression to be true."""
+        """Whether a surrounding test has shown that the same expression is true."""
         return any(held.outcome and held.node == node for held in self.held)
 
     def source(self, node: nodes.Node) -> str:
-        """The expression as a message quotes it."""
+        """The source of an expression, as messages quote it."""
         if self.text is not None:
             return self.text.quote(node)
         start, end = self.template.span(node)
         return quoted(self.template.text[start:end])
 
     def as_operand(self, node: nodes.Node) -> str:
-        """The expression as advice repeats it in front of a filter or behind `if`: in brackets where it needs them."""
+        """The source of an expression as an operand in advice, in parentheses if it needs them."""
         text = self.source(node)
         return text if isinstance(node, TIGHT) else f"({text})"
 
@@ -298,7 +298,7 @@ def _condition(walk: Inference, node: nodes.CondExpr, guarded: bool) -> Type:
     test = walk.test(node.test)
     yes = walk.under(test.true, node.expr1, guarded)
     if node.expr2 is None:
-        # Without an else there is nothing, which is null as a value.
+        # Without an `else` the value is undefined, which is null when it is stored.
         return join(yes, UNDEFINED if guarded else NULL)
     return join(yes, walk.under(test.false, node.expr2, guarded))
 

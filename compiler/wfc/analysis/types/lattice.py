@@ -1,4 +1,10 @@
-"""The lattice of types: additional terms, join, narrowing, and how a type is stored, generated and described."""
+"""The lattice of types: additional terms, join, narrowing, and how a type is stored, generated and described.
+
+`NOTHING` is the bottom of the lattice, the type of a value that no path has produced yet, and `ANY` is the top. `join`
+gives the least type that covers both operands; inference joins the types that reach a point from several definitions.
+Chains are short: exact values are merged after a few (`_MOST_EXACT`) and nesting is cut at `_DEEPEST`, so a fixpoint
+over a loop is reached after a few rounds.
+"""
 
 from __future__ import annotations
 
@@ -28,12 +34,12 @@ from wfc.language.types import (
 from wfc.yaml import Mapping, Node, Scalar, Sequence
 
 UNDEFINED = Simple("undefined")
-"""Not there. Only `default` and `is defined` may touch it."""
+"""The type of a value that is missing. Only `default` and `is defined` accept one."""
 NOTHING = Simple("nothing")
-"""No value has come to this place yet: an item of `[]`, a field that only itself is written from."""
+"""The bottom: no value has been seen yet, as for the items of `[]` or a field computed only from itself."""
 DATE = Simple("date")
 MOMENT = Simple("moment")
-"""A date with a time, as `now()` gives."""
+"""A date with a time, the result of `now()`."""
 
 EMPTY_LIST = ListType(NOTHING)
 EMPTY_OBJECT = MapType(NOTHING)
@@ -53,7 +59,7 @@ def exact(value: str | int | float | bool) -> Exact:
 
 
 def options(kind: Type) -> tuple[Type, ...]:
-    """What a value of this type can be, one by one."""
+    """The alternatives of a union; any other type is its own only alternative."""
     return kind.options if type(kind) is Union else (kind,)
 
 
@@ -76,19 +82,19 @@ def kinds_of(kind: Type) -> set[str]:
 
 
 def is_known(kind: Type) -> bool:
-    """Whether something is known of every value that it can be."""
+    """Whether no alternative is `ANY`: findings are reported for known types only."""
     if isinstance(kind, Union):
         return ANY not in kind.options and NOTHING not in kind.options
     return kind is not ANY and kind is not NOTHING
 
 
 def base_of(option: Type) -> Type:
-    """What an exact value is one of."""
+    """The general type of an exact value: `int` for `1`."""
     return _BASES[option.kind] if isinstance(option, Exact) else option
 
 
 def join(*kinds: Type) -> Type:
-    """One type that covers them all. Unlike a plain union it remembers null and undefined beside any."""
+    """The least type that covers all of them. Unlike a plain union, it keeps null and undefined beside any."""
     first = kinds[0] if kinds else NOTHING
     if len(kinds) < 2 or all(kind is first or kind == first for kind in kinds[1:]):
         return first
@@ -104,7 +110,7 @@ def join(*kinds: Type) -> Type:
 
 
 def _merged(found: list[Type]) -> Iterable[Type]:
-    """The options without those that others cover, lists made one, long rows of values made plain."""
+    """The alternatives without those that others cover. Lists are merged, and many exact values become their base."""
     values = [option for option in found if isinstance(option, Exact)]
     plain: list[Type] = [option for option in found if not isinstance(option, Exact)]
     if len(values) > _MOST_EXACT or {True, False} <= {v.value for v in values if v.kind == "bool"}:
@@ -127,7 +133,7 @@ def _merged(found: list[Type]) -> Iterable[Type]:
 
 
 def _merged_records(records: list[Record]) -> list[Record]:
-    """Objects with the same properties made one."""
+    """Merge records that have the same property names."""
     groups: dict[object, list[Record]] = {}
     for record in records:
         names = frozenset(prop.name for prop in record.properties)
@@ -163,7 +169,7 @@ def present(kind: Type) -> Type:
 
 
 def truthy(kind: Type) -> Type:
-    """What is left where a test of it came out true."""
+    """The part of a type for which a test of the value is true."""
     if isinstance(kind, Union):
         return join(*(one for one in kind.options if one not in (NULL, UNDEFINED) and not _is_false(one)))
     return NOTHING if kind is NULL or kind is UNDEFINED or _is_false(kind) else kind
@@ -180,7 +186,7 @@ def _is_false(option: Type) -> bool:
 
 
 def always_true(option: Type) -> bool:
-    """Whether no value of it is empty, zero or null."""
+    """Whether every value of the type is true: none is empty, zero or null."""
     if isinstance(option, Simple):
         return option is DATE or option is MOMENT
     if isinstance(option, Record):
@@ -198,7 +204,7 @@ _DEEPEST = 6
 
 
 def widened(kind: Type) -> Type:
-    """The same without exact values: a list of `1` and `2` is one of ints."""
+    """The type without exact values: a list of `1` and `2` becomes a list of ints."""
     match kind:
         case Union():
             return join(*map(widened, kind.options))
@@ -210,7 +216,7 @@ def widened(kind: Type) -> Type:
 
 
 def stored(kind: Type, depth: int = _DEEPEST) -> Type:
-    """What is left of it once it is part of the state: JSON, and known to a certain depth only."""
+    """The type of a value after it was written to the state, which holds JSON. Deep nesting becomes any."""
     if depth == 0:
         return ANY
     if isinstance(kind, Simple):
@@ -230,7 +236,7 @@ def stored(kind: Type, depth: int = _DEEPEST) -> Type:
 
 
 def plain(kind: Type) -> Type:
-    """The type as a generated module shows it: `1` is an int, and what is not known is any."""
+    """The type as a generated module declares it: `1` is an int, and an unknown type is any."""
     match kind:
         case Union():
             return types.union(*(plain(option) for option in kind.options if option != UNDEFINED))
@@ -262,7 +268,7 @@ WORDS = {
 
 
 def describe(kind: Type) -> str:
-    """A type in the words of a message."""
+    """A type as messages name it."""
     return " or ".join(dict.fromkeys(_describe(option) for option in options(kind)))
 
 
@@ -277,7 +283,7 @@ def _describe(option: Type) -> str:
 
 
 def tree_type(node: Node, text_type: Callable[[Scalar], Type]) -> Type:
-    """The type of a value; `text_type` knows what the strings in it give."""
+    """The type of a value of the file; `text_type` gives the types of the strings in it."""
     match node:
         case Scalar():
             if isinstance(node.value, str):
@@ -293,6 +299,10 @@ def tree_type(node: Node, text_type: Callable[[Scalar], Type]) -> Type:
 
 
 def literal_type(node: Node, *, exactly: bool) -> Type:
-    """The type of a value without templates. A field that nobody writes is a setting: it may be edited."""
+    """The type of a value without templates; with `exactly`, the value itself.
+
+    A field that no step writes is a setting, which may be edited: its type is not exact, so that conditions on it are
+    not reported as constant.
+    """
     kind = tree_type(node, lambda scalar: exact(scalar.text))
     return kind if isinstance(node, Scalar) and exactly else widened(kind)

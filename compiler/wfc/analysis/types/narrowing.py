@@ -1,4 +1,9 @@
-"""Narrowing: the types of paths after `and`, `or`, `not`, `is ...` and comparisons, by outcome."""
+"""Narrowing: the types of paths after `and`, `or`, `not`, `is ...` and comparisons, by outcome.
+
+Each expression has an `Outcome`: its type, the facts that hold if it is true, and those that hold if it is false. `not`
+swaps the two. `a and b` is inferred with `b` in the environment that the truth of `a` gives; it is true if the facts of
+both hold, and false if either is false, so only what both alternatives agree on remains (`Facts.or_`).
+"""
 
 from __future__ import annotations
 
@@ -36,7 +41,7 @@ _NOWHERE: Mapping[Path, Type] = MappingProxyType({})
 
 @struct(frozen=True)
 class Facts:
-    """Narrower types of paths, and the conditions themselves, for what types can't say."""
+    """Narrower types of paths, and the conditions themselves for facts that a type can't express."""
 
     paths: Mapping[Path, Type] = _NOWHERE
     held: tuple[Held, ...] = ()
@@ -49,7 +54,7 @@ class Facts:
         return Facts({**self.paths, **other.paths}, self.held + other.held)
 
     def or_(self, other: Facts) -> Facts:
-        """What holds whichever of the two does."""
+        """The facts that hold if at least one of the two sets holds."""
         if not self.paths or not other.paths:
             return NO_FACTS
         both = {
@@ -63,7 +68,7 @@ NO_FACTS = Facts()
 
 @struct(frozen=True)
 class Outcome:
-    """What an expression is, and what its truth and its falsehood show."""
+    """The type of an expression, and the facts that hold if it is true and if it is false."""
 
     type: Type
     true: Facts = NO_FACTS
@@ -76,7 +81,7 @@ _KIND_TESTS = {
     "sequence": {"list", "object", "text"}, "iterable": {"list", "object", "text"},
 }  # fmt: skip
 _PARTIAL = frozenset({"integer", "float", "true", "false"})
-"""Tests that a value of the right kind can fail as well."""
+"""Tests that a value of the right kind can still fail."""
 
 
 def outcome(walk: Inference, node: nodes.Node, asked: bool) -> Outcome:
@@ -98,7 +103,7 @@ def outcome(walk: Inference, node: nodes.Node, asked: bool) -> Outcome:
 
 
 def asked_type(walk: Inference, node: nodes.Expr) -> Type:
-    """The same for a whole condition, where nobody looks at what it shows."""
+    """The type of a whole condition, whose facts are not needed."""
     if isinstance(node, nodes.Compare):
         return operators.compared(walk, node, guarded=False)
     if isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem):
@@ -144,7 +149,7 @@ def _path(walk: Inference, node: nodes.Expr, asked: bool) -> Outcome:
 
 
 def _narrow(walk: Inference, reached: Reached, kind: Type, *, there: bool = True) -> Facts:
-    """A narrower type for a path; where it is there, so is all that leads to it."""
+    """A narrower type for a path. If its end is present, so is every part that leads to it."""
     path = reached.path
     if path is None:
         return NO_FACTS
@@ -157,7 +162,7 @@ def _narrow(walk: Inference, reached: Reached, kind: Type, *, there: bool = True
 
 
 def _defaulted(walk: Inference, node: nodes.Filter, operand: nodes.Expr) -> Outcome:
-    """Where `x | default(false)` is true, x was there: the default itself would not have been."""
+    """`x | default(false)` is true only if `x` was present, because the default itself is false."""
     reached = follow(walk, operand, guarded=True)
     kind = calls.applied(walk, node, reached.type)
     empty = not node.args or (isinstance(node.args[0], nodes.Const) and not node.args[0].value)
@@ -195,7 +200,7 @@ def _test(walk: Inference, node: nodes.Test) -> Outcome:
 
 
 def _having(walk: Inference, reached: Reached, name: object) -> tuple[Facts, Facts]:
-    """An object with a property of that name, and one without: of several kinds, only some can be either."""
+    """The facts for an object that has a property of that name, and for one that does not."""
     if reached.path is None or not isinstance(name, str) or "object" not in kinds_of(reached.type):
         return NO_FACTS, NO_FACTS
     having = join(*(with_part(one, name) for one in options(reached.type) if may_have(one, name, True)))
@@ -204,7 +209,7 @@ def _having(walk: Inference, reached: Reached, name: object) -> tuple[Facts, Fac
 
 
 def _split(kind: Type, fits: Callable[[Type], bool]) -> tuple[Type, Type]:
-    """What it can be where it fits, and where not; what is not known can be either."""
+    """Split the alternatives by a predicate. `ANY` is on both sides."""
     known = [option for option in options(kind) if kind_of(option) not in ("any", "nothing")]
     open_ = [option for option in options(kind) if option not in known]
     yes = [option for option in known if fits(option)]
@@ -228,7 +233,7 @@ def _comparison(walk: Inference, node: nodes.Compare) -> Outcome:
 
 
 def _compared(kind: Type, value: object) -> tuple[Type, Type]:
-    """What is left of a type where the value equals this one, and where it does not."""
+    """The part of a type that may equal a value, and the part that may differ from it."""
     if value is None:
         return _split(kind, lambda option: option == NULL)
     other = join(*(one for one in options(kind) if not (isinstance(one, Exact) and one.value == value)))

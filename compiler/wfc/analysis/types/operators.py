@@ -21,10 +21,10 @@ if TYPE_CHECKING:
 _ORDER = {"lt": "<", "lteq": "<=", "gt": ">", "gteq": ">="}
 _EQUALITY = {"eq": "==", "ne": "!="}
 EQUALITY_TESTS = {**_EQUALITY, "equalto": "==", "==": "==", "!=": "!="}
-"""Tests by name, and the operator that each stands for."""
+"""Tests that are comparisons, each with its operator."""
 _ORDERED = frozenset({"number", "text", "list", "date"})
 _ALIKE = {"bool": "number"}
-"""Python's true is 1, so these two can be equal."""
+"""Kinds that can be equal although they differ: in Python, true equals 1."""
 
 
 def compared(walk: Inference, node: nodes.Compare, guarded: bool) -> Type:
@@ -33,7 +33,7 @@ def compared(walk: Inference, node: nodes.Compare, guarded: bool) -> Type:
 
 
 def check(walk: Inference, node: nodes.Compare) -> tuple[Reached, Reached]:
-    """Look at every pair of operands. Returns the first operand and the last."""
+    """Check each pair of operands. Returns the first and the last operand."""
     first = left = follow(walk, node.expr)
     left_node = node.expr
     for operand in node.ops:
@@ -54,7 +54,7 @@ Operand = tuple[nodes.Expr, Type]
 def check_order(
     walk: Inference, left: Operand, right: Operand, sign: str, place: nodes.Node | None = None
 ) -> None:
-    """`place`: the whole of it, where it is more than the two operands."""
+    """Check one pair of operands. `place` is the whole expression if it is more than the pair."""
     if not is_known(left[1]) or not is_known(right[1]):
         return
     if kinds_of(left[1]) & kinds_of(right[1]) & _ORDERED:
@@ -71,7 +71,7 @@ def check_order(
 
 
 def report_null(walk: Inference, node: nodes.Node, kind: Type) -> None:
-    """A value that may be null, in a place where null fails."""
+    """Report a value that may be null where null fails."""
     field = field_of(node)
     walk.report(
         Kind.UNSET if kind == NULL and field else Kind.NULLABLE,
@@ -86,7 +86,7 @@ def report_null(walk: Inference, node: nodes.Node, kind: Type) -> None:
 def check_equality(
     walk: Inference, left: Operand, right: Operand, sign: str, place: nodes.Node | None = None
 ) -> None:
-    """Values of two kinds are never equal, nor is a text that is none of those which it is compared with."""
+    """Report operands that can never be equal: values of different kinds, or a choice and a text that is not in it."""
     if (
         not is_known(left[1])
         or not is_known(right[1])
@@ -167,7 +167,7 @@ def check_membership(walk: Inference, left: Operand, right: Operand) -> None:
 
 
 def _check_values(walk: Inference, left: Operand, right: Operand, item: Type) -> None:
-    """A choice that none of the listed texts is among."""
+    """Report a list of which no text is in the choice."""
     known, wanted = values_of(left[1]), values_of(item)
     if known and wanted and kinds_of(right[1]) == {"list"} and not set(known) & set(wanted):
         shown = ", ".join(f"`'{value}'`" for value in known[:6])
@@ -187,7 +187,7 @@ def _both(walk: Inference, left: Operand, right: Operand) -> str:
 
 
 def _conversion(walk: Inference, left: Operand, right: Operand) -> str:
-    """How the two could be made alike."""
+    """Advice on a conversion that makes the operands comparable."""
     for (node, kind), (other_node, other) in ((left, right), (right, left)):
         if kinds_of(kind) != {"text"}:
             continue
@@ -237,7 +237,7 @@ def computed(walk: Inference, node: nodes.BinExpr, guarded: bool) -> Type:
 
 
 def combined(sign: str, left: Type, right: Type) -> Type | None:
-    """What comes out, over all pairs that fit; None where no pair does."""
+    """The join of the results over all pairs of alternatives that fit; None if none does."""
     if NOTHING in (left, right):
         return NOTHING
     found = [_pair(sign, one, other) for one in options(left) for other in options(right)]
@@ -262,7 +262,7 @@ def _pair(sign: str, left: Type, right: Type) -> Type | None:
 
 
 def _with_unknown(sign: str, known: set[str], left: Type, right: Type) -> Type | None:
-    """One operand is not known: the other may still say what comes out, if anything does."""
+    """The result if one operand is unknown: the kind of the other one may determine it."""
     if sign not in ("+", "*"):
         return NUMBER if known <= {"number", "any"} else None
     if sign == "*":
@@ -274,7 +274,7 @@ def _with_unknown(sign: str, known: set[str], left: Type, right: Type) -> Type |
 
 
 def _meant(left: Type) -> Type:
-    """What a sum that can't be made was meant to be: were it any, a counter in a loop would hide its own mistake."""
+    """The intended type of an invalid sum. With any, a counter in a loop would hide its own error."""
     kinds = kinds_of(left)
     guesses: dict[str, Type] = {"number": NUMBER, "text": TEXT, "list": LIST}
     return guesses.get(next(iter(kinds)), ANY) if len(kinds) == 1 else ANY
@@ -314,7 +314,7 @@ def signed(walk: Inference, node: nodes.Neg | nodes.Pos, guarded: bool) -> Type:
 
 
 def _check_zero(walk: Inference, node: nodes.Expr, kind: Type, sign: str) -> None:
-    """Only for what is known to be a number and may well be zero: a field, an input, a count."""
+    """Report a divisor that is known to be a number and may be zero: a field, an input or a count."""
     is_count = isinstance(node, nodes.Filter) and node.name in _COUNTS
     is_path = isinstance(node, nodes.Name | nodes.Getattr | nodes.Getitem)
     if kinds_of(without(kind, NULL)) != {"number"} or not (
@@ -360,14 +360,14 @@ def _excludes_zero(held: Held, node: nodes.Expr) -> bool:
         return False
     other = right if left == node else left
     value = other.value if isinstance(other, nodes.Const) else None
-    # Compared with something that is not known: the author has thought about how large it is.
+    # A comparison with an unknown value counts as a guard, to avoid false findings.
     if not isinstance(value, int | float):
         return True
     return _rules_out_zero(test.ops[0].op, held.outcome, value, flipped=right == node)
 
 
 def _rules_out_zero(sign: str, outcome: bool, value: float, flipped: bool) -> bool:
-    """Whether zero would have made the comparison come out the other way."""
+    """Whether the outcome of a comparison rules out zero."""
     left, right = (value, 0.0) if flipped else (0.0, value)
     holds = {
         "eq": left == right, "ne": left != right, "lt": left < right, "lteq": left <= right,
@@ -377,5 +377,5 @@ def _rules_out_zero(sign: str, outcome: bool, value: float, flipped: bool) -> bo
 
 
 def _subject(node: nodes.Expr) -> nodes.Expr | None:
-    """Of `x | length` also a test of x itself will do."""
+    """The operand of `x | length`: a test of `x` itself also rules out zero."""
     return node.node if isinstance(node, nodes.Filter) and node.name in ("length", "count") else None

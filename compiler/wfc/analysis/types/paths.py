@@ -1,4 +1,9 @@
-"""The path on which a definition reaches a node: whether one exists, and which branch explains it."""
+"""The path on which a definition reaches a node: whether one exists, and which branch explains it.
+
+Reaching definitions unite all paths, including those that no run can take: a field that is written if `a` and read if
+`a` would be reported as maybe unset. Before such a finding is reported, a backward search looks for a path on which no
+two conditions contradict each other. The search is bounded; if the budget runs out, nothing is reported.
+"""
 
 from __future__ import annotations
 
@@ -16,13 +21,13 @@ from wfc.struct import struct
 from wfc.yaml import Span
 
 _VISITS = 3
-"""How often a node is looked at with different clauses before it counts as done."""
+"""How often a node is visited with different sets of clauses."""
 _LONGEST = 60
 
 
 @struct(frozen=True)
 class Turning:
-    """The edge that decided it, in words: "where `gate` is false"."""
+    """The decisive branch of a path in words, such as "where `gate` is false"."""
 
     words: str
     span: Span | None = None
@@ -37,7 +42,7 @@ class _Place:
 
 
 class Paths:
-    """Searches backward, one field at a time. All searches of a scope share a budget: they stay linear."""
+    """Searches backward, one field at a time. All searches of a scope share a budget, which keeps them linear."""
 
     def __init__(self, states: StateFlow, least: Callable[[str], float | None]) -> None:
         self._states = states
@@ -47,9 +52,9 @@ class Paths:
         self._telling = 0
 
     def find(self, node: str, field: str, mask: int, held: tuple[Held, ...] = ()) -> list[FlowEdge] | None:
-        """Edges by which one of these definitions comes to a node; None where conditions rule that out.
+        """The edges on which one of these definitions reaches a node; None if the conditions of every path contradict.
 
-        `held`: conditions inside the template, which hold where the field is read.
+        `held` are conditions inside the template, which hold where the field is read.
         """
         self._telling = self._what_writers_ask(field)
         clauses = self._states.held[node]
@@ -77,7 +82,7 @@ class Paths:
         return None
 
     def _is_beginning(self, node: str, field: str, mask: int) -> bool:
-        """Whether nothing else can have been written by then: whatever lies before makes no difference."""
+        """Whether only these definitions reach a node, so that the path before it makes no difference."""
         if node == self._flow.initial and mask & self._states.definitions.start:
             return True
         return self._states.mask_at(node, field) | mask == mask
@@ -115,7 +120,7 @@ class Paths:
         return (node for step in steps if step is not None for node in self._nodes_of.get(step, ()))
 
     def _what_writers_ask(self, field: str) -> int:
-        """The conditions under which the field is written, either way: others need not be remembered."""
+        """The clauses on the conditions under which the field is written. The search ignores all others."""
         clauses = self._states.moves.clauses
         found = 0
         for node in self._writers(field):
@@ -124,7 +129,7 @@ class Paths:
         return found
 
     def _is_decided(self, taken: FlowEdge, before: FlowEdge) -> bool:
-        """Whether a condition could not have come out as it did, with the values that `before` brings."""
+        """Whether the condition of an edge contradicts the values that reach it over the edge before."""
         clauses = self._states.moves.learned.get(id(taken), ())
         if not clauses:
             return False
@@ -139,7 +144,7 @@ class Paths:
         return any(decide(clause.node, values) is (not clause.outcome) for clause in clauses)
 
     def _goes_through(self, edge: FlowEdge, field: str) -> bool:
-        """Out of parallel branches a field comes from the one that writes it."""
+        """Whether the value of a field after a join comes from the branch that this edge leaves."""
         branches = self._states.moves.regions
         ends = self._flow.branch_ends[edge.join or ""]
         return field in branches[edge.source].fields or not any(field in branches[end].fields for end in ends)
@@ -147,7 +152,7 @@ class Paths:
     # -- what explains it ------------------------------------------------------
 
     def explain(self, node: str, field: str, way: list[FlowEdge]) -> Turning | None:
-        """The last turning after which nothing could write the field any more."""
+        """The last branch of a path after which no step could write the field any more."""
         if not way:
             return None
         writing = self._can_still_write(node, field, self._states.rank.get(way[0].source, 0))
@@ -159,14 +164,14 @@ class Paths:
         return next((jump for edge in reversed(way) if (jump := self._jump(edge)) is not None), None)
 
     def _jump(self, edge: FlowEdge) -> Turning | None:
-        """A jump past what writes the field: the way may begin there, if nothing could have been written before."""
+        """A jump past the step that writes the field. The path may begin there if nothing was written before."""
         step, target = self._flow.step(edge.source), self._flow.step(edge.target)
         if step is None or target is None or step.jump() is None:
             return None
         return Turning(f"where `{step.name}` goes to `{target.name}`", step.span)
 
     def beside(self, node: str, step: Step) -> Step | None:
-        """The parallel step in one branch of which a node is, and in another of which a step."""
+        """The parallel step that has a node in one branch and a step in another."""
         for parallel in self._flow.branch_ends:
             branches = [
                 {state.id: state.step for state in region.walk()}
@@ -178,7 +183,10 @@ class Paths:
         return None
 
     def _can_still_write(self, node: str, field: str, first: int) -> set[str]:
-        """The nodes, from a certain one on, from which a step that writes the field can be come to before this one."""
+        """The nodes from which a step that writes the field is reachable without passing this node.
+
+        Only nodes whose rank is at least `first` are visited.
+        """
         rank = self._states.rank
         found = set(self._writers(field)) - {node}
         todo = list(found)
@@ -209,7 +217,7 @@ class Paths:
 
 
 def _condition(step: Step, text: object, outcome: str) -> Turning | None:
-    """A condition in the words of the file, or by the step's name where it is long."""
+    """A condition as it is written, or by the name of its step if it is long."""
     decision = step.decision()
     for name in ("when", decision.field if decision is not None else "if"):
         value = step.values.get(name)

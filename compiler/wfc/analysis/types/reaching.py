@@ -1,7 +1,14 @@
 """Reaching definitions: which definitions of a field, and which conditions, hold at each node of the control flow.
 
-Definitions that may reach a node, and clauses that must hold there, are bits of one integer per node. A worklist in the
-order of the flow finds the solution in nearly linear time in the number of steps.
+This is the classic forward data-flow problem. A definition is a write of a field by a step, its initial value, or "not
+written yet". It reaches a node if some path leads from it to the node without another write of the field; where paths
+meet, the sets are united (a "may" analysis). A clause is a condition with a known outcome. It holds at a node if it
+holds on every path there, so where paths meet the sets are intersected (a "must" analysis); a write of a field that the
+condition reads ends it.
+
+Both sets are bits of one integer per node, so union, intersection and the transfer function of an edge (`Move`: kill
+and gen, forget and learn) are a few operations on integers. A worklist in the order of the flow computes the fixpoint,
+in nearly linear time in the number of steps: a node is visited again only if the sets of a predecessor have changed.
 """
 
 from __future__ import annotations
@@ -36,7 +43,7 @@ class Children(Protocol):
 
 
 def with_failures(child: Type) -> Type:
-    """What a child leaves behind that may have failed."""
+    """The type of the result of a run that may have failed."""
     return join(child, FAILED_CHILD)
 
 
@@ -54,15 +61,15 @@ def child_names(child: Child, item: Type, children: Children) -> dict[str, Type]
 
 @struct(frozen=True)
 class Definition:
-    """One way in which a field gets a value, or does not."""
+    """A write of a field, its initial value, or the fact that it has none yet."""
 
     number: int
     field: str
     step: Step | None = None
-    """The step that writes it; none for what holds at the start."""
+    """The step that writes it; None for the start of the run."""
     span: Span | None = None
     after_failure: bool = False
-    """What a foreach or call leaves behind when it has failed."""
+    """Whether it is the value that a step which starts runs leaves when it fails and the flow continues."""
 
     @property
     def bit(self) -> int:
@@ -70,7 +77,7 @@ class Definition:
 
 
 class Definitions:
-    """All definitions of a scope. Their types become known as the inference goes on."""
+    """All definitions of a scope. Their types are refined while inference runs."""
 
     def __init__(self, scope: Scope) -> None:
         self.all: list[Definition] = []
@@ -78,9 +85,9 @@ class Definitions:
         self.by_field: dict[str, list[Definition]] = {}
         self.by_step: dict[Step, list[Definition]] = {}
         self.masks: dict[str, int] = {}
-        """All bits of a field."""
+        """The bits of all definitions of a field."""
         self.changes: list[Definition] = []
-        """What has become known better, one after the other."""
+        """The definitions whose type was refined, in order."""
         self._later: list[int] = []
         written = {step: fields_of(step) for step in scope.walk()}
         self._at_start(scope, dict.fromkeys(field for fields in written.values() for field in fields))
@@ -117,17 +124,17 @@ class Definitions:
                 self._add(Definition(len(self.all), output.text, step, output.span, after_failure=True), left)
 
     def learn(self, definition: Definition, kind: Type) -> None:
-        """A definition is known better than before."""
+        """Refine the type of a definition."""
         self.types[definition.number] = kind
         self.changes.append(definition)
 
     @property
     def moment(self) -> int:
-        """How many times a type has become known better."""
+        """The number of refinements so far, used as a version of the types."""
         return len(self.changes)
 
     def changed_since(self, moment: int) -> int:
-        """The definitions that have become known better since then."""
+        """The definitions that were refined after that version, as a mask."""
         if len(self._later) <= len(self.changes):
             bits = (definition.bit for definition in reversed(self.changes))
             self._later = list(accumulate(bits, or_, initial=0))[::-1]
@@ -138,7 +145,7 @@ class Definitions:
         return sum(definition.bit for definition in self.all if definition.step is None)
 
     def unset(self, field: str) -> int:
-        """The bit that stands for nothing having been written."""
+        """The bit of the definition that says that the field has no value yet; 0 if it has an initial one."""
         first = self.by_field[field][0]
         return first.bit if self.types[first.number] == UNDEFINED else 0
 
@@ -153,7 +160,7 @@ class Definitions:
 
 
 def fields_of(step: Step) -> dict[str, tuple[Span, Type]]:
-    """The fields that a step writes when it succeeds, with what is known before anything is inferred."""
+    """The fields that a step writes when it succeeds, with their types before inference."""
     if isinstance(step, UnknownStep):
         return dict(_guessed(step.node))
     found = step.writes()
@@ -161,13 +168,13 @@ def fields_of(step: Step) -> dict[str, tuple[Span, Type]]:
         return {field: (span, NOTHING) for field, (span, _) in found.items()}
     output = step.node.get("output_to") if "output_to" not in step.values else None
     if isinstance(output, Scalar):
-        # What is wrong with it is said elsewhere; that it would be written is not in doubt.
+        # The field is invalid, and another rule reports that. It still names the field that would be written.
         return {output.text: (output.span, ANY), **found}
     return found
 
 
 def _guessed(node: Node) -> Iterator[tuple[str, tuple[Span, Type]]]:
-    """Of a step whose type nobody knows, and of those inside it, what their keys suggest."""
+    """The fields that a step of unknown type, and the steps inside it, seem to write, judging by their keys."""
     match node:
         case Sequence():
             for item in node.items:
@@ -196,7 +203,7 @@ class Move:
 
 
 class Clauses:
-    """The conditions of a scope, each a bit, and for each field a bit that says that it is not null."""
+    """The conditions of a scope, one bit each, and one bit per field that says that it is not null."""
 
     def __init__(self) -> None:
         self.all: list[Clause | None] = []
@@ -204,7 +211,7 @@ class Clauses:
         """The bits that stand for conditions."""
         self._bits: dict[object, int] = {}
         self.of_name: dict[str, int] = {}
-        """The clauses that look at a name: `x` for a state field, `inputs.x` for an input."""
+        """The clauses that read a name, spelled as in `Clause.names`."""
 
     def bit(self, clause: Clause) -> int:
         return self._bit((clause.key, clause.positive), clause, clause.names)
@@ -222,11 +229,11 @@ class Clauses:
         return self._bits[key]
 
     def known(self, held: Held) -> int:
-        """The bit of a condition; 0 where no edge has it."""
+        """The bit of a condition; 0 if no edge tests it."""
         return self._bits.get(form_of(held), 0)
 
     def opposite(self, clause: Clause) -> int:
-        """The bit of the same condition with the other outcome; 0 where nobody learns that."""
+        """The bit of the condition with the other outcome; 0 if no edge has that."""
         return self._bits.get((clause.key, not clause.positive), 0)
 
     def of_mask(self, mask: int) -> Iterator[Clause]:
@@ -240,7 +247,7 @@ class Clauses:
 
 
 class Transfer:
-    """The move of every edge of a flow."""
+    """The transfer functions of all edges of a flow."""
 
     def __init__(self, flow: Flow, definitions: Definitions, texts: dict[str, list[Place]]) -> None:
         self._flow = flow
@@ -248,7 +255,7 @@ class Transfer:
         self._texts = texts
         self.clauses = Clauses()
         self.learned: dict[int, tuple[Clause, ...]] = {}
-        """By the identity of the edge, whose hash would take in all of its guard's text."""
+        """By the identity of the edge: hashing an edge would hash the text of its guard."""
         for edge in flow.edges:
             found = clauses_of_edge(edge, flow.out[edge.source])
             if found:
@@ -258,7 +265,7 @@ class Transfer:
         self._starts: dict[str, Branch] = {}
         self._asserted = {node: self._assertions(found) for node, found in texts.items()}
         self.regions: dict[str, Branch] = {}
-        """The branches of parallel steps, by their ends."""
+        """The branches of parallel states, by their end nodes."""
         for state in flow.states.values():
             if state.regions:
                 self.regions |= _branches(state.regions, definitions, self.clauses)
@@ -268,7 +275,10 @@ class Transfer:
         return self._of[id(edge)]
 
     def _assertions(self, texts: list[Place]) -> tuple[set[str], set[str]]:
-        """Fields surely read without a guard: where the flow goes on, they were there. And those read into."""
+        """The fields that a node always reads without a fallback, and those of which it reads a property.
+
+        If the flow continues, the read succeeded: the field had a value, and one with a property is not null.
+        """
         there: set[str] = set()
         deep: set[str] = set()
         for place in texts:
@@ -299,7 +309,7 @@ class Transfer:
         return move
 
     def _fork(self, move: Move, regions: tuple[Region, ...], target: str) -> None:
-        """Branches run side by side: what one writes, another may find written."""
+        """Branches run concurrently: a write of one may be visible to another at any time."""
         branch = self._starting_at(regions, target)
         move.gen |= branch.written_beside
         move.forget |= branch.forgotten_beside
@@ -334,13 +344,13 @@ class Transfer:
 
 @struct(slots=True)
 class Branch:
-    """One branch of a parallel step, and what may happen beside it meanwhile."""
+    """One branch of a parallel state, and the effects of the other branches on it."""
 
     fields: frozenset[str]
     masks: int
     """All definitions of the fields that it writes."""
     written_beside: int = 0
-    """Definitions by the steps of the other branches."""
+    """The definitions of the other branches."""
     forgotten_beside: int = 0
     """Clauses about fields that the other branches write."""
 
@@ -349,7 +359,7 @@ def _branches(regions: tuple[Region, ...], definitions: Definitions, clauses: Cl
     found = [_branch(region, definitions) for region in regions]
     written = [branch.masks & ~definitions.start for branch in found]
     forgotten = [_clauses_of(branch.fields, clauses) for branch in found]
-    # Everything but one's own, without looking at every pair: what stands before it and what stands behind it.
+    # The union of all branches but one, from prefix and suffix unions: comparing all pairs would be quadratic.
     before_written = before_forgotten = 0
     for number, branch in enumerate(found):
         branch.written_beside, branch.forgotten_beside = before_written, before_forgotten
@@ -391,11 +401,11 @@ class StateFlow:
         self.definitions = definitions
         self.moves = Transfer(flow, definitions, _at_nodes(texts))
         self.reach: dict[str, int] = {}
-        """The definitions that may hold at a node; a node that is not here is never come to."""
+        """The definitions that reach a node. A node that is missing here is unreachable."""
         self.held: dict[str, int] = {}
-        """The clauses that hold at a node, whatever the way to it."""
+        """The clauses that hold at a node on every path to it."""
         self.rank: dict[str, int] = {}
-        """The nodes that can be come to, in the order of the flow."""
+        """The reachable nodes, numbered in the order of the flow."""
         self._types: dict[str, dict[int, Type]] = {}
         self._latest: dict[str, tuple[int, Type]] = {}
         self._known_at = 0
@@ -423,7 +433,7 @@ class StateFlow:
                     heappush(todo, following)
 
     def _before(self, node: str) -> tuple[int, int] | None:
-        """What holds when a node is come to: what may on any way, and what must on every way."""
+        """The state before a node: over all edges to it, the union of definitions and the intersection of clauses."""
         ways = [(self.definitions.start, 0)] if node == self.flow.initial else []
         joined: dict[str, list[FlowEdge]] = {}
         for edge in self.flow.into.get(node, ()):
@@ -443,13 +453,13 @@ class StateFlow:
         return reach, held
 
     def after(self, edge: FlowEdge) -> tuple[int, int]:
-        """What holds when an edge has been taken."""
+        """The state after an edge: that of its source, changed by its transfer function."""
         move = self.moves.of(edge)
         reach = self.reach[edge.source] & ~move.kill | move.gen
         return reach, self.held[edge.source] & ~move.forget | move.learn
 
     def _joined(self, edges: list[FlowEdge]) -> tuple[int, int]:
-        """Every branch has come to its end: each has the last word on the fields that it writes."""
+        """The state after a join: a field that a branch writes has the value that it has at the end of that branch."""
         regions = [self.moves.regions[edge.source] for edge in edges]
         everything = 0
         for region in regions:
@@ -466,7 +476,7 @@ class StateFlow:
         return self.reach.get(node, 0) & self.definitions.masks.get(field, 0)
 
     def type_at(self, node: str, field: str) -> Type:
-        """What a field can be when a node is come to."""
+        """The type of a field at a node."""
         mask = self.mask_at(node, field)
         kind = self._type(field, mask) if mask else ANY
         return present(kind) if self.held[node] & self.moves.clauses.present(field) else kind
@@ -475,7 +485,7 @@ class StateFlow:
         self._forget_changed()
         known = self._types.setdefault(field, {})
         if mask not in known:
-            # From step to step definitions mostly add up: what was known of the others need not be joined anew.
+            # Masks of successive steps mostly differ by one definition: extend the join of a cached mask.
             before, kind = self._latest.get(field, (0, NOTHING))
             if before & mask != before:
                 before, kind = 0, NOTHING
@@ -484,7 +494,7 @@ class StateFlow:
         return known[mask]
 
     def _forget_changed(self) -> None:
-        """Drop what was joined from a definition that is known better by now."""
+        """Drop cached joins that include a definition which was refined since."""
         for definition in self.definitions.changes[self._known_at :]:
             self._types.pop(definition.field, None)
             if self._latest.get(definition.field, (0, NOTHING))[0] & definition.bit:
@@ -492,12 +502,12 @@ class StateFlow:
         self._known_at = self.definitions.moment
 
     def overall(self, field: str) -> Type:
-        """What a field can be, anywhere."""
+        """The type of a field over the whole run."""
         mask = self.definitions.masks.get(field)
         return self._type(field, mask) if mask else ANY
 
     def clauses_at(self, node: str, names: frozenset[str]) -> list[Clause]:
-        """The conditions that hold at a node and look at one of these names."""
+        """The clauses that hold at a node and read one of these names."""
         clauses = self.moves.clauses
         wanted = 0
         for name in names:
@@ -515,7 +525,7 @@ def _at_nodes(texts: dict[Step, StepTexts]) -> dict[str, list[Place]]:
 
 
 def _order(flow: Flow) -> list[str]:
-    """The nodes that can be come to, each after those that lead to it, loops left out."""
+    """The reachable nodes in reverse postorder: each after its predecessors, except for the edges that close a loop."""
     found: list[str] = []
     seen = {flow.initial}
     path = [(flow.initial, iter(flow.out.get(flow.initial, ())))]

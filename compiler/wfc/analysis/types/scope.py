@@ -1,4 +1,9 @@
-"""The types of one scope, which is the main steps of a workflow or a task, and its values where a type is required.."""
+"""The types of one scope (the main steps of a workflow, or a task), and its values where a type is required.
+
+Each template is inferred in the environment of the node at which it is evaluated: the types of the definitions that
+reach that node, narrowed by the conditions that hold there. The types of definitions are refined while a fixpoint is
+computed (`wfc.analysis.types.workflow`), so a step is visited again only if a definition that reaches it has changed.
+"""
 
 from __future__ import annotations
 
@@ -45,7 +50,7 @@ def input_types(scope: Scope) -> dict[str, Type]:
 
 
 def nonzero_numbers(scope: Scope, definitions: Definitions) -> frozenset[Path]:
-    """Inputs that may not be zero, and state fields that are only ever what they start as."""
+    """Inputs whose declaration rules out zero, and state fields that keep an initial value other than zero."""
     inputs = (("inputs", name) for name, decl in scope.declared_inputs.items() if _is_nonzero(decl))
     settings = (
         ("state", name)
@@ -67,7 +72,7 @@ def _is_number(value: object) -> bool:
 
 
 def least_of_input(scope: Scope, name: str) -> float | None:
-    """The smallest number that an input may be, where its declaration says so."""
+    """The smallest value that the declaration of an input allows, if it sets one."""
     decl = scope.declared_inputs.get(name)
     least = decl.rule_value("min") if decl is not None and decl.kind in NUMERIC else None
     if not isinstance(least, int | float) or abs(least) >= 1 << 50:
@@ -88,7 +93,7 @@ def _is_nonempty(decl: InputDecl) -> bool:
         return False
     try:
         with warnings.catch_warnings():
-            # What is odd about a pattern is another rule's business.
+            # Another rule reports what is wrong with a pattern.
             warnings.simplefilter("ignore")
             return re.search(pattern, "") is None
     except (re.error, RecursionError, OverflowError):
@@ -100,7 +105,7 @@ def nonempty_answers(definitions: Definitions) -> frozenset[Path]:
     found: set[Path] = set()
     for name, writes in definitions.by_field.items():
         asked = [write.step for write in writes if isinstance(write.step, Answered)]
-        # One definition is the start of the scope, which no step writes.
+        # The first definition of a field is its value at the start, which no step writes.
         if asked and len(asked) >= len(writes) - 1:
             demands = [_long_enough(step) for step in asked]
             common = set(demands[0]).intersection(*demands[1:])
@@ -119,23 +124,24 @@ _NO_TEXTS = StepTexts()
 
 @struct(slots=True)
 class Visit:
-    """What looking at a step's texts brought."""
+    """The result of inferring the templates of a step."""
 
     types: TextTypes = field(default_factory=dict)
     problems: list[tuple[Place, Problem]] = field(default_factory=list)
     moment: int = 0
-    """When that was, in the count of changes to definitions."""
+    """The version of the types that it used (`Definitions.moment`)."""
     final: bool = True
-    """Whether it looked at nothing that may still change without the definitions that reach it doing so."""
+    """Whether it depends only on the definitions that reach it. A visit that used the type of a field over the whole
+    run is repeated when the types are settled."""
 
 
 class ScopeInference:
-    """Infers the texts of a scope's steps, each where it is evaluated, and again where need be."""
+    """Infers the templates of a scope's steps, and infers them again if their environment has changed."""
 
     def __init__(self, scope: Scope, flow: Flow, names: Mapping[str, Type], children: Children) -> None:
         self.scope = scope
         self.names = names
-        """`item` and its kin, in a task."""
+        """The types of `item`, `index` and `previous` in a task."""
         self._children = children
         self._texts = texts_of(flow)
         self.definitions = Definitions(scope)
@@ -155,7 +161,7 @@ class ScopeInference:
         return self.states.overall(name)
 
     def visit(self, step: Step) -> Visit:
-        """The types of a step's texts, and what is wrong with them, as far as is known by now."""
+        """The types of a step's templates and their problems, with the types that are known so far."""
         known = self._visits.get(step)
         if known is not None and (known.final or not self.settled) and not self._is_stale(step, known):
             return known
@@ -178,7 +184,7 @@ class ScopeInference:
         return self._visit
 
     def _is_stale(self, step: Step, visit: Visit) -> bool:
-        """Whether a definition that comes to the step is known better now."""
+        """Whether a definition that reaches the step was refined since the visit."""
         if self.definitions.moment == visit.moment:
             return False
         changed = self.definitions.changed_since(visit.moment)
@@ -199,7 +205,7 @@ class ScopeInference:
     def _environment(self, place: Place, names: Mapping[str, Type]) -> Environment:
         states, node = self.states, place.node
         if node not in states.reach:
-            # Nobody comes here. What is wrong in itself is still wrong, but nothing is said of the way.
+            # The node is unreachable. Errors in the template itself are reported, but none that depend on a path.
             return Environment(self._around, lambda name: without(states.overall(name), UNDEFINED), names)
         given = states.clauses_at(node, place.names)
         return Environment(self._around, lambda name: states.type_at(node, name), names, given)
@@ -214,7 +220,7 @@ def type_of_tree(node: Node, texts: TextTypes) -> Type:
 
 @struct(frozen=True)
 class Misfit:
-    """A value of the file that does not fit the place where it stands."""
+    """A value of the file whose type does not fit the field or input that it is given to."""
 
     kind: Kind
     span: Span
@@ -272,7 +278,7 @@ def _not_a_list(node: Node, kind: Type) -> tuple[str, str]:
 
 
 def _item_fills_input(child: Child, node: Node, item: Type, children: Children) -> Iterator[Misfit]:
-    """A task with one input gets the item there, or what an object has under its name."""
+    """A task with one input gets the item itself, or the property of an object that has the name of the input."""
     scope = children.scope_of(child)
     inputs = scope.declared_inputs if scope else {}
     if len(inputs) != 1:
@@ -288,7 +294,7 @@ def _item_fills_input(child: Child, node: Node, item: Type, children: Children) 
 
 
 def fills_by_name(item: Type, decl: InputDecl) -> bool:
-    """Whether it is a property of the item, if anything, that fits a task's only input."""
+    """Whether an object fills the only input of a task by name, because the input takes no object."""
     wanted = decl.value_type
     return "object" in kinds_of(item) and is_known(wanted) and "object" not in kinds_of(wanted)
 
@@ -305,7 +311,7 @@ def _inputs(child: Child, texts: TextTypes, children: Children) -> Iterator[Misf
 
 
 def _is_fraction(node: Node, decl: InputDecl) -> bool:
-    """Whether a number stands there, in letters or not, that is not whole and has to be."""
+    """Whether the value is a fraction, possibly as text, and the input takes a whole number."""
     value = node.value if isinstance(node, Scalar) and decl.kind == "integer" else None
     said = resolve_plain(value.strip()) if isinstance(value, str) and decl.setting("convert") else value
     return isinstance(said, float) and not said.is_integer()
@@ -361,7 +367,7 @@ def _text(step: Step, name: str, text: Text, texts: TextTypes) -> Iterator[Misfi
 
 
 def _place(node: Node) -> Span:
-    """The expression itself, where the value is just one."""
+    """The place of the expression if the value is a single one; otherwise that of the value."""
     expression = (
         parse_template(node.text).expression if isinstance(node, Scalar) and "{" in node.text else None
     )

@@ -1,4 +1,10 @@
-"""The types of a whole file and of the files it calls: a fixpoint of every scope, then all problems."""
+"""The types of a whole file and of the files it calls: a fixpoint of every scope, then all problems.
+
+The type of a field depends on the templates that compute it, and these depend on the types of fields. `solve` starts
+with `NOTHING` for each computed definition and infers all computing steps in rounds; each round joins the new type to
+the old one, so types only grow. It ends when a round changes nothing. A type that still grows after `_ROUNDS` (a list
+that is nested once more in each turn, say) is widened to any, which ends every such chain.
+"""
 
 from __future__ import annotations
 
@@ -28,11 +34,11 @@ from wfc.yaml import Span
 # The fixpoint: types are propagated around the loops of a scope until they no longer change.
 
 _ROUNDS = 4
-"""How often types are taken round. What has not come to rest by then is any."""
+"""The number of rounds after which a type that still changes is widened to any."""
 
 
 def solve(inference: ScopeInference, children: Children) -> None:
-    """Give every definition its type."""
+    """Compute the types of all definitions of a scope."""
     definitions = inference.definitions
     for step, written in definitions.by_step.items():
         for definition in written:
@@ -50,7 +56,7 @@ def solve(inference: ScopeInference, children: Children) -> None:
 
 
 def _fixed_type(step: Step, definition: Definition, kind: Type, children: Children) -> Type | None:
-    """The type of what does not depend on the state: answers, and what children return."""
+    """The type of a result that does not depend on the state: an answer, or the result of a child."""
     child = step.child()
     if child is not None and child.is_task:
         result = children.returned(child)
@@ -61,7 +67,7 @@ def _fixed_type(step: Step, definition: Definition, kind: Type, children: Childr
 
 
 def _narrowed(step: Answered, kind: Record) -> Type | None:
-    """The result of an action, with the choices that it offers."""
+    """The result of an action, in which the options that it offers are exact values."""
     demands = step.narrowing()
     if not demands:
         return None
@@ -82,7 +88,7 @@ def _choice(enum: object) -> Type | None:
 
 
 def _compute(inference: ScopeInference, step: Step, give_up: bool) -> None:
-    """Infer what a step writes, and remember it where that is more than was known before."""
+    """Infer the fields that a step computes, and join their types to those known before."""
     definitions = inference.definitions
     written = _Written(step, inference.visit(step).types)
     for definition in definitions.by_step[step]:
@@ -107,7 +113,7 @@ class _Written:
         return self._types.get(field, ANY)
 
 
-# What a scope returns: the values of its returns, or its state where it simply ends.
+# The type of a scope's result: the values that its steps return, or its state if it ends without a return.
 
 
 def returned_type(inference: ScopeInference) -> Type:
@@ -147,7 +153,7 @@ _FROM_PARENT = frozenset({"item", "previous"})
 
 @struct(frozen=True)
 class Located:
-    """A problem in its place."""
+    """A problem with the step and the template that it is in."""
 
     step: Step
     text: Text
@@ -161,7 +167,7 @@ class Located:
 
 @struct(eq=False)
 class ScopeTypes:
-    """What is known of one scope."""
+    """The types and problems of one scope."""
 
     scope: Scope
     inference: ScopeInference
@@ -179,7 +185,7 @@ class ScopeTypes:
         return Paths(self.states, lambda name: least_of_input(self.scope, name))
 
     def field_types(self) -> dict[str, Type]:
-        """Each field with one plain type for all that is ever written to it."""
+        """One type per field, for all values that are written to it."""
         definitions = self.inference.definitions
         found: dict[str, Type] = {}
         for field_name, ways in definitions.by_field.items():
@@ -194,7 +200,7 @@ class ScopeTypes:
         return item_of(type_of_tree(child.items.node, texts) if child.items else ANY)
 
     def collect(self) -> None:
-        """Look at every text once more, now that the types are known, and keep what is wrong with it."""
+        """Infer every template with the final types, and collect the problems."""
 
         for step in self.scope.walk():
             visit = self.inference.visit(step)
@@ -204,7 +210,7 @@ class ScopeTypes:
 
 
 class FileTypes:
-    """The scopes of a file. Tasks come first where something runs them: their results have types then."""
+    """The scopes of a file. A task is inferred before the steps that run it, which need the type of its result."""
 
     def __init__(
         self,
@@ -259,9 +265,10 @@ class FileTypes:
         return self.of(task).returns
 
     def _give_items(self) -> None:
-        """Tasks that look at their item are inferred again, with what the steps that run them go over.
+        """Infer tasks that read their item again, with the types of the lists that they are run for.
 
-        Whoever runs a task that is now known to return more is inferred again too, but nobody a third time.
+        The type of an item depends on the scope that runs the task, which needs the result of the task first. A scope
+        that runs a task whose result has changed is inferred once more; there is no third time.
         """
         run_by = runners(self._workflow)
         scopes = {step: types for types in self.scopes for step in types.scope.walk()}
@@ -298,12 +305,12 @@ def _reads_item(scope: Scope) -> bool:
 
 _DEEPEST_CALL = 5
 _underway: list[SourceFile] = []
-"""The files at work, one calling the other."""
+"""The files that are being inferred, each called by the one before: they detect recursion."""
 
 
 @cached_per_file(128)
 def types_of(file: SourceFile) -> FileTypes | None:
-    """What is known of a file, for its checks. One that is far too large has other worries."""
+    """The types of a file, for its checks; None for a file without a workflow or over the limits."""
     if file.workflow is None or file.is_hopeless:
         return None
     _underway.append(file)
@@ -325,7 +332,7 @@ def _called(file: SourceFile, child: Child) -> tuple[Scope | None, Type]:
 
 
 def _with_facts(returns: Type, child: Child, callee: Workflow) -> Type:
-    """What a call has: what the workflow gives back, and what it says of itself where the call asks for that."""
+    """The result of a call: what the workflow returns, and the facts that the call asks for."""
     if not isinstance(returns, Record) or not child.facts:
         return returns
     said = callee.facts or {}
@@ -337,8 +344,11 @@ def _with_facts(returns: Type, child: Child, callee: Workflow) -> Type:
 
 
 def typed_module(file: SourceFile) -> Module | None:
-    """The IR with inferred types of its fields. They come from the file itself and no other: a module changes
-    only when its source does, so what a call returns is any here."""
+    """The IR with inferred types of its fields.
+
+    Only the file itself is used, and the result of a call is any: a generated module changes only if its own source
+    does.
+    """
     module = file.module
     if module is None or file.workflow is None:
         return None
