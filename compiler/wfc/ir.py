@@ -1,4 +1,10 @@
-"""The statechart between the AST and the Python source: states, edges, effects. `dump` prints it as text."""
+"""The statechart between the AST and the Python source: states, edges, effects. `dump` prints it as text.
+
+A module has a chart for the main steps and one for each task. A chart is a tree of regions; a region has states and
+edges, and a parallel state contains one region per branch. An edge is taken on an event, or at once if it has none, and
+only if its guard holds. An effect is the work of a state. The IR has no step types: the runtime, the picture and the
+control-flow analyses know effects only.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,7 @@ if TYPE_CHECKING:  # The IR holds these as data and asks nothing of them: it sta
     from wfc.language.types import Type
 
 FINISHED = "finished"
-"""The final state of the flow; reaching it completes the machine."""
+"""The final state of the flow. A machine that reaches it has completed."""
 
 
 @struct(frozen=True)
@@ -28,11 +34,11 @@ class Ref:
 
 @struct
 class Effect:
-    """What a state does when entered: one of the runtime's effect classes, with its arguments."""
+    """The work of a state when it is entered: an effect class of the runtime, with its arguments."""
 
     name: str
     make_arguments: Callable[[], dict[str, Any]]
-    """Called where a module or a picture is made: checks never ask for them."""
+    """Deferred, because only modules and pictures need the arguments; a check does not."""
     reads: tuple[str, ...] = ()
     writes: str | None = None
     retry: dict[str, Any] | None = None
@@ -44,7 +50,7 @@ class Effect:
 
 @struct(frozen=True)
 class Guard:
-    """when(text, reads), at_most(n), ok or otherwise."""
+    """A condition of an edge: `when` (an expression), `at_most` (a count), `ok` or `otherwise`."""
 
     name: str
     text: Any = None
@@ -62,18 +68,18 @@ class State:
     title: str
     """The step's id as written."""
     kind: str
-    """The step type, or the part of it that the state plays: when, retry, turn."""
+    """The step type, or the name of a part of the step: when, retry, turn."""
     color: str = "control"
     effect: Effect | None = None
     note: str = ""
     """The step's description."""
     regions: tuple[Region, ...] = ()
     step: Step | None = None
-    """What it was made from, for checks that point at it."""
+    """The step that it was made from, for findings that point at it."""
 
     @property
     def line(self) -> int:
-        """Where the step begins."""
+        """The line of the source at which the step begins."""
         return self.step.span.line if self.step else 0
 
 
@@ -87,7 +93,7 @@ class Edge:
 
 @struct
 class Region:
-    """States in source order, and the edges between them. A branch of a parallel step is a region inside a state."""
+    """States in source order, and their edges. A branch of a parallel step is a region inside a state."""
 
     id: str
     title: str
@@ -130,9 +136,9 @@ class Chart:
     secrets: tuple[str, ...] = ()
     """Fields whose values are hidden wherever a run is shown."""
     facts: dict[str, Any] = field(default_factory=dict)
-    """What it says of itself to a caller that asks."""
+    """Constants about the workflow, which a caller may ask for."""
     deferred: tuple[str, ...] = ()
-    """States after whose failure it goes on, to fail at its end."""
+    """States whose failure is deferred: the run continues, and fails at its end."""
 
     def states(self) -> Iterator[State]:
         return self.root.walk()
@@ -144,7 +150,7 @@ class Chart:
 
 @struct
 class Module:
-    """All that one file becomes."""
+    """The charts of one file, and the metadata of its workflow."""
 
     name: str
     version: str
@@ -166,9 +172,9 @@ class Module:
 
 
 def dump(module: Module, but_for: Collection[str] = ()) -> str:
-    """The IR as text, without places: two sources that mean the same give the same text.
+    """The IR as text, without positions: equivalent sources give the same text.
 
-    Of the steps that `but_for` names, it says that they are there, and not what they do.
+    The steps in `but_for` are listed without their effects.
     """
     lines = [f"workflow {module.name} {module.version}"]
     for chart in module.charts:

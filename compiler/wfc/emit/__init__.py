@@ -1,1 +1,1 @@
-"""IR -> Python source, one module per workflow. Import the part you use: a check needs no more than the header."""
+"""IR -> Python source, one module per workflow. Import the part that you use: a check needs only the header."""

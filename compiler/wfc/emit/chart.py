@@ -1,4 +1,8 @@
-"""One machine as a class: the chart first, so that the flow is seen whole, then what each state does."""
+"""One machine as a class: the chart first, then the effect of each state.
+
+The flow of a workflow is what a reviewer reads, so states and edges come first and together, in source order. The
+class uses the syntax of python-statemachine: nested classes for regions, and `source.to(target, ...)` for edges.
+"""
 
 from __future__ import annotations
 
@@ -81,7 +85,7 @@ class ChartWriter:
         return [*lines, ""]
 
     def _edges_at(self, region: Region) -> list[Edge]:
-        """Edges are written at the lowest level that both of their ends can be seen from."""
+        """The edges for which the body of this region is the innermost one that contains both ends."""
         level = self._level(region)
         return [
             edge
@@ -155,7 +159,7 @@ def _guard_call(guard: Guard) -> Call:
 
 
 def _comment(state: State) -> str:
-    """The kind of step, whom or what it involves, and what it writes."""
+    """The comment of a state: the type of the step, its task, workflow, tool or agent, and the field it writes."""
     effect = state.effect
     if effect is None:
         return state.kind
@@ -176,7 +180,7 @@ def _comment(state: State) -> str:
 
 
 def _paths(region: Region, path: tuple[str, ...]) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Where each state is found from the class body of the flow."""
+    """The path to each state through the nested class bodies."""
     yield region.end, (*path, region.end)
     for state in region.states:
         yield state.id, (*path, state.id)
@@ -185,11 +189,11 @@ def _paths(region: Region, path: tuple[str, ...]) -> Iterator[tuple[str, tuple[s
 
 
 def _common(one: tuple[str, ...], other: tuple[str, ...]) -> tuple[str, ...]:
-    """The body that holds both, where an edge between them can be written."""
+    """The path of the innermost body that contains both states."""
     shared = 0
     for left, right in zip(one[:-1], other[:-1], strict=False):
         if left != right:
             break
         shared += 1
-    # A class body of a parallel state holds regions, not edges: one level up then.
+    # The class body of a parallel state contains regions and no edges: use the body around it.
     return one[: shared - shared % 2]

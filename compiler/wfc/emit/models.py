@@ -20,7 +20,7 @@ _SIMPLE = {"text": "str", "int": "int", "number": "int | float", "bool": "bool",
 
 
 class Annotations:
-    """Names annotations for one module, and remembers what they need."""
+    """The annotations of one module, with the TypedDicts and imports that they need."""
 
     def __init__(self, taken: set[str]) -> None:
         self.taken = taken
@@ -52,7 +52,7 @@ class Annotations:
                 return self._record(kind, hint)
 
     def _choice(self, kind: Choice, hint: str) -> str:
-        """A long choice gets a name, so that the fields around it stay readable."""
+        """The annotation of a choice. A long one becomes an alias, which keeps the fields readable."""
         self.imports.add("Literal")
         values = [quoted(value) for value in dict.fromkeys(kind.values)]
         flat = f"Literal[{', '.join(values)}]"
@@ -115,7 +115,7 @@ def _is_plain(name: str) -> bool:
 # Input models. Each validation rule becomes a constraint that a reviewer can read.
 
 _NOTHING = object()
-"""No default at all."""
+"""Stands for a missing default: None is a default too."""
 
 _CONSTRAINTS = {
     "string": {"pattern": "pattern", "min_length": "min_length", "max_length": "max_length"},
@@ -124,7 +124,7 @@ _CONSTRAINTS = {
     "array": {"min_items": "min_length", "max_items": "max_length"},
 }
 _ROUNDED: dict[str, Callable[[float], int]] = {"min": ceil, "max": floor}
-"""Bounds of whole numbers, which are whole themselves."""
+"""Bounds of integers are rounded to integers, inwards."""
 _PLAIN = {
     "string": "str",
     "number": "int | float",
@@ -136,7 +136,7 @@ _PLAIN = {
 
 
 class InputModels:
-    """Writes the model of a scope's inputs, and models for the objects inside it."""
+    """Writes the model of a scope's inputs, and a model for each object in them."""
 
     def __init__(self, annotations: Annotations, runtime: set[str]) -> None:
         self.annotations = annotations

@@ -1,6 +1,7 @@
-"""Python source laid out as black lays it out, without the time that black takes.
+"""Print Python source in the layout of black, without importing black, which is slow.
 
-A bracket is written on one line where that fits, else one element a line with a trailing comma, which black keeps.
+A bracket is printed on one line if it fits. Otherwise each element has a line of its own and the last one a trailing
+comma, which black keeps. A test compares the output with black.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ INDENT = "    "
 
 
 def width(text: str) -> int:
-    """How wide a line is to black: characters of East Asian scripts and most pictures take two columns."""
+    """The width of a text as black counts it: East Asian characters and most emoji take two columns."""
     if text.isascii():
         return len(text)
     return len(text) + sum(east_asian_width(char) in "WF" for char in text)
@@ -28,7 +29,7 @@ def width(text: str) -> int:
 UNSURE = re.compile(
     "[\u2630-\u2637\u268a-\u268f\u302a-\u302f\u3099\u309a\u4dc0-\u4dff\U00016fe4\U00016ff0\U00016ff1\U0001d300-\U0001d376\U0001f3fb-\U0001f3ff]"
 )
-"""Characters whose width is one thing to some versions of Unicode and another to others."""
+"""Characters whose width differs between versions of Unicode."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +47,7 @@ class Tuple:
 
 
 def print_value(value: Any, indent: int, before: int, after: int = 0) -> str:
-    """A value as source. `before` and `after`: what else stands on its first and last line, in characters."""
+    """A value as source. `before` and `after` are the widths of the other text on its first and last line."""
     flat = _flat(value, WIDTH - indent * 4 - before - after)
     if flat is not None:
         return flat
@@ -68,7 +69,7 @@ def print_value(value: Any, indent: int, before: int, after: int = 0) -> str:
 
 
 def print_assignment(target: str, value: Any, indent: int) -> str:
-    """`target = value`, indented. A call, and what has no brackets of its own, gets a pair when there is no room."""
+    """`target = value`, indented. A value without brackets that does not fit on the line gets parentheses."""
     text = print_value(value, indent, width(target) + 3)
     pad = INDENT * indent
     line = f"{pad}{target} = {text}"
@@ -84,7 +85,7 @@ def print_assignment(target: str, value: Any, indent: int) -> str:
 
 
 def print_class(name: str, bases: tuple[Any, ...], keywords: dict[str, Any], indent: int) -> str:
-    """The first line of a class, or its first lines."""
+    """The `class` statement, on one or more lines."""
     call = Call(f"class {name}", bases, keywords)
     return INDENT * indent + print_value(call, indent, 0, 1) + ":"
 
@@ -98,7 +99,7 @@ def _exploded(opening: str, closing: str, parts: list[tuple[str, Any]], indent: 
 
 
 def _flat(value: Any, room: int) -> str | None:
-    """The value on one line, or None if that is longer than `room`. No more is printed than fits."""
+    """The value on one line, or None if it is longer than `room`. Printing stops as soon as that is clear."""
     match value:
         case Call():
             parts = [("", item) for item in value.positional]
@@ -143,7 +144,7 @@ def _atom(value: Any) -> str:
 
 
 def quoted(text: str) -> str:
-    """A string literal in the quotes that need fewer backslashes, double ones if it is all the same."""
+    """A string literal, in the quotes that need fewer backslashes; double quotes if both need the same."""
     body = _SPECIAL.sub(_escaped, text)
     if '"' not in body:
         return f'"{body}"'
@@ -167,7 +168,7 @@ def _escaped(found: re.Match[str]) -> str:
 
 
 def _long_text(text: str, indent: int) -> str:
-    """Text of several lines as one literal a line, in brackets; a single line stays whole however long it is."""
+    """Text of several lines as one literal per line, in parentheses. A single line is not split, however long."""
     lines = text.splitlines(keepends=True)
     if len(lines) < 2 or "\r" in text:
         return quoted(text)
@@ -188,15 +189,15 @@ def _at_newlines(text: str) -> list[str]:
 
 
 def docstring(text: str, indent: int) -> list[str]:
-    """The lines of a docstring; white space is folded, so that the author's layout does not matter."""
+    """The lines of a docstring. White space is folded: a new layout of the text in the YAML changes nothing."""
     words = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     if not words:
         return []
-    # The state machine library would put a picture in the place of `{statechart:...}`.
+    # The state machine library replaces `{statechart:...}` in docstrings by a diagram.
     words = words.replace("{statechart:", "{ statechart:")
     escaped = words.replace("\\", "\\\\").replace('"""', '\\"\\"\\"')
     pad = "    " * indent
-    # Black sets quotation marks of the text apart from those around it.
+    # Black puts a space between a quotation mark of the text and those of the docstring.
     opening = f'{pad}""" ' if escaped.startswith('"') else f'{pad}"""'
     closing = ' """' if escaped.endswith('"') else '"""'
     lines = textwrap.wrap(escaped, WIDTH - len(pad) - 3, break_long_words=False, break_on_hyphens=False)

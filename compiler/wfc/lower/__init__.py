@@ -1,4 +1,4 @@
-"""Lower the core AST to the statechart IR. Each step type lowers itself with the means of this package."""
+"""Lower the core AST to the statechart IR. Each step lowers itself, with the `ChartBuilder` that `Lowering` is."""
 
 from wfc.lower.charts import lower_workflow
 from wfc.lower.lowering import Lowering

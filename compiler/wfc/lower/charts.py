@@ -1,4 +1,7 @@
-"""Workflows and tasks as charts."""
+"""Lower workflows and tasks to charts: their states and edges, their fields, and which of these are secret.
+
+A file with errors is lowered too: control-flow checks run on the IR.
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ from wfc.template import Read
 
 
 def secret_fields(scope: Scope) -> tuple[str, ...]:
-    """In the order in which they were found out."""
+    """The secret fields of a scope, marked ones first, then computed ones in the order in which they are found."""
     inputs = {name: decl for name, decl in scope.declared_inputs.items() if decl.holds_secret()}
     found: dict[str, None] = {}
     for step in scope.walk():
@@ -28,7 +31,7 @@ def secret_fields(scope: Scope) -> tuple[str, ...]:
     if not inputs and not found:
         return ()
     updates = [update for step in scope.walk() for update in _updates(step)]
-    # A field may be computed from one that is computed further down, and so on: until nothing is new.
+    # A fixpoint: in a loop, a field may be computed from one that a later step computes.
     while new := [name for name, texts in updates if name not in found and _reads(texts, inputs, found)]:
         found.update(dict.fromkeys(new))
     return tuple(found)
@@ -52,7 +55,7 @@ def _reads(texts: list[Text], inputs: dict[str, InputDecl], fields: dict[str, No
 def _is_secret(read: Read, inputs: dict[str, InputDecl], fields: dict[str, None]) -> bool:
     first, *rest = [part.name for part in read.path] or [None]
     if read.root not in ("inputs", "state"):
-        # A bare name is an earlier key of the same updates.
+        # A bare name is an earlier key of the same `updates`.
         return read.root in fields
     known = inputs if read.root == "inputs" else fields
     if not isinstance(first, str):
@@ -61,9 +64,9 @@ def _is_secret(read: Read, inputs: dict[str, InputDecl], fields: dict[str, None]
 
 
 def lower_workflow(workflow: Workflow, on_failure: str = "") -> Module:
-    """The IR of a workflow, also of one with mistakes: checks look at it.
+    """The IR of a workflow, also of one with errors, because checks run on it.
 
-    `on_failure` is the advice of the source language for a run that a step has failed.
+    `on_failure` is the advice of the source language for a run that failed at a step.
     """
     name = workflow.name.text if workflow.name else ""
     description = workflow.description.text if workflow.description else ""
@@ -101,7 +104,7 @@ def _chart(scope: Scope, name: str, title: str, description: str) -> Chart:
 
 
 def state_fields(scope: Scope) -> list[FieldInfo]:
-    """Every field that is there at the start or written by a step, in the order of first mention."""
+    """All state fields: those with an initial value, then those that steps write, in source order."""
     initial = scope.initial
     found: dict[str, list[Type]] = {field: [types.of_value(value)] for field, value in initial.items()}
     for step in scope.walk():
@@ -114,7 +117,7 @@ def state_fields(scope: Scope) -> list[FieldInfo]:
 
 
 def merged(kinds: list[Type]) -> Type:
-    """One type for all that is written. What is empty at the start says nothing beside what comes later."""
+    """One type for all values of a field. An empty initial value is ignored if a later type covers it."""
     first, *later = kinds
     if any(types.covers_empty(kind, first) for kind in later):
         return types.union(*later)

@@ -1,4 +1,10 @@
-"""Build one chart. Steps add their states and edges here."""
+"""Build one chart. Steps add their states and edges here.
+
+A step becomes one state, plus a state for each part: `when` decides whether the step runs, `retry` waits between two
+attempts, `turn` is the condition of a loop. Lowering is continuation-passing: a step gets the id of the state that
+follows it (`after`) and leads its edges there, so that nothing is patched afterwards. Ids of steps that come later are
+known from the start, because `Names` assigns the names of all steps first.
+"""
 
 from __future__ import annotations
 
@@ -13,10 +19,10 @@ from wfc.lower.names import Names
 
 
 class Lowering:
-    """A chart under construction. States come out in the order in which steps ask for them: source order.
+    """A chart under construction, with its states in source order. It implements `ChartBuilder`.
 
-    Checks look at the chart of a workflow with mistakes too, so nothing here refuses a step: where a jump has
-    no target, the flow goes on with what follows.
+    Checks run on the charts of workflows with errors too, so no step is refused: a jump without a target leads to the
+    step that follows.
     """
 
     end = FINISHED
@@ -28,7 +34,7 @@ class Lowering:
         self._region = self.root
         self._loops: list[tuple[str, str]] = []
         self.deferred: list[str] = []
-        """States whose failure is kept for the end of the run."""
+        """The states whose failure is deferred to the end of the run."""
 
     # -- flow ------------------------------------------------------------------
 
@@ -38,7 +44,7 @@ class Lowering:
             self._step(step, following)
 
     def entry_of(self, steps: list[Step], after: str) -> str:
-        """Where a list of steps begins; an empty one is just what comes after it."""
+        """The state at which a list of steps begins; for an empty list, the state after it."""
         return self.entry(steps[0]) if steps else after
 
     def entry(self, step: Step) -> str:
@@ -49,7 +55,7 @@ class Lowering:
         return self._names.part(step, part)
 
     def target(self, name: Word | None, after: str) -> str:
-        """Where a jump goes; to what follows, if there is no such step."""
+        """The state that a jump leads to; the following one if there is no such step."""
         step = self._targets.get(name.text) if name else None
         return self.entry(step) if step else after
 
@@ -85,19 +91,19 @@ class Lowering:
         self._region.edges.append(Edge(source, target, event, guard))
 
     def suspend(self, step: Step, effect: Effect, after: str, event: str) -> None:
-        """A state that waits for an event from outside, with its ways out of a failure."""
+        """Add a state that waits for an event from outside, and its edges after a failure."""
         name = self.state(step, effect)
         self.edge(name, after, event)
         self._failures(step, name, after)
 
     def perform(self, step: Step, effect: Effect, after: str, following: str = "") -> None:
-        """A state that does its work and goes on at once; after a failure with what follows, if that is elsewhere."""
+        """Add a state that does its work at once. A failure leads to `following`, by default to the same state."""
         name = self.state(step, effect)
         self.edge(name, after, guard=OK)
         self._failures(step, name, following or after)
 
     def choose(self, step: Step, name: str, guard: Guard, then: str, otherwise: str, after: str) -> None:
-        """Two ways out of a state that waits for nothing."""
+        """Add the two edges of a condition, and the edges after a failure."""
         self.edge(name, then, guard=guard)
         self.edge(name, otherwise, guard=OTHERWISE)
         self._failures(step, name, after)
@@ -154,11 +160,11 @@ class Lowering:
         self._loops.pop()
 
     def innermost_loop(self, after: str) -> tuple[str, str]:
-        """Where `continue` and `break` go: outside a loop, on with what follows."""
+        """The targets of `continue` and `break`; outside of a loop both are the following state."""
         return self._loops[-1] if self._loops else (after, after)
 
     def branch(self, step: Step, title: str, steps: list[Step]) -> Region:
-        """A region of its own: the branch runs beside its siblings until it reaches its end."""
+        """Lower a branch to a region of its own, which runs concurrently with the other branches until it ends."""
         name = self._names.branch(step, title)
         outer, self._region = self._region, Region(name, title, end=self._names.free(f"{name}_end"))
         self._region.initial = self.entry_of(steps, self._region.end)
@@ -168,7 +174,7 @@ class Lowering:
 
 
 def data(value: Any) -> Any:
-    """A located value as what the generated module holds."""
+    """A value of the AST as plain data for the generated module."""
     match value:
         case Text() | Tree():
             return value.data
@@ -183,12 +189,12 @@ def data(value: Any) -> Any:
 
 
 def reads(step: Step) -> tuple[str, ...]:
-    """The fields a step's effect may read: those declared, in the order in which they were declared."""
+    """The fields that the effect of a step may read: those of `needs_state`, in order."""
     return tuple(dict.fromkeys(word.text for word in step.declared))
 
 
 def _fields_read(step: Step, text: Text) -> tuple[str, ...]:
-    """The declared fields that an expression names, so that a guard shows just what it looks at."""
+    """The declared fields that an expression reads: the guard of an edge lists only these."""
     use = state_use(text.template)
     return tuple(name for name in reads(step) if use.whole or name in use.fields)
 

@@ -1,4 +1,8 @@
-"""Python names in generated modules for names of the YAML file."""
+"""Python names in generated modules for names of the YAML file.
+
+A name is kept where it is valid in Python. Otherwise it is changed as little as possible, always in the same way, so
+that a module does not change when unrelated steps do.
+"""
 
 from __future__ import annotations
 
@@ -35,13 +39,13 @@ CHART_NAMES = _words("""
     State at_most cancel cancelled completed due fail failed faultless finished joined ok otherwise recover retry
     running submit when
 """)
-"""What stands in every chart: its events and endings, and the names that its edges are written with."""
+"""Names that every chart has: its events, its final states, and the functions that its edges use."""
 
 CALLBACK_NAMES = _words("after_transition before_transition on_transition prepare_event state")
-"""Names that the library takes for callbacks: `on_enter_state` would be called twice for `state`."""
+"""Names that the library takes for callbacks: for a state called `state`, it would call `on_enter_state` twice."""
 
 RESERVED = MACHINE_NAMES | STATE_NAMES | CHART_NAMES | CALLBACK_NAMES
-"""What a state may not be called."""
+"""Names that no state may have."""
 
 CLASS_NAMES = _words("""
     Annotated Any Ask Assign Begin ChoiceAnswer CommandResult ConfirmAnswer CreateFileResult
@@ -50,12 +54,12 @@ CLASS_NAMES = _words("""
     ShellResult Spawn State TextAnswer TypedDict WORKFLOW WaitResult Workflow WorkflowInputs WorkflowObject
     WorkflowState WriteJsonStateResult
 """)
-"""What a machine may not be called: names that a generated module imports or defines itself."""
+"""Names that no machine may have: a generated module imports or defines them."""
 
 
 _NOT_NAME = re.compile(r"[^A-Za-z0-9_]")
 _DONE = "done_state_"
-"""So begins the name of the edge that leaves a parallel step."""
+"""The prefix of the event that ends a parallel state."""
 
 
 @cached(4096)
@@ -70,9 +74,9 @@ def identifier(name: str) -> str:
 
 
 class Names:
-    """The names of one chart's states: each step's own first, then those of its parts, none of them twice.
+    """Unique names for the states of one chart. Those of steps are assigned first, so that parts never take them.
 
-    Two steps whose names become the same are an error (WF110), but other checks look at the IR all the same.
+    Two steps with the same Python name are an error (WF110), but the file is lowered for the other checks.
     """
 
     def __init__(self, steps: Iterable[Step]) -> None:
@@ -92,11 +96,11 @@ class Names:
         return self._parts[key]
 
     def branch(self, step: Step, title: str) -> str:
-        """The name of one of a step's branches, whose title the author chose."""
+        """The name of a branch or part of a step."""
         return self.free(f"{self.of(step)}_{_NOT_NAME.sub('_', title)}")
 
     def free(self, name: str) -> str:
-        """That name, or the next like it that nothing has yet."""
+        """The name itself, or with the next free number."""
         made = name
         while made in self._taken:
             self._counts[name] = self._counts.get(name, 1) + 1
@@ -106,7 +110,7 @@ class Names:
 
 
 def class_name(name: str) -> str:
-    """A class name: words run together, each with a capital."""
+    """A class name in CamelCase."""
     words = [word for word in re.split(r"[^A-Za-z0-9]+", name) if word]
     made = "".join(word[:1].upper() + word[1:] for word in words)
     if keyword.iskeyword(made):  # None, True, False
@@ -115,7 +119,7 @@ def class_name(name: str) -> str:
 
 
 def machine_name(name: str) -> str:
-    """The class of a workflow's or task's machine."""
+    """The name of the machine class of a workflow or task."""
     made = class_name(name)
     return f"{made}Machine" if made in CLASS_NAMES else made
 
@@ -159,23 +163,23 @@ MODEL_NAMES = frozenset(
         "validate",
     )
 )
-"""Attributes of pydantic's BaseModel, which no field may be called; a test compares them with it."""
+"""Attributes of pydantic's BaseModel, which no field may have as a name. A test compares them with pydantic."""
 
 PROTECTED = ("model_dump", "model_validate")
-"""What a field's name may not begin with."""
+"""Prefixes that pydantic reserves."""
 
 ANNOTATION_NAMES = frozenset(("bool", "dict", "float", "int", "list", "str"))
-"""A field of that name would hide the type from the annotations after it, as one with a capital would."""
+"""A field with the name of a type would hide that type from the annotations after it."""
 
 _NOT_FIELD_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
 @cached(4096)
 def field_name(name: str) -> str:
-    """The attribute for a field: its own name, or one close to it where Python or pydantic objects.
+    """The attribute for a field: its own name, or a similar one that Python and pydantic accept.
 
-    An underscore goes behind a name that is taken, and behind one that has an underscore there already: thus
-    `dict` and `dict_` stay apart.
+    A name that is taken gets an underscore, and so does one that already ends with underscores: `dict` and `dict_`
+    remain different.
     """
     made = _NOT_FIELD_NAME.sub("_", name)
     bare = made.rstrip("_")
@@ -185,7 +189,7 @@ def field_name(name: str) -> str:
 
 
 def field_names(names: Iterable[str]) -> dict[str, str]:
-    """The attributes of one model. Keys of objects can be any text, so two of them may come too close."""
+    """The attributes of one model. Keys of objects can be any text, so a number keeps equal names apart."""
     found: dict[str, str] = {}
     taken: set[str] = set()
     for name in names:

@@ -1,4 +1,8 @@
-"""Parse YAML text into nodes: one event at a time, without recursion, counting aliases as what they expand to."""
+"""Parse YAML text into nodes: one event at a time, without recursion, counting aliases as what they expand to.
+
+Input is untrusted, so depth and size are limited while the tree is built: deep nesting would overflow the stack, and a
+few nested aliases expand to billions of nodes ("billion laughs").
+"""
 
 from __future__ import annotations
 
@@ -52,7 +56,7 @@ from wfc.yaml.source import (
 # Only the event stream is used. Composing in C crashes on deep nesting, and resolves scalars as YAML 1.1.
 
 EventStream = Callable[[], Event | None]
-"""Gives the next event, or None after the last."""
+"""Returns the next event, or None after the last one."""
 
 
 class PythonParser(Reader, Scanner, Parser):
@@ -65,7 +69,7 @@ class PythonParser(Reader, Scanner, Parser):
 
 
 def open_with_python(text: str) -> EventStream:
-    """PyYAML's parser, made as strict as libyaml about escapes: half of a surrogate pair is no character."""
+    """PyYAML's parser, as strict about escapes as libyaml: half of a surrogate pair is not a character."""
     stream: EventStream = PythonParser(text).get_event
 
     def next_event() -> Event | None:
@@ -103,11 +107,11 @@ class Frame:
         self.in_brackets = in_brackets
         self.is_mapping = is_mapping
         self.before = before
-        """Nodes counted when it opened."""
+        """The number of nodes when it was opened."""
         self.height = 0
-        """Levels of lists and mappings below it."""
+        """The number of levels of lists and mappings below it."""
         self.items: list[Node] = []
-        """Its children; in a mapping keys and values in turn."""
+        """Its children; in a mapping, keys and values alternate."""
 
     @property
     def expects_key(self) -> bool:
@@ -115,14 +119,14 @@ class Frame:
 
     @property
     def is_merging(self) -> bool:
-        """The next child is the value of a `<<`."""
+        """Whether the next child is the value of a `<<`."""
         if not self.is_mapping or len(self.items) % 2 == 0:
             return False
         key = self.items[-1]
         return isinstance(key, Scalar) and key.text == "<<" and not key.style
 
     def add_height(self, child: Node, height: int) -> int:
-        """Take in the levels of a child about to be added; those that merging dissolves do not count."""
+        """Count the levels of a child before it is added. Levels that a merge dissolves do not count."""
         if height and self.is_merging:
             height -= 1 if isinstance(child, Mapping) else 2
         self.height = max(self.height, height)
@@ -133,7 +137,7 @@ class Frame:
 class Anchored:
     node: Node
     size: int
-    """Nodes in it, aliases expanded."""
+    """The number of nodes in it, with aliases expanded."""
     height: int
 
 
@@ -141,12 +145,12 @@ class Anchored:
 
 
 def lost_alias(name: str, span: Span) -> Scalar:
-    """What stands for an alias that means nothing; its problem has been reported."""
+    """The placeholder for an undefined alias, which has been reported."""
     return Scalar(span, "*" + name, None, "")
 
 
 def to_entries(items: list[Node], problems: list[Problem]) -> list[Entry]:
-    """Explicit entries in source order, then merged ones whose key is not there yet."""
+    """Explicit entries in source order, then the merged ones whose keys are not among them."""
     entries: list[Entry] = []
     merged: list[Node] = []
     for key, value in zip(items[::2], items[1::2], strict=True):
@@ -200,17 +204,17 @@ def _is_lost_alias(node: Node) -> bool:
 
 
 class ReadingEndedError(Exception):
-    """Reading ends here; the last problem says why."""
+    """Parsing can't continue. The last problem says why."""
 
 
 class TreeBuilder:
-    """Give every event to its handler in `handlers`; then `root` and `problems` are the result."""
+    """Builds the tree. Pass each event to its handler in `handlers`; `root` and `problems` are the result."""
 
     def __init__(self, source: Source, limits: YamlLimits, templates: list[int]) -> None:
         self.problems: list[Problem] = []
         self.failed = False
         self.end = 0
-        """Where the last content ended."""
+        """The offset at which the last content ended."""
         self.last: Scalar | None = None
         self.source = source
         self._text = source.text
@@ -243,7 +247,7 @@ class TreeBuilder:
 
     @property
     def bracket(self) -> int | None:
-        """Where the innermost open bracket is."""
+        """The offset of the innermost open bracket."""
         return next((frame.start for frame in reversed(self._frames) if frame.in_brackets), None)
 
     def _document(self, event: events.DocumentStartEvent) -> None:
@@ -273,7 +277,7 @@ class TreeBuilder:
         elif style in "|>":
             end = end_of_block(self._text, start, end)
         node = self.last = Scalar(Span(self.source, start, end), text, value, style)
-        # What `_add` does, without a call: two thirds of all nodes come here.
+        # The body of `_add` inlined: two thirds of all nodes are scalars.
         self._count += 1
         if self._count > self._most:
             self._refuse_more(1, start, end)
@@ -292,7 +296,7 @@ class TreeBuilder:
         height = frame.add_height(node, target.height)
         self._check_depth(len(self._frames) - 1 + height, start, end)
         if frame.expects_key and not isinstance(node, Scalar):
-            # It will be refused as a key: here, rather than where its anchor is.
+            # It will be rejected as a key, and the error should point here rather than at its anchor.
             node = Sequence(Span(self.source, start, end))
         return self._add(node, target.size, start, end)
 
@@ -393,11 +397,11 @@ def _ignore(event: events.Event) -> None:
 
 
 _REREADING_BUDGET = 1_000_000
-"""Characters that may be read again because of unquoted templates, of which each costs one more reading."""
+"""The number of characters that may be parsed again. Each unquoted template costs one more pass."""
 
 
 def parse_document(source: Source, limits: YamlLimits) -> Document:
-    """The tree of a file. It has no root if the file is empty, or too broken for its tree to be trusted."""
+    """The tree of a file. It has no root if the file is empty or has an error that makes the tree unreliable."""
     problems = find_forbidden_characters(source)
     if problems:
         return Document(None, problems)

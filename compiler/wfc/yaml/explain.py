@@ -1,4 +1,8 @@
-"""Explain why a text is not valid YAML: the mistake, its exact position, and how to correct it."""
+"""Explain why a text is not valid YAML: the mistake, its exact position, and how to correct it.
+
+The parser reports where it could not continue, which is often a line or more after the mistake. Each explanation looks
+for the traces of one common mistake around that point; the first one that fits is used.
+"""
 
 from __future__ import annotations
 
@@ -14,12 +18,12 @@ from wfc.yaml.source import Source, Span, find_tag
 
 
 def excerpt(text: str, limit: int = 40) -> str:
-    """The text, cut where it is too long to be read in a message."""
+    """The text, shortened if it is too long for a message."""
     return text if len(text) <= limit else text[:limit] + "..."
 
 
 def advise_quotes(advice: str, text: str, limit: int = 60) -> str:
-    """The advice, with the text in the quotes that it needs, if that is short enough to be copied."""
+    """The advice, with the text in suitable quotes if it is short enough to be copied."""
     if len(text) > limit:
         return advice
     if '"' not in text and "\\" not in text:
@@ -39,13 +43,13 @@ class Failure:
     problem: str
     context: str
     at: int
-    """Where the parser stopped."""
+    """The offset at which the parser stopped."""
     opened: int
-    """Where the thing begins that it was reading."""
+    """The offset of the construct that it was parsing."""
     last: Scalar | None
-    """The last scalar before that place."""
+    """The last scalar before that offset."""
     bracket: int | None
-    """The innermost open bracket."""
+    """The offset of the innermost open bracket."""
 
     @classmethod
     def of(
@@ -64,7 +68,7 @@ class Failure:
 
     @property
     def char(self) -> str:
-        """The character where the parser stopped; empty at the end of the file."""
+        """The character at which the parser stopped; empty at the end of the file."""
         return self.source.text[self.at : self.at + 1]
 
     @property
@@ -73,7 +77,7 @@ class Failure:
 
     @property
     def follows_quotes(self) -> bool:
-        """Nothing but blanks stands between a quoted text and the place."""
+        """Whether only blanks are between a quoted text and the point of failure."""
         if self.last is None or self.last.style not in ("'", '"'):
             return False
         return not self.source.text[self.last.span.end : self.at].strip(" \t")
@@ -86,7 +90,7 @@ class Failure:
         return found.start() if found else len(self.source.text)
 
     def begins_line(self, offset: int) -> bool:
-        """Only blanks stand before the place in its line."""
+        """Whether only blanks precede the offset in its line."""
         return not self.source.text[self.line_start(offset) : offset].strip(" \t")
 
     def indentation(self, offset: int) -> str:
@@ -94,7 +98,7 @@ class Failure:
         return line[: len(line) - len(line.lstrip(" \t"))]
 
     def rest_of_line(self, offset: int) -> Span:
-        """From the place to the end of its line, without a comment; one character at least."""
+        """From the offset to the end of its line, without a comment; at least one character."""
         text = self.source.text
         end = self.line_end(offset)
         comment = text.find(" #", offset, end)
@@ -134,7 +138,7 @@ def unclosed_bracket(failure: Failure) -> Problem | None:
 
 
 def _is_outdented(failure: Failure, bracket: int) -> bool:
-    """The place is on a later line that is indented no deeper than the line of the bracket."""
+    """Whether the point of failure is on a later line that is not indented deeper than that of the bracket."""
     later = failure.line_start(failure.at) > failure.line_start(bracket)
     return later and len(failure.indentation(failure.at)) <= len(failure.indentation(bracket))
 
@@ -187,7 +191,7 @@ def overlong_key(failure: Failure) -> Problem | None:
 
 
 def lines_read_as_one(failure: Failure) -> Problem | None:
-    """`a b` or `a:b` above `c: d`, or `c: d` indented under the complete `a: b`."""
+    """Explain lines that YAML joins: `a b` or `a:b` above `c: d`, or `c: d` indented under the complete `a: b`."""
     if "mapping values are not allowed" not in failure.problem or not _is_folded(failure):
         return None
     assert failure.last is not None
@@ -219,7 +223,7 @@ def missing_colon(failure: Failure) -> Problem | None:
 
 
 def _no_colon(failure: Failure, start: int) -> Problem:
-    """The line at `start` has no `: `."""
+    """Explain a line without `: `."""
     line = failure.rest_of_line(start)
     colon = _COLON_WITHOUT_SPACE.search(line.source.text, line.start, line.end)
     if colon is None or line.text[0] in "'\"[{":
@@ -283,12 +287,12 @@ def wrong_indentation(failure: Failure) -> Problem | None:
 
 
 def _is_deeper(failure: Failure) -> bool:
-    """The place is indented deeper than what the parser was reading."""
+    """Whether the point of failure is indented deeper than the construct that the parser was reading."""
     return failure.source.position(failure.at)[1] > failure.source.position(failure.opened)[1]
 
 
 def _is_folded(failure: Failure) -> bool:
-    """The last scalar is an unquoted text that goes on over several lines to the place."""
+    """Whether the last scalar is an unquoted text that continues over several lines to the point of failure."""
     last = failure.last
     if last is None or last.style or last.span.end != failure.at:
         return False
@@ -299,7 +303,7 @@ def _is_folded(failure: Failure) -> bool:
 
 
 def explain(failure: Failure) -> Problem:
-    """The first explanation that fits, or the parser's own words."""
+    """The first explanation that fits, or the parser's own message."""
     for explanation in _EXPLANATIONS:
         if (problem := explanation(failure)) is not None:
             return problem
@@ -429,9 +433,9 @@ _EXPLANATIONS: tuple[Callable[[Failure], Problem | None], ...] = (
 )
 
 
-# Unquoted templates. They are so common that they have a message of their own and do not stop the parser.
+# Unquoted templates. They are so common that they have a message of their own, and parsing continues after them.
 
-# `(?>(?:...)*)` and not `(?:...)*+`, which before Python 3.11.5 fails where it should match.
+# `(?>(?:...)*)` instead of `(?:...)*+`, which has a bug before Python 3.11.5 and fails on texts that match.
 _BEFORE_TEMPLATE = pattern(r"(?>(?:[\s:,?\[-]|\{(?![{%])|#[^\r\n\x85\u2028\u2029]*)*)(?=\{[{%])")
 _REST_OF_LINE = pattern(r"[^\r\n]*")
 _REST_IN_FLOW = pattern(r"[^\r\n,\]}]*")
@@ -448,7 +452,7 @@ class BareTemplateError(Exception):
 
 
 def find_bare_template(text: str, start: int, stop: int, in_flow: bool) -> BareTemplateError | None:
-    """The template that begins the value after `start`, if it is before `stop`, where reading failed."""
+    """The template at the beginning of the value after `start`, if it is before `stop`, where parsing failed."""
     found = _BEFORE_TEMPLATE.match(text, start)
     if found is None or found.end() > stop:
         return None
@@ -456,7 +460,7 @@ def find_bare_template(text: str, start: int, stop: int, in_flow: bool) -> BareT
 
 
 def span_of(source: Source, template: BareTemplateError) -> Span:
-    """What should have been quoted: the rest of the line, or inside brackets of the item."""
+    """The text that needs quotes: the rest of the line or, inside brackets, of the item."""
     start = template.start
     line_end = _match_end(_REST_OF_LINE, source.text, start, len(source.text))
     closing = source.text.find if template.in_flow else source.text.rfind
@@ -472,7 +476,7 @@ def span_of(source: Source, template: BareTemplateError) -> Span:
 
 
 def mask(text: str, span: Span) -> str:
-    """The text with a plain word in place of the span."""
+    """The text with a plain word of the same length instead of the span."""
     return text[: span.start] + "_" * (span.end - span.start) + text[span.end :]
 
 

@@ -1,7 +1,7 @@
 """The tree that YAML text becomes. Nothing after this package looks at YAML itself.
 
-Nodes are never changed after they are built, but they are not frozen: freezing doubles the time it takes to build
-tens of thousands of them.
+Nodes are immutable by convention. They are not frozen at run time, because that would double the time to build tens of
+thousands of them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from wfc.yaml.source import Span
 # Plain scalars by the YAML 1.2 core schema: `no`, `on`, `12:30` and dates are text, `010` is ten.
 
 MAX_DIGITS = 1_000
-"""Longer integers stay text: Python refuses to print them, and nothing downstream could hold them."""
+"""Longer integers remain text: Python refuses to print them, and JSON readers can't hold them."""
 
 _WORDS: dict[str, bool | None] = {
     **dict.fromkeys(("", "~", "null", "Null", "NULL"), None),
@@ -67,7 +67,7 @@ ScalarValue = str | int | float | bool | None
 
 @struct(eq=False, slots=True)
 class Scalar:
-    """A leaf. `text` is what it says, quotes, escapes and folds undone; `value` its meaning in YAML 1.2."""
+    """A leaf. `text` is its content, without quotes, escapes and folds; `value` is its value in YAML 1.2."""
 
     span: Span
     text: str
@@ -76,11 +76,11 @@ class Scalar:
     """One of "" (plain), "'", '"', "|" and ">"."""
 
     def at(self, start: int, end: int) -> Span:
-        """The place in the file of characters start to end of `text`, through quotes, escapes and folds."""
+        """The span in the file of `text[start:end]`, through quotes, escapes and folds."""
         return locate(self, start, end)
 
     def excerpt(self, start: int, end: int) -> str:
-        """Characters start to end as the file has them, without quotes and escapes."""
+        """The characters of the file that became `text[start:end]`, without quotes and escapes."""
         return self.text[start:end]
 
 
@@ -98,7 +98,7 @@ class Entry:
 
 @struct(eq=False, slots=True)
 class Mapping:
-    """Entries in source order; a key that stands twice is there twice (WF002 reports it)."""
+    """Entries in source order. A duplicate key has two entries (WF002 reports it)."""
 
     span: Span
     entries: list[Entry] = field(default_factory=list)
@@ -120,7 +120,7 @@ Node = Scalar | Sequence | Mapping
 
 @struct(frozen=True)
 class Problem:
-    """Why a text could not be read as one located tree."""
+    """An error that keeps a text from being read as one tree."""
 
     kind: str
     """"syntax" (WF001) or "limit" (WF010)."""
@@ -129,7 +129,7 @@ class Problem:
     help: str = ""
     related: tuple[tuple[Span, str], ...] = ()
     setting: str = ""
-    """The setting that a limit has, where it has one."""
+    """The name of the setting that raises the limit, if there is one."""
 
 
 @struct
@@ -144,13 +144,13 @@ _QUOTES = {"": 0, "'": 1, '"': 1}
 
 
 def locate(scalar: Scalar, start: int, end: int) -> Span:
-    """The place in the file of `scalar.text[start:end]`; for an empty range an empty span."""
+    """The span in the file of `scalar.text[start:end]`; for an empty range, an empty span."""
     length = len(scalar.text)
     start = max(0, min(start, length))
     end = max(start, min(end, length))
     margin = _QUOTES.get(scalar.style)
     span = scalar.span
-    # Every escape and fold shortens the text. One that is as long as what is written is written as it is.
+    # Every escape and fold shortens the text: if the lengths are equal, offsets need no translation.
     if margin is not None and span.end - span.start - 2 * margin == length:
         return Span(span.source, span.start + margin + start, span.start + margin + end)
     pieces, offsets = _decode(scalar)
@@ -168,7 +168,7 @@ def locate(scalar: Scalar, start: int, end: int) -> Span:
 
 @cached_per_file(256)
 def _decode(scalar: Scalar) -> tuple[list[Piece], list[int]]:
-    """The pieces of the text and where in it each begins; no pieces when they do not make up the text."""
+    """The pieces of the text with their offsets in it; none if together they do not give the text."""
 
     span, text = scalar.span, scalar.span.source.text
     if scalar.style in _QUOTES:
@@ -194,7 +194,7 @@ def _finish(pieces: list[Piece], offsets: list[int], index: int) -> int:
 
 
 def _locate_in_nothing(scalar: Scalar) -> Span:
-    """The whole scalar, or for an empty text the place where it would be."""
+    """The whole scalar, or the position of an empty text."""
     span = scalar.span
     if scalar.text:
         return span
@@ -202,7 +202,7 @@ def _locate_in_nothing(scalar: Scalar) -> Span:
     return Span(span.source, at, at)
 
 
-# Scalars decoded a second time, in pieces that know where they are written. Folding, quotes and escapes follow libyaml.
+# Scalars are decoded a second time, into pieces with positions. Folding, quotes and escapes follow libyaml.
 
 _BREAKS = r"\n\r\x85\u2028\u2029"
 _BREAK = pattern(rf"\r\n|[{_BREAKS}]")
@@ -227,7 +227,7 @@ _INDENTATION = pattern(rf"(?>(?: *+(?:\r\n|[{_BREAKS}]))*)( *+)")
 
 @struct(frozen=True, slots=True)
 class Piece:
-    """Some characters of the decoded text, and where they are written in the file."""
+    """Characters of the decoded text, and their offsets in the file."""
 
     text: str
     start: int
@@ -235,12 +235,12 @@ class Piece:
 
     @property
     def is_verbatim(self) -> bool:
-        """Written character by character; else one thing, such as an escape, stands for the whole piece."""
+        """Whether the characters are written literally; otherwise one escape or fold gives the whole piece."""
         return len(self.text) == self.end - self.start
 
 
 def decode_flow(text: str, start: int, end: int, style: str) -> list[Piece]:
-    """A plain or quoted scalar, of which start and end leave out the quotes."""
+    """Decode a plain or quoted scalar; start and end exclude the quotes."""
     pieces: list[Piece] = []
     for found in _FLOW[style].finditer(text, start, end):
         kind = found.lastgroup
@@ -258,7 +258,7 @@ def decode_flow(text: str, start: int, end: int, style: str) -> list[Piece]:
 
 
 def _fold(breaks: list[Piece], escaped: bool) -> list[Piece]:
-    """One line break is a space, or nothing if escaped; of several the first goes and the others stay."""
+    """Fold line breaks: one becomes a space, or nothing if it is escaped; of several, the first is dropped."""
     first, *others = breaks
     if escaped:
         return others
@@ -277,7 +277,7 @@ def _break(found: re.Match[str]) -> Piece:
 
 
 def decode_block(text: str, start: int, decoded: str) -> list[Piece]:
-    """A literal or folded scalar that begins with its `|` or `>` at start, as far as `decoded` is long."""
+    """Decode a block scalar whose `|` or `>` is at start, up to the length of `decoded`."""
     header = _BREAK.search(text, start)
     if header is None:
         return []
@@ -301,7 +301,7 @@ def decode_block(text: str, start: int, decoded: str) -> list[Piece]:
 @struct(frozen=True, slots=True)
 class _Line:
     blanks: list[Piece]
-    """The breaks of the empty lines before it."""
+    """The line breaks of the empty lines before it."""
     content: Piece | None
     """None after the last line."""
     ending: list[Piece]
@@ -325,7 +325,7 @@ def _block_lines(text: str, at: int, indent: int) -> Iterator[_Line]:
 
 
 def _find_indent(text: str, at: int, decoded: str) -> int:
-    """How far the content is indented: what the first line has more in the file than in the text."""
+    """The indentation of the content: the difference between a line of the file and that line of the text."""
     spaces = _INDENTATION.match(decoded)
     written = _INDENTATION.match(text, at)
     if spaces is None or written is None:
@@ -345,10 +345,10 @@ def _end(expression: re.Pattern[str], text: str, start: int, stop: int) -> int:
 
 @struct(frozen=True)
 class Nodes:
-    """Every node once, in source order; what an alias or a merge repeats is not repeated."""
+    """Every node once, in source order. Nodes that an alias or a merge repeats are listed once."""
 
     scalars: list[Scalar]
-    """Keys too."""
+    """All scalars, including keys."""
     mappings: list[Mapping]
 
 

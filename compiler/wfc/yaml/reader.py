@@ -8,8 +8,8 @@ from wfc.caching import pattern
 from wfc.yaml.nodes import Problem
 from wfc.yaml.source import Source
 
-# What YAML does not call printable, and the byte order mark: invisible, and dropped by libyaml at times.
-# The set of what is allowed would say the same, and take 8 ms to compile at every start.
+# Characters that YAML does not allow, and the byte order mark, which is invisible and which libyaml sometimes drops.
+# The complement would be equivalent, but takes 8 ms to compile at every start.
 _FORBIDDEN = pattern("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ud800-\udfff\ufeff\ufffe\uffff]")
 _OTHER_ENCODINGS = (
     (codecs.BOM_UTF32_LE, "UTF-32"),  # before UTF-16, whose mark is the beginning of this one
@@ -20,7 +20,7 @@ _OTHER_ENCODINGS = (
 
 
 def read_source(data: bytes, path: str, max_bytes: int) -> tuple[Source, list[Problem]]:
-    """The text of a file. Where there are problems the text is for showing them, not for parsing."""
+    """The text of a file. If there are problems, the text is for displaying them and must not be parsed."""
     if len(data) > max_bytes:
         source = Source(path, "")
         message = f"the file has more than {max_bytes:,} bytes, which is the most that is read"
@@ -36,7 +36,7 @@ def read_source(data: bytes, path: str, max_bytes: int) -> tuple[Source, list[Pr
 
 def find_forbidden_characters(source: Source) -> list[Problem]:
     """A problem at the first character that YAML does not allow, saying how many there are."""
-    # A quick look that clears nearly all files: what can be printed is allowed, and so are line breaks.
+    # A fast path for nearly all files: printable characters and line breaks are allowed.
     if source.text.replace("\n", "").isprintable():
         return []
     found = _FORBIDDEN.search(source.text)

@@ -15,7 +15,7 @@ _LINE_BREAK = pattern(r"\r\n|\n|\r")
 
 @struct(frozen=True, eq=False)
 class Source:
-    """One file: the path as the user typed it, and its text exactly as on disk (less a BOM)."""
+    """One file: the path as the user typed it, and its text exactly as on disk, without a BOM."""
 
     path: str
     text: str
@@ -50,7 +50,7 @@ class Source:
 
 @struct(eq=False, slots=True)
 class Span:
-    """Characters start to end (exclusive) of a source. Not frozen, which would double the time it takes to make."""
+    """The characters from start to end (exclusive) of a source. Not frozen: that would double the time to make one."""
 
     source: Source
     start: int
@@ -90,12 +90,12 @@ _BLANK_OR_BREAK = " \t\r\n\x85\u2028\u2029"
 
 
 def extent_of(event: Any) -> tuple[int, int]:
-    """Character offsets of a YAML event, in libyaml's marks as in PyYAML's."""
+    """The character offsets of a YAML event, from the marks of libyaml or PyYAML."""
     return event.start_mark.index, event.end_mark.index
 
 
 def skip_properties(text: str, start: int, end: int) -> int:
-    """Where the node itself begins, behind `&anchor` and `!tag`."""
+    """The offset of the node itself, after `&anchor` and `!tag`."""
     found = _PROPERTIES.match(text, start, end)
     return found.end() if found else start
 
@@ -113,7 +113,7 @@ def end_of_block(text: str, start: int, end: int) -> int:
 
 
 def place_of_nothing(text: str, start: int, previous_end: int) -> int:
-    """An omitted value stands right after its ':' or '-'; else (`? key`, `{key}`) after what precedes it."""
+    """The offset of an omitted value: after its ':' or '-', or if there is none (`{key}`), after the last content."""
     return start if text[start - 1 : start] in (":", "-") else previous_end
 
 
@@ -124,6 +124,6 @@ MAX_PROBLEMS = 100
 @struct(frozen=True)
 class YamlLimits:
     max_depth: int = 64
-    """Nesting of lists and mappings."""
+    """The depth of nested lists and mappings."""
     max_nodes: int = 100_000
-    """Values in one file, each alias counted as the values it expands to."""
+    """The number of values in one file. An alias counts as the values that it expands to."""

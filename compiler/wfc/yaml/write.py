@@ -1,4 +1,4 @@
-"""Write plain data as YAML in the style of a person: block texts, short lists on one line, quotes only where needed."""
+"""Write plain data as readable YAML: block texts, short lists on one line, quotes only if needed."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from typing import Any
 
 _PLAIN = re.compile(r"[A-Za-z_./$][A-Za-z0-9_./$ ()=+,;<>|&*@-]*")
 _WORDS = frozenset(["y", "n", "yes", "no", "on", "off", "true", "false", "null", "none"])
-"""What one reader of YAML or another takes for something else than text."""
+"""Words that some YAML readers do not take for text."""
 _WIDTH = 100
 
 
 def write_yaml(data: dict[str, Any]) -> str:
-    """The data as YAML. It reads back as the same."""
+    """The data as YAML, which reads back as the same data."""
     return "\n".join(_mapping(data, 0)) + "\n"
 
 
@@ -25,7 +25,7 @@ def _mapping(data: dict[str, Any], indent: int) -> Iterator[str]:
 
 
 def _entry(start: str, value: Any, indent: int) -> Iterator[str]:
-    """A value behind its key or its dash."""
+    """The lines of a value after its key or dash."""
     if isinstance(value, str) and _can_be_block(value):
         yield f"{start} {_block_mark(value)}"
         pad = " " * (indent + 2)
@@ -83,7 +83,7 @@ def _scalar(value: Any) -> str:
 
 
 def _quoted(text: str) -> str:
-    """Between double quotes, what can't be seen written as YAML writes it."""
+    """The text in double quotes, with escapes for invisible characters."""
     return "".join(
         character if character.isprintable() else f"\\U{ord(character):08X}"
         for character in json.dumps(text, ensure_ascii=False)
@@ -91,7 +91,7 @@ def _quoted(text: str) -> str:
 
 
 def _can_be_block(text: str) -> bool:
-    """Text of several lines, all of which a block can hold as they are."""
+    """Whether a text has several lines that a block scalar can hold without changes."""
     lines = text.split("\n")
     return (
         len(lines) > 1
