@@ -63,6 +63,10 @@ class Language:
         """An expression embedded in text."""
         return f"{{{{ {expression} }}}}"
 
+    def is_template(self, text: str) -> bool:
+        """Whether a text has something in it that would be evaluated, if it were a value."""
+        return "{{" in text or "{%" in text
+
     def key(self, name: str) -> str:
         """The key that a field of a step is written under."""
         return name

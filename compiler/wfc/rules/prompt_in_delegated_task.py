@@ -18,8 +18,14 @@ Good:
 
 ```yaml
 steps:
-  - {id: confirm, type: prompt, prompt_type: confirm, message: "Deploy all services?"}
-  - {id: deploy-all, type: foreach, items: [api, web], task: deploy, agent: "@task"}
+  - {id: confirm, type: prompt, prompt_type: confirm, message: "Deploy all services?", output_to: answer}
+  - id: deploy-all
+    type: foreach
+    needs_state: [answer]
+    when: "{{ state.answer.confirmed }}"
+    items: [api, web]
+    task: deploy
+    agent: "@task"
 tasks:
   deploy:
     steps:

@@ -56,6 +56,7 @@ _ALWAYS_WELL = pattern(
     )\Z""",
     re.VERBOSE,
 )
+_LAST_OF_PIPE = re.compile(r"(?<!\|)\|\s*(\w[\w./-]*)[^|&;\n]*\Z")
 _HOLE = re.compile(r"\{\{.*?\}\}", re.DOTALL)
 """Whatever a hole is filled with: its filters are no pipes."""
 _CANNOT_FAIL = re.compile(r"\s*(date|echo|hostname|printf|pwd|uname|whoami)\b[^|&;\n`$]*\Z")
@@ -80,11 +81,26 @@ def _findings(language: Language, use: ScopeUse) -> Iterator[Finding]:
         yield Finding(
             first.span,
             f"the output of {language.call(risky)} is used, but nothing looks at its `exit_code`",
-            help=f"check `{language.name_of('state', name, 'exit_code')}` first, "
-            "or end the command with `|| true` if it may fail",
+            help=_help(risky, language.name_of("state", name, "exit_code")),
             notes=(Note("the result is kept here", output.span),),
             step=first.step.name,
         )
+
+
+def _help(step: Shell, exit_code: str) -> str:
+    piped = _LAST_OF_PIPE.search(_text(step))
+    if piped and "pipefail" not in _text(step):
+        # The exit code of a pipe tells nothing about the commands before the last.
+        return (
+            f"the exit code of a pipe is that of its last command, `{piped[1]}`: "
+            f"begin with `set -o pipefail` and check `{exit_code}`, or run the commands in two steps"
+        )
+    return f"check `{exit_code}` first, or end the command with `|| true` if it may fail"
+
+
+def _text(step: Shell) -> str:
+    """The end of the command, with something plain in each hole."""
+    return _HOLE.sub("x", step.command.node.text.rstrip()[-_SEEN:]) if step.command else ""
 
 
 def _results(scope: Scope) -> dict[str, list[Shell]]:
@@ -123,7 +139,7 @@ def _is_compared(found: StateRead) -> bool:
 
 
 def _may_fail(step: Shell) -> bool:
-    command = _HOLE.sub("x", step.command.node.text.rstrip()[-_SEEN:]) if step.command else ""
+    command = _text(step)
     if not command:
         return False
     if re.search(r"\bpipefail\b", command):

@@ -27,16 +27,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.caching import pattern
-from wfc.findings import Fix
+from wfc.findings import Fix, Severity
 from wfc.language.fields import NAME, Mismatch
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step
-from wfc.language.values import Literal, Text, Word
+from wfc.language.values import Literal, Text, Tree, Word
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import rename
 from wfc.rules.common.hints import Hints
-from wfc.yaml import Entry, Scalar
+from wfc.suggest import did_you_mean, nearest
+from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence
 
 
 @rule("WF006", "wrong-type", fix="unsafe")
@@ -51,6 +52,40 @@ def check(file: SourceFile) -> Iterator[Finding]:
                 fix=_respelt(file, shape, entry, bad),
                 step=shape.name if isinstance(shape, Step) else None,
             )
+    yield from _undescribed(file)
+
+
+def _undescribed(file: SourceFile) -> Iterator[Finding]:
+    """Properties that a `result_schema` requires and does not describe: usually one name is spelt in two ways."""
+    for step in file.steps:
+        schema = step.values.get("result_schema")
+        for inner in _schemas(schema.node) if isinstance(schema, Tree) else ():
+            required, properties = inner.get("required"), inner.get("properties")
+            if not isinstance(required, Sequence) or not isinstance(properties, Mapping):
+                continue
+            known = [entry.key.text for entry in properties.entries]
+            for item in required.items:
+                if isinstance(item, Scalar) and item.text not in known:
+                    near = nearest(item.text, known)
+                    yield Finding(
+                        item.span,
+                        f"`required` lists `{item.text}`, which `properties` does not have",
+                        help=did_you_mean(item.text, known),
+                        fix=rename(item, near, f"require {near}") if near else None,
+                        severity=Severity.WARNING,
+                        step=step.name,
+                    )
+
+
+def _schemas(node: Node) -> Iterator[Mapping]:
+    """A schema and those of its properties and items."""
+    if isinstance(node, Mapping):
+        yield node
+        properties, items = node.get("properties"), node.get("items")
+        for entry in properties.entries if isinstance(properties, Mapping) else ():
+            yield from _schemas(entry.value)
+        if items is not None:
+            yield from _schemas(items)
 
 
 def _respelt(file: SourceFile, shape: Shape, entry: Entry, bad: Mismatch) -> Fix | None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from types import MappingProxyType
 
+from wfc.caching import pattern
 from wfc.findings import Severity
 from wfc.language.dialect import Language
 
@@ -22,6 +23,7 @@ _ADVICE = {
     "WF108": "move what both need into a workflow that calls neither",
     "WF207": "what a command prints is text, and so is a reference within text; a file among `outputs` has a type",
     "WF406": "look at `succeeded` or `exit_code` of it, or require it in `depends_on`",
+    "WF411": "read its answer in the `condition` of the blocks that it decides about",
     "WF501": _BY_ENVIRONMENT,
     "WF502": _BY_ENVIRONMENT,
     "WF503": _BY_ENVIRONMENT + " behind `--`",
@@ -31,6 +33,9 @@ _ADVICE = {
 """Help for findings that the core would have fixed with filters, which this language does not have."""
 
 _KEYS = {"with": "inputs", "when": "condition"}
+
+
+_REFERENCE = pattern(r"\$\{\s*(?:inputs|blocks|metadata)\b")
 
 
 class BlocksLanguage(Language):
@@ -56,6 +61,9 @@ class BlocksLanguage(Language):
     def advice(self, code: str, help: str) -> str:
         # A finding that explains itself has no help in any language.
         return _ADVICE.get(code, help) if help else ""
+
+    def is_template(self, text: str) -> bool:
+        return bool(_REFERENCE.search(text))
 
     def name_of(self, *path: object) -> str:
         match path:

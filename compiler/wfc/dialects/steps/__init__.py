@@ -84,8 +84,9 @@ def split_prompt_pair(node: Mapping) -> list[Entry]:
 
 
 class StepsLanguage(Language):
-    # Other `${...}` are variables of the shell, which commands may use.
-    foreign_reference = pattern(r"\$\{\s*((?:inputs|state)\.[A-Za-z_][\w.-]*)\s*\}")
+    # `${inputs.name}` of the blocks language, and one brace where two are needed. Other `${...}` are variables of the
+    # shell, which commands may use.
+    foreign_reference = pattern(r"(?<!\{)\$?\{\s*((?:inputs|state)\.[A-Za-z_][\w.-]*)\s*\}(?!\})")
 
     def old_spelling(self, node: Mapping) -> OldSpelling | None:
         pair = prompt_pair(node)

@@ -155,6 +155,8 @@ class Step(Shape):
     """Whether the step after it in the same list is never the next one: it jumps elsewhere or ends the run."""
     origin: ClassVar[tuple[str, str]] = ("what a step brought back", "what {} brings back comes from outside")
     """Its result as security findings describe it: the value, and a sentence in which {} is the step."""
+    acts: ClassVar[bool] = False
+    """Whether it may change something outside of the run: files, services, what an agent works on."""
     shape_rules: ClassVar[dict[str, Any]] = {}
     """Further keywords of its JSON Schema."""
 

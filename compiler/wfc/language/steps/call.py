@@ -30,6 +30,7 @@ class Call(Keeping, Retried):
     kind = "call"
     label = "a call step"
     color = "child"
+    acts = True
     origin = ("what another workflow returned", "what {} gets back comes from outside")
 
     workflow = Field(WORD, "The name of the workflow to run.", required=True, example="deploy-service")

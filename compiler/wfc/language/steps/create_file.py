@@ -21,6 +21,7 @@ class CreateFile(Served):
 
     kind = "create_file"
     label = "a create_file step"
+    acts = True
     writes_to = "path"
     result = CreateFileResult
 

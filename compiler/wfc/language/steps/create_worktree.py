@@ -19,6 +19,7 @@ class CreateWorktree(Served):
 
     kind = "create_worktree"
     label = "a create_worktree step"
+    acts = True
     writes_to = "path"
     result = CreateWorktreeResult
 

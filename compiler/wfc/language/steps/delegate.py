@@ -29,6 +29,7 @@ class Delegate(Action):
     kind = "delegate"
     label = "a delegate step"
     color = "agent"
+    acts = True
     origin = ("what an agent wrote", "what the agent of {} answers comes from outside")
     result = DelegateResult
 

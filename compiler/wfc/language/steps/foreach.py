@@ -36,6 +36,7 @@ class Foreach(Keeping, Retried):
     kind = "foreach"
     label = "a foreach step"
     color = "child"
+    acts = True
     origin = ("what an agent wrote", "what the agent that {} asks returns comes from outside")
 
     items = Field(ITEMS, "The list, usually one expression.", required=True, example="{{ state.modules }}")

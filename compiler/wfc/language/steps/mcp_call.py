@@ -29,6 +29,7 @@ class McpCall(Action):
     kind = "mcp_call"
     label = "an mcp_call step"
     color = "agent"
+    acts = True
     origin = ("what a tool returned", "what the tool of {} returns comes from outside")
 
     tool = Field(

@@ -23,6 +23,7 @@ class MergeJsonState(Served):
 
     kind = "merge_json_state"
     label = "a merge_json_state step"
+    acts = True
     origin = FILE_ORIGIN
     writes_to = "path"
     result = MergeJsonStateResult

@@ -90,6 +90,7 @@ class Shell(Action):
     kind = "shell"
     label = "a shell step"
     color = "agent"
+    acts = True
     origin = ("what a command printed", "what the command of {} prints comes from outside")
     result = ShellResult
 

@@ -21,6 +21,7 @@ class WriteJsonState(Served):
 
     kind = "write_json_state"
     label = "a write_json_state step"
+    acts = True
     writes_to = "path"
     result = WriteJsonStateResult
 
