@@ -86,6 +86,6 @@ outputs: {total: {value: "${inputs.size}", type: int}, flag: {value: "${blocks.a
 def test_what_a_called_workflow_takes_and_gives_back_is_held_against_its_caller() -> None:
     found = [(one.code, one.span.line, one.message) for one in check(CALLING, CALLED)]
     assert found == [
-        ("WF207", 5, "`1.5` is no value for it: `size` takes a whole number"),
-        ("WF207", 6, "`blocks.kid.total` is a number: `condition` takes true and false, in letters or not"),
+        ("WF207", 5, "`1.5` is not allowed: `size` takes a whole number"),
+        ("WF207", 6, "`blocks.kid.total` is a number: `condition` takes booleans, or texts such as `true`"),
     ]

@@ -215,4 +215,4 @@ def test_advice_puts_brackets_around_what_needs_them() -> None:
     help = next(
         one.help for one in check(whole(steps).replace(", required: true", "")) if one.code == "WF217"
     )
-    assert help == "say what then: `(inputs.text if inputs.flag else inputs.other) | default(..., true)`"
+    assert help == "supply a fallback: `(inputs.text if inputs.flag else inputs.other) | default(..., true)`"

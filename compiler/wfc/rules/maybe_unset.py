@@ -80,5 +80,5 @@ def _findings(scope: ScopeTypes, found: Located) -> Iterator[Finding]:
         found,
         f"on {f'the path {turning.words}' if turning else 'some path'}, nothing has written `{field}`",
         notes,
-        help=f"give `{field}` a value in `initial_state`, or say what then with `| default(...)`",
+        help=f"give `{field}` a value in `initial_state`, or supply a fallback with `| default(...)`",
     )

@@ -305,7 +305,7 @@ class TreeBuilder:
             message = f"there is no anchor '&{excerpt(name)}' before this alias"
             help = "quote the value if the '*' is part of a text"
         else:
-            message = f"the alias '*{excerpt(name)}' stands inside what it refers to"
+            message = f"the alias '*{excerpt(name)}' is inside the value that it refers to"
             help = "remove it: a value cannot contain itself"
         self._report("syntax", message, start, end, help)
         self._add(lost_alias(name, self.source.span(start, end)), 1, start, end)

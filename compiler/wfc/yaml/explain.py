@@ -60,7 +60,7 @@ class Failure:
         ):  # an escape, in quotes or in a tag, of a character that is none
             found = _LEAD_IN.match(source.text, end)
             at = found.end() if found else end
-            return cls(source, "an escape stands for no character", "", at, at, last, bracket)
+            return cls(source, "an escape sequence names no character", "", at, at, last, bracket)
         size = len(source.text)
         at = min(error.problem_mark.index, size) if error.problem_mark else end
         opened = min(error.context_mark.index, size) if error.context_mark else at
@@ -282,7 +282,7 @@ def wrong_indentation(failure: Failure) -> Problem | None:
     if re.match(r"-(?:\s|$)", span.text) and not _is_deeper(failure):
         help = "remove the '- ', or indent the list under its key"
         return failure.explained("a list item where a key is expected", span, help, related)
-    message = "the indentation of this line fits no line above it"
+    message = "the indentation of this line matches no line above it"
     return failure.explained(message, span, "align it with the lines that it belongs to", related)
 
 
@@ -319,9 +319,7 @@ def _merge_conflict(failure: Failure) -> Problem | None:
     found = _CONFLICT.search(text)
     if found is None or not _CONFLICT_END.search(text, found.end()):
         return None
-    help = (
-        "keep what is right of both sides, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>"
-    )
+    help = "keep the correct parts of both sides, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>"
     return failure.explained("a merge left a conflict here", failure.source.span(*found.span()), help)
 
 
@@ -377,7 +375,7 @@ def _reference(failure: Failure) -> Problem | None:
         return None
     sign = failure.source.text[failure.opened : failure.opened + 1]
     kind = "alias" if sign == "*" else "anchor"
-    message = f"'{sign}' at the beginning of a value makes it an {kind}, and this is no name for one"
+    message = f"'{sign}' at the beginning of a value makes it an {kind}, and this is not a valid name"
     help = advise_quotes("quote the value", failure.rest_of_line(failure.opened).text)
     return failure.explained(message, failure.character(failure.opened), help)
 
@@ -405,7 +403,7 @@ def _directive(failure: Failure) -> Problem | None:
     if "directive" not in failure.context + failure.problem and "incompatible YAML" not in failure.problem:
         return None
     span = failure.rest_of_line(failure.line_start(failure.opened))
-    return failure.explained("this '%' line is no directive that is understood", span, "remove the line")
+    return failure.explained("this '%' line is not a known directive", span, "remove the line")
 
 
 _EXPLANATIONS: tuple[Callable[[Failure], Problem | None], ...] = (

@@ -23,7 +23,7 @@ def read_source(data: bytes, path: str, max_bytes: int) -> tuple[Source, list[Pr
     """The text of a file. If there are problems, the text is for displaying them and must not be parsed."""
     if len(data) > max_bytes:
         source = Source(path, "")
-        message = f"the file has more than {max_bytes:,} bytes, which is the most that is read"
+        message = f"the file has more than {max_bytes:,} bytes, which is the limit"
         help_ = "split it into smaller files"
         return source, [Problem("limit", message, source.start, help_, setting="source_bytes")]
     for mark, encoding in _OTHER_ENCODINGS:

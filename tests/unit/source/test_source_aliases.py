@@ -48,7 +48,7 @@ def test_an_alias_before_its_anchor_is_a_problem() -> None:
 def test_an_alias_inside_its_own_anchor_is_a_problem_and_leaves_no_cycle(text: str) -> None:
     document = parse(text)
     assert [problem.message for problem in document.problems] == [
-        "the alias '*x' stands inside what it refers to"
+        "the alias '*x' is inside the value that it refers to"
     ]
     plain(document.root)
 

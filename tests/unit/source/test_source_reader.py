@@ -115,7 +115,7 @@ def test_a_file_over_the_limit_is_refused_with_both_numbers() -> None:
     text, problems = read(b"a: 1\n" * 300, max_bytes=1_000)
     assert text == ""
     assert [(problem.kind, problem.message) for problem in problems] == [
-        ("limit", "the file has more than 1,000 bytes, which is the most that is read")
+        ("limit", "the file has more than 1,000 bytes, which is the limit")
     ]
 
 

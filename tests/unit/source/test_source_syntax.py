@@ -16,7 +16,7 @@ def parser(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> N
 
 
 INDENTED_AS_VALUE = "is indented as if it were part of the value above"
-FITS_NO_LINE = "the indentation of this line fits no line above it"
+FITS_NO_LINE = "the indentation of this line matches no line above it"
 
 
 @pytest.mark.parametrize(
@@ -85,10 +85,10 @@ FITS_NO_LINE = "the indentation of this line fits no line above it"
             1,
             4,
             "*",
-            "'*' at the beginning of a value makes it an alias, and this is no name for one",
+            "'*' at the beginning of a value makes it an alias, and this is not a valid name",
         ),
         ("a: > 3\n", 1, 6, "3", "unexpected text after '>', which begins a text of several lines"),
-        ("%YAML 2.0\n---\na: 1\n", 1, 1, "%YAML 2.0", "this '%' line is no directive that is understood"),
+        ("%YAML 2.0\n---\na: 1\n", 1, 1, "%YAML 2.0", "this '%' line is not a known directive"),
         # documents
         ("a: 1\n---\nb: 2\n", 2, 1, "---", "a second document starts here, and a file holds one workflow"),
         ("a: 1\n...\nb: 2\n", 3, 1, "b", "unexpected text after the end of the document"),

@@ -228,7 +228,7 @@ def no_such_item(walk: Inference, node: nodes.Getitem, lacking: list[Type]) -> N
         Kind.PROPERTY,
         place_of(walk, node),
         f"`{walk.source(node.node)}` is {words}: it has no item `{key}`",
-        help="items by number are for lists and text",
+        help="only lists and texts have items by number",
     )
 
 
@@ -244,7 +244,7 @@ def no_such_part(
     items = "the items have" if words == "an object" else f"each item is {words}: it has"
     is_open = all(isinstance(one, Record) and one.open for one in lacking)
     possible = is_open and (guarded or near is None)
-    message = f"{items} no property `{name[:60]}`{' that anything declares' if possible else ''}"
+    message = f"{items} no {'declared ' if possible else ''}property `{name[:60]}`"
     walk.report(Kind.PROPERTY, place, message, sure=not possible, **_name_meant(name, near, known, place))
 
 
@@ -340,7 +340,7 @@ def _field(walk: Inference, node: nodes.Expr, root: str, key: str | int | None, 
     walk.report(
         Kind.UNSET,
         place_of(walk, node),
-        f"nothing has written `{key}` before this",
+        f"no step has written `{key}` before this",
         field=key,
         sure=reached.type == UNDEFINED,
     )
@@ -382,7 +382,7 @@ def _check(
         walk.report(
             Kind.PROPERTY,
             place_of(walk, node),
-            f"`{walk.source(node.node)}` has no `{key}` where the child failed: it is `{{error}}` then",
+            f"`{walk.source(node.node)}` has no `{key}` if the child failed: then it is `{{error}}`",
             help=f"leave those out first: `| selectattr('{key}', 'defined')`",
             sure=False,
         )
@@ -392,7 +392,7 @@ def _check(
             Kind.NULLABLE,
             place_of(walk, node),
             f"`{key}` may be missing{' or null' if null else ''}: {describe(found.optional)} need not have it",
-            help=f"say what then: `{walk.as_operand(node)} | default(...{', true' if null else ''})`",
+            help=f"supply a fallback: `{walk.as_operand(node)} | default(...{', true' if null else ''})`",
             sure=False,
         )
         found.types = [without(found.type, NULL)]
@@ -419,12 +419,12 @@ def _slice(walk: Inference, node: nodes.Getitem) -> Type:
             kind = walk.type_of(bound)
             if is_known(kind) and not kinds_of(kind) & {"number", "bool", "null"}:
                 words = f"`{walk.source(bound)}` is {describe(kind)}"
-                walk.report(Kind.MISMATCH, bound, f"{words}: a slice has whole numbers for bounds")
+                walk.report(Kind.MISMATCH, bound, f"{words}: slice bounds must be whole numbers")
     kind = walk.type_of(node.node)
     kept = [option for option in options(kind) if kind_of(option) in ("text", "list", "any", "nothing")]
     if not kept:
         words = f"`{walk.source(node.node)}` is {describe(kind)}"
-        walk.report(Kind.MISMATCH, node.node, f"{words}: only text and lists have slices")
+        walk.report(Kind.MISMATCH, node.node, f"{words}: only texts and lists can be sliced")
         return ANY
     return join(*(_sliced(option) for option in kept))
 

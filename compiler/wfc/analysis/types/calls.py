@@ -101,14 +101,14 @@ class Use:
         form = f"{self.name}({', '.join(parameter.name for parameter in signature.parameters)})"
         if not signature.rest:
             for node, _ in self.positional[len(signature.parameters) :]:
-                walk.report(Kind.MISMATCH, node, f"an argument too many: it is `{form}`")
+                walk.report(Kind.MISMATCH, node, f"too many arguments: the signature is `{form}`")
                 return
             known = [parameter.name for parameter in signature.parameters]
             for keyword, _ in self.keywords:
                 if keyword.key not in known:
                     place = self._key_place(keyword)
                     hint = did_you_mean(keyword.key, known)
-                    message = f"`{self.name}` has no argument `{keyword.key}`: it is `{form}`"
+                    message = f"`{self.name}` has no argument `{keyword.key}`: the signature is `{form}`"
                     walk.report(Kind.MISMATCH, place, message, help=hint)
                     return
         for parameter in signature.parameters:
@@ -160,7 +160,7 @@ class Use:
             self.walk.report(
                 Kind.PROPERTY,
                 place,
-                f"an item has no `{name}` where the child failed: it is `{{error}}` then",
+                f"an item has no `{name}` if the child failed: then it is `{{error}}`",
                 help=f"leave those out first: `| selectattr('{name}', 'defined')`",
                 sure=False,
             )
@@ -168,7 +168,7 @@ class Use:
             self.walk.report(
                 Kind.NULLABLE,
                 place,
-                f"`{name}` may be missing: not every item has to have it",
+                f"`{name}` may be missing: not every item has it",
                 help=f"leave those out first: `| selectattr('{name}', 'defined')`",
                 sure=False,
             )
@@ -260,7 +260,7 @@ def result_of(use: Use) -> Type:
 
 def works_on(signature: Signature) -> str:
     if signature.takes == _TRUTH:
-        return "takes true and false, in letters or not"
+        return "takes booleans, or texts such as `true`"
     words = {"number": "numbers", "list": "lists", "object": "objects", "date": "dates"}
     *most, last = [words.get(one, one) for one in _ORDER if one in signature.takes and one != "bool"]
     return f"works on {', '.join(most)} and {last}" if most else f"works on {last}"
@@ -293,7 +293,7 @@ def check_split(walk: Inference, node: nodes.Filter | nodes.Call, operand: nodes
     walk.report(
         Kind.EMPTY_SPLIT,
         _split_place(walk, node),
-        "of an empty text `split` makes `['']`, a list with one empty item",
+        "`split` of an empty text gives `['']`, a list with one empty item",
         **_split_fix(walk, node, operand, separator),
     )
 
@@ -311,13 +311,13 @@ def _split_fix(
     first, last = walk.template.span(node)
     text = walk.template.text[start:end]
     text = text if isinstance(operand, TIGHT) else f"({text})"
-    what = "`.splitlines()` makes `[]` of it" if separator == "\n" else "test the text first"
-    hint = f"say what then: `... if {text} else []`" if len(text) <= 40 else what
+    what = "`.splitlines()` gives `[]` for it" if separator == "\n" else "test the text first"
+    hint = f"supply a fallback: `... if {text} else []`" if len(text) <= 40 else what
     if "\n" in text or len(text) > 80:
         return {"help": hint}
     # The fix does not use `splitlines()`, which also splits at form feeds and other characters.
     around = (Change(first, first, "("), Change(last, last, f" if {text} else [])"))
-    return {"help": hint, "changes": around, "fix": "make an empty list of an empty text", "safe": True}
+    return {"help": hint, "changes": around, "fix": "use an empty list for an empty text", "safe": True}
 
 
 def _is_guarded(walk: Inference, operand: nodes.Expr) -> bool:
@@ -373,7 +373,7 @@ def check_default(walk: Inference, node: nodes.Filter, use: Use) -> None:
             Kind.DEAD_DEFAULT,
             place,
             f"`{text}` is null where it has no value, and `default` leaves null as it is",
-            help="`default(..., true)` takes the place of null and of what is empty too",
+            help="`default(..., true)` also replaces null and empty values",
             changes=(Change(end - 1, end - 1, ", true"),) if closing else (),
             fix="let the default replace null" if closing else "",
         )
@@ -381,8 +381,8 @@ def check_default(walk: Inference, node: nodes.Filter, use: Use) -> None:
     walk.report(
         Kind.DEAD_DEFAULT,
         place,
-        f"`{text}` is always there, so this default is never used",
-        help="take it away; for a value that may be empty, write `default(..., true)`",
+        f"`{text}` is always defined, so this default is never used",
+        help="remove it; for a value that may be empty, write `default(..., true)`",
         changes=(Change(start, end, ""),),
         fix="remove the default",
         safe=True,
@@ -419,8 +419,8 @@ def check_item(walk: Inference, node: nodes.Filter) -> None:
     walk.report(
         Kind.NULLABLE,
         walk.template.token_span(node),
-        f"there is no `{node.name}` item where `{source.name}` finds nothing",
-        help=f"say what then: `| {node.name} | default(...)`",
+        f"there is no `{node.name}` item if `{source.name}` finds nothing",
+        help=f"supply a fallback: `| {node.name} | default(...)`",
         sure=False,
     )
 
@@ -440,7 +440,7 @@ def _check_parse(walk: Inference, node: nodes.Filter, operand: nodes.Expr) -> No
     walk.report(
         Kind.UNCHECKED_PARSE,
         walk.template.token_span(node),
-        f"`{walk.source(operand)}` is whatever the agent wrote: if it is not JSON, this step fails",
+        f"`{walk.source(operand)}` is text that an agent wrote: this step fails if it is not JSON",
         field=str(path[1]) if path and path[0] == "state" else None,
         sure=False,
     )
@@ -498,7 +498,7 @@ def _check_operand(
         return True
     kinds = kinds_of(kind)
     if signature.walks and kinds == {"text"}:
-        words = f"`{walk.source(operand)}` is text: `{node.name}` would go through its characters"
+        words = f"`{walk.source(operand)}` is text: `{node.name}` would iterate over its characters"
         walk.report(Kind.NOT_A_LIST, operand, words, help="split it first, as `.splitlines()` does")
         return False
     if kinds & takes:

@@ -65,7 +65,7 @@ def report_always_null(walk: Inference, node: nodes.Expr) -> None:
         Kind.CONSTANT,
         node,
         f"`{walk.source(node)}` is always null: no step writes it",
-        help="write it somewhere with `output_to` or a set_state step",
+        help="write it with `output_to` or a set_state step",
     )
 
 

@@ -157,9 +157,9 @@ def check_walkable(walk: Inference, node: nodes.Node, kind: Type) -> None:
     words = f"`{walk.source(node)}` is {describe(kind)}"
     if "text" in kinds_of(kind):
         hint = f"split it first, as `{walk.source(node)}.splitlines()` does"
-        walk.report(Kind.NOT_A_LIST, node, f"{words}: the loop would go through its characters", help=hint)
+        walk.report(Kind.NOT_A_LIST, node, f"{words}: the loop would iterate over its characters", help=hint)
     else:
-        walk.report(Kind.NOT_A_LIST, node, f"{words}: there is nothing in it to go through")
+        walk.report(Kind.NOT_A_LIST, node, f"{words}: it can't be iterated")
 
 
 def _bind(walk: Inference, target: nodes.Node, kind: Type) -> None:

@@ -77,7 +77,7 @@ def report_null(walk: Inference, node: nodes.Node, kind: Type) -> None:
         Kind.UNSET if kind == NULL and field else Kind.NULLABLE,
         node,
         f"`{walk.source(node)}` {'is' if kind == NULL else 'may be'} null here",
-        help=f"say what then: `{walk.as_operand(node)} | default(..., true)`",
+        help=f"supply a fallback: `{walk.as_operand(node)} | default(..., true)`",
         field=field,
         sure=kind == NULL,
     )
@@ -151,7 +151,7 @@ def check_membership(walk: Inference, left: Operand, right: Operand) -> None:
             report_null(walk, right[0], kind)
             return
         words = f"`{walk.source(right[0])}` is {describe(kind)}"
-        walk.report(Kind.MISMATCH, right[0], f"{words}: `in` looks into lists, objects and text")
+        walk.report(Kind.MISMATCH, right[0], f"{words}: `in` searches lists, objects and texts")
         return
     if NULL in options(kind):
         report_null(walk, right[0], kind)
@@ -331,8 +331,8 @@ def _check_zero(walk: Inference, node: nodes.Expr, kind: Type, sign: str) -> Non
     walk.report(
         Kind.ZERO_DIVISION,
         node,
-        "this divides by zero" if zero else f"`{text}` may be 0: dividing by it fails then",
-        help="" if zero else f"say what then: `... {sign} {divisor} if {divisor} else 0`",
+        "this divides by zero" if zero else f"`{text}` may be 0: the division would fail",
+        help="" if zero else f"supply a fallback: `... {sign} {divisor} if {divisor} else 0`",
         sure=zero,
     )
 

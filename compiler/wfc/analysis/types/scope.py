@@ -252,7 +252,7 @@ def _items(child: Child, items: Tree, texts: TextTypes, children: Children) -> I
             Kind.NULLABLE,
             _place(items.node),
             words,
-            "say what then with `| default([], true)`",
+            "supply a fallback with `| default([], true)`",
             field=_field(items.node),
         )
     elif child.inputs is None:
@@ -268,7 +268,7 @@ def _not_a_list(node: Node, kind: Type) -> tuple[str, str]:
     if template.is_literal:
         return (
             message,
-            f'an expression stands in braces: `"{{{{ state.{inner} }}}}"`' if inner.isidentifier() else "",
+            f'put the expression in braces: `"{{{{ state.{inner} }}}}"`' if inner.isidentifier() else "",
         )
     if not template.lone:
         return message, "text around or between `{{ }}` makes it text; use one expression"
@@ -305,7 +305,7 @@ def _inputs(child: Child, texts: TextTypes, children: Children) -> Iterator[Misf
         decl = scope.declared_inputs.get(name) if scope else None
         kind = type_of_tree(tree.node, texts)
         if decl is not None and (_is_misfit(kind, decl) or _is_fraction(tree.node, decl)):
-            given = "is no value for it:" if _is_alike(kind, decl) else f"is {describe(kind)}, but"
+            given = "is not allowed:" if _is_alike(kind, decl) else f"is {describe(kind)}, but"
             message = f"{_quoted(tree.node)} {given} `{name}` takes {_wanted(decl)}"
             yield Misfit(Kind.MISMATCH, _place(tree.node), message, _conversion(tree.node, kind, decl))
 
@@ -350,7 +350,7 @@ def _conversion(node: Node, kind: Type, decl: InputDecl) -> str:
         inner = node.text.strip()
         if parse_template(node.text).is_literal:
             return f"write `{inner}` without quotes" if inner.isalnum() else ""
-        return f"make it one with `| {filters[decl.kind]}`"
+        return f"convert it with `| {filters[decl.kind]}`"
     return ""
 
 
@@ -362,7 +362,7 @@ def _text(step: Step, name: str, text: Text, texts: TextTypes) -> Iterator[Misfi
             Kind.MISMATCH,
             _place(text.node),
             f"{shown}: `{name}` takes text",
-            "make it text with `| tojson`, or use one of its parts",
+            "convert it with `| tojson`, or use one of its parts",
         )
 
 
