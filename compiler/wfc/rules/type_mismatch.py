@@ -34,6 +34,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Kind
+from wfc.findings import Severity
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.typed import finding, misfit_finding, misfits, problems
@@ -42,6 +43,6 @@ from wfc.rules.common.typed import finding, misfit_finding, misfits, problems
 @rule("WF207", "type-mismatch")
 def check(file: SourceFile) -> Iterator[Finding]:
     for _, found in problems(file, Kind.MISMATCH):
-        yield finding(found)
+        yield finding(found, severity=None if found.problem.sure else Severity.INFO)
     for _, step, misfit in misfits(file, Kind.MISMATCH):
         yield misfit_finding(step, misfit)

@@ -35,6 +35,7 @@ FIELDS: dict[str, Type] = {
     "issues": ListType(ISSUE),
     "issue": ISSUE,
     "scores": types.MapType(types.INT),
+    "object": types.OBJECT,
     "maybe": join(types.TEXT, UNDEFINED),
     "word": join(exact("true"), exact("false")),
     "nothing": types.NULL,

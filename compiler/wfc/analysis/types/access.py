@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import nodes
 
-from wfc.analysis.types.builtins import METHODS, item_of
+from wfc.analysis.types.builtins import METHODS, is_fraction, item_of
 from wfc.analysis.types.environment import Change, Kind, Path
 from wfc.analysis.types.lattice import (
     DATE,
@@ -23,7 +23,20 @@ from wfc.analysis.types.lattice import (
     options,
     without,
 )
-from wfc.language.types import ANY, INT, NULL, OBJECT, TEXT, Fixed, ListType, MapType, Property, Record, Type
+from wfc.language.types import (
+    ANY,
+    INT,
+    NULL,
+    OBJECT,
+    TEXT,
+    Exact,
+    Fixed,
+    ListType,
+    MapType,
+    Property,
+    Record,
+    Type,
+)
 from wfc.struct import struct
 from wfc.suggest import did_you_mean, nearest
 from wfc_runtime.expr.access import DATE_FIELDS, TIME_FIELDS
@@ -121,12 +134,16 @@ def find_item(kind: Type, index: int | None) -> Found:
         match option:
             case Fixed() if index is not None and -len(option.items) <= index < len(option.items):
                 found.types.append(option.items[index])
+            case Fixed() if index is not None:
+                found.lacking.append(option)
             case ListType() | Fixed():
                 found.types.append(item_of(option))
             case MapType():
                 found.types.append(ANY)
             case Record() if index is None:
                 found.types.append(ANY)
+            case Exact(value=str(text)) if index is not None and not -len(text) <= index < len(text):
+                found.lacking.append(option)
             case _ if kind_of(option) == "text":
                 found.types.append(TEXT)
             case _ if kind_of(option) in ("any", "nothing"):
@@ -224,11 +241,12 @@ def subject(walk: Inference, node: nodes.Expr, lacking: list[Type]) -> str:
 def no_such_item(walk: Inference, node: nodes.Getitem, lacking: list[Type]) -> None:
     words = describe(join(*lacking))
     key = walk.source(node.arg)
+    is_short = all(kind_of(one) in ("text", "list") for one in lacking)
     walk.report(
         Kind.PROPERTY,
         place_of(walk, node),
         f"`{walk.source(node.node)}` is {words}: it has no item `{key}`",
-        help="only lists and texts have items by number",
+        help="" if is_short else "only lists and texts have items by number",
     )
 
 
@@ -417,7 +435,9 @@ def _slice(walk: Inference, node: nodes.Getitem) -> Type:
     for bound in (node.arg.start, node.arg.stop, node.arg.step):
         if bound is not None:
             kind = walk.type_of(bound)
-            if is_known(kind) and not kinds_of(kind) & {"number", "bool", "null"}:
+            if is_fraction(bound, kind):
+                report_fraction(walk, bound, "slice bounds must be whole numbers")
+            elif is_known(kind) and not kinds_of(kind) & {"number", "bool", "null"}:
                 words = f"`{walk.source(bound)}` is {describe(kind)}"
                 walk.report(Kind.MISMATCH, bound, f"{words}: slice bounds must be whole numbers")
     kind = walk.type_of(node.node)
@@ -427,6 +447,12 @@ def _slice(walk: Inference, node: nodes.Getitem) -> Type:
         walk.report(Kind.MISMATCH, node.node, f"{words}: only texts and lists can be sliced")
         return ANY
     return join(*(_sliced(option) for option in kept))
+
+
+def report_fraction(walk: Inference, node: nodes.Expr, rule: str) -> None:
+    """Report a number that is never whole, where only a whole number works."""
+    hint = "`//` divides to a whole number" if isinstance(node, nodes.Div) else ""
+    walk.report(Kind.MISMATCH, node, f"`{walk.source(node)}` is never a whole number: {rule}", help=hint)
 
 
 def _sliced(option: Type) -> Type:

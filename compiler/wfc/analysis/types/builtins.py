@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from jinja2 import nodes
+
 from wfc.analysis.types.lattice import (
     DATE,
     MOMENT,
@@ -35,6 +37,7 @@ from wfc.language.types import (
     OBJECT,
     TEXT,
     Choice,
+    Exact,
     Fixed,
     ListType,
     MapType,
@@ -74,6 +77,13 @@ def _item_of(option: Type) -> Type:
 
 def is_int(kind: Type) -> bool:
     return all(base_of(option) == INT for option in options(kind))
+
+
+def is_fraction(node: nodes.Expr, kind: Type) -> bool:
+    """Whether a number is never whole at run time: a literal such as 1.5, or a quotient, since `4 / 2` is 2.0."""
+    if isinstance(node, nodes.Div):
+        return all(base_of(option) in (INT, NUMBER) for option in options(kind))
+    return all(isinstance(option, Exact) and isinstance(option.value, float) for option in options(kind))
 
 
 def same_number(use: Use) -> Type:
@@ -196,6 +206,8 @@ def got(use: Use) -> Type:
         prop = option.get(key) if isinstance(option, Record) else None
         if prop is not None:
             found += [prop.type] if prop.required else [prop.type, fallback]
+        elif isinstance(option, MapType):
+            found += [option.item, fallback]
         else:
             found.append(fallback if isinstance(option, Record) and not option.open else ANY)
     return join(*found)

@@ -18,10 +18,11 @@ from wfc.analysis.types.access import (
     may_have,
     no_such_part,
     place_of,
+    report_fraction,
     subject,
     with_part,
 )
-from wfc.analysis.types.builtins import FILTERS, FUNCTIONS, METHODS, TESTS, Signature
+from wfc.analysis.types.builtins import FILTERS, FUNCTIONS, METHODS, TESTS, Signature, is_fraction
 from wfc.analysis.types.environment import TIGHT, Change, Kind, mentions, path_of, stripped
 from wfc.analysis.types.lattice import (
     NOTHING,
@@ -45,7 +46,7 @@ from wfc.analysis.types.operators import (
     report_null,
 )
 from wfc.caching import cached_property
-from wfc.language.types import ANY, INT, NULL, Record, Type
+from wfc.language.types import ANY, INT, NULL, NUMBER, Record, Type
 from wfc.suggest import did_you_mean, nearest
 from wfc.template.reads import DEFAULTS, TOLERANT_FILTERS
 
@@ -495,6 +496,8 @@ def _check_operand(
     """Whether a builtin accepts the operand, as far as its type is known."""
     takes = signature.takes
     if not takes or not is_known(kind):
+        if takes and "null" not in takes and _may_lack_key(operand, kind):
+            report_null(walk, operand, kind)
         return True
     kinds = kinds_of(kind)
     if signature.walks and kinds == {"text"}:
@@ -515,6 +518,12 @@ def _check_operand(
         help=_property_meant(walk, operand, kind, takes),
     )
     return False
+
+
+def _may_lack_key(node: nodes.Expr, kind: Type) -> bool:
+    """Whether it is `x.get('key')` on an object that need not have the key: null, whatever its other values are."""
+    is_get = isinstance(node, nodes.Call) and isinstance(node.node, nodes.Getattr) and node.node.attr == "get"
+    return is_get and NULL in options(kind)
 
 
 def _property_meant(walk: Inference, node: nodes.Expr, kind: Type, takes: frozenset[str]) -> str:
@@ -548,7 +557,28 @@ def tested(walk: Inference, node: nodes.Test, operand: Type) -> None:
         check_membership(walk, left, use.positional[0])
     else:
         use.check_arguments()
-        _check_operand(walk, node, node.node, operand, signature)
+        if _check_operand(walk, node, node.node, operand, signature):
+            _check_whole(walk, node, operand)
+
+
+_WHOLE_TESTS = frozenset({"odd", "even", "divisibleby"})
+
+
+def _check_whole(walk: Inference, node: nodes.Test, operand: Type) -> None:
+    """Tests that fail for a number with a fraction: report one that is none for sure, or that may be one."""
+    if node.name not in _WHOLE_TESTS or not is_known(operand):
+        return
+    rule = f"`{node.name}` is a test for whole numbers"
+    if is_fraction(node.node, operand):
+        report_fraction(walk, node.node, rule)
+    elif NUMBER in options(operand):
+        walk.report(
+            Kind.MISMATCH,
+            node.node,
+            f"`{walk.source(node.node)}` may have a fraction: {rule}",
+            help=f"make it whole first: `({walk.as_operand(node.node)} | int) is {node.name}`",
+            sure=False,
+        )
 
 
 def called(walk: Inference, node: nodes.Call, guarded: bool) -> Type:

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 from jinja2 import nodes
 
-from wfc.analysis.types.access import Reached, follow
-from wfc.analysis.types.builtins import is_int, item_of
+from wfc.analysis.types.access import Reached, follow, report_fraction
+from wfc.analysis.types.builtins import is_fraction, is_int, item_of
 from wfc.analysis.types.constants import field_of, is_switch, report_stringified, values_of
 from wfc.analysis.types.environment import Change, Held, Kind
 from wfc.analysis.types.lattice import NOTHING, describe, is_known, join, kind_of, kinds_of, options, without
@@ -233,7 +233,15 @@ def computed(walk: Inference, node: nodes.BinExpr, guarded: bool) -> Type:
             report_null(walk, operand, kind)
     if sign in _DIVISIONS:
         _check_zero(walk, node.right, right, sign)
+    if sign == "*":
+        _check_repetition(walk, node, left, right)
     return result
+
+
+def _check_repetition(walk: Inference, node: nodes.BinExpr, left: Type, right: Type) -> None:
+    for number, kind, other in ((node.left, left, right), (node.right, right, left)):
+        if is_fraction(number, kind) and kinds_of(without(other, NULL)) <= {"text", "list"}:
+            report_fraction(walk, number, "text and lists are repeated a whole number of times")
 
 
 def combined(sign: str, left: Type, right: Type) -> Type | None:
