@@ -42,6 +42,7 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "quick"))
 
 SLOW = (
     "tests/property/",
+    "tests/unit/test_api.py::test_programs_that_use_it_are_typed",
     "tests/mutation/test_every_place",
     "tests/robustness/",
     "tests/server/test_durability",

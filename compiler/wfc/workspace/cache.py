@@ -20,8 +20,6 @@ from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import wfc
-import wfc_runtime
 from wfc.config import Config
 from wfc.render.paths import WORKSPACE
 from wfc.render.style import style_for
@@ -34,6 +32,7 @@ from wfc.workspace.files import (
     stored_runs,
     template_folders,
 )
+from wfc_runtime import version
 from wfc_runtime.version import __version__
 
 if TYPE_CHECKING:
@@ -212,8 +211,8 @@ def _content(path: Path, config: Config) -> Content:
 def _surroundings(config: Config) -> Iterator[bytes]:
     yield as_bytes(repr((__version__, sys.version, config, template_folders(), os.environ.get(WORKSPACE))))
     yield as_bytes("\n".join(sorted(_libraries())))
-    for package in (wfc, wfc_runtime):
-        yield as_bytes("\n".join(sorted(_stamps(Path(str(package.__file__)).parent))))
+    for package in (Path(__file__).parents[1], Path(version.__file__).parent):
+        yield as_bytes("\n".join(sorted(_stamps(package))))
 
 
 def _libraries() -> Iterator[str]:
