@@ -97,6 +97,7 @@ class Flow:
                 if not follow(edge):
                     continue
                 if edge.join is not None:
+                    # Each branch end is visited once, so that counting the edges is enough.
                     finished[edge.join] = finished.get(edge.join, 0) + 1
                     if finished[edge.join] < len(self.branch_ends[edge.join]):
                         continue
@@ -253,6 +254,7 @@ class _Instant:
     def _ends_at_once(self, parallel: str) -> bool:
         """Whether every branch can end without waiting."""
         if parallel not in self._joins:
+            # Set first: a parallel state inside a loop may ask for itself.
             self._joins[parallel] = False
             inside = self._flow.inside(parallel) | {parallel}
             found = self._flow.reach([parallel], lambda edge: edge.target in inside and self(edge))

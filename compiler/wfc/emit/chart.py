@@ -101,9 +101,11 @@ class ChartWriter:
         source = ".".join(self._paths[edge.source][len(level) :])
         target = Ref(".".join(self._paths[edge.target][len(level) :]))
         keywords: dict[str, Any] = {}
+        # The library finds the edge that leaves a parallel state by the name of the attribute that it is assigned to.
         done = edge.event is not None and edge.event.startswith("done_state_")
         if edge.event and not done:
             keywords["event"] = edge.event
+        # In a branch, an event is sent to one of several active states: the guard tells whether to this one.
         guard = self._guard(edge, addressed=len(self._paths[edge.source]) > 1 and not done)
         if guard is not None:
             keywords["cond"] = guard
@@ -114,6 +116,7 @@ class ChartWriter:
 
     def _guard(self, edge: Edge, addressed: bool) -> Any:
         guard = edge.guard
+        # `ok` is the default of an edge without an event, and a module never repeats a default.
         if guard is None or (guard.name == "ok" and not edge.event):
             return "addressed" if edge.event and addressed else None
         self.runtime.add(guard.name)

@@ -68,9 +68,11 @@ _TEXT_LINE = re.compile(r"""\s*(\w+=|["'][^"']*["']: )?["'].*["'],?""")
 def _laid_out(body: str) -> str:
     """The body in the layout of black. Only names longer than a line need black itself: the printer does the rest."""
     measure = len if body.isascii() else width
+    # Black does not split texts either: a long line that is one text is already laid out.
     long = [line for line in body.split("\n") if measure(line) > WIDTH]
     if all(map(_TEXT_LINE.fullmatch, long)) and (body.isascii() or not UNSURE.search(body)):
         return body
+    # Imported here, because it takes longer than compiling a workflow.
     import black
 
     return black.format_str(body, mode=black.Mode())
@@ -104,6 +106,7 @@ def _field(info: FieldInfo, annotations: Annotations, runtime: set[str]) -> str:
     name = field_name(info.name)
     default: Any = info.default
     if name != info.name:
+        # The alias is the name in the YAML file, which snapshots use.
         runtime.add("Field")
         default = Call("Field", (info.default,), {"alias": info.name})
     return print_assignment(f"{name}: {annotation}", default, 1)

@@ -76,10 +76,12 @@ def print_assignment(target: str, value: Any, indent: int) -> str:
     if width(line.split("\n", 1)[0]) <= WIDTH or target.endswith("]"):
         return line
     if isinstance(value, Call):
+        # Inside parentheses the call begins on a line of its own, and has the whole width.
         text = print_value(value, indent + 1, 0)
     elif "\n" in text:
         return line
     wrapped = f"{pad}{target} = (\n{pad}{INDENT}{text}\n{pad})"
+    # Black adds parentheses around a call only if every line fits then.
     helps = not isinstance(value, Call) or all(width(part) <= WIDTH for part in wrapped.split("\n"))
     return wrapped if helps else line
 
@@ -112,6 +114,7 @@ def _flat(value: Any, room: int) -> str | None:
             return _joined("[", [("", item) for item in value], "]", room)
         case dict():
             return _joined("{", [(f"{_atom(key)}: ", item) for key, item in value.items()], "}", room)
+        # Checked before it is quoted: texts may be very long, and this is called at every level of nesting.
         case str() if len(value) + 2 > room:
             return None
     text = _atom(value)

@@ -59,6 +59,7 @@ def _is_secret(read: Read, inputs: dict[str, InputDecl], fields: dict[str, None]
         return read.root in fields
     known = inputs if read.root == "inputs" else fields
     if not isinstance(first, str):
+        # A computed key, or all of `inputs` or `state`: any secret may be in it.
         return bool(known)
     return first in known and (read.root == "state" or inputs[first].holds_secret(*rest))
 

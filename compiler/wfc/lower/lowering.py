@@ -29,6 +29,7 @@ class Lowering:
 
     def __init__(self, steps: list[Step]) -> None:
         self._names = Names(steps)
+        # Reversed, so that the first of several steps with the same name is the target; duplicates are reported.
         self._targets = {step.name: step for step in reversed(steps)}
         self.root = Region("running", "running")
         self._region = self.root
@@ -64,6 +65,7 @@ class Lowering:
             choice = self.state(step, part="when")
             self.edge(choice, self._names.of(step), guard=self.guard(step, step.when))
             self.edge(choice, after, guard=OTHERWISE)
+            # Evaluating `when` may fail as well, and the handler of the step applies to that. It is not retried.
             self._recovery(step, choice, after)
         step.lower(self, after)
 

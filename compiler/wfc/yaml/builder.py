@@ -223,6 +223,7 @@ class TreeBuilder:
         self._templates = templates
         self._count = 0
         self._documents = 0
+        # The outermost frame stands for the file and is never closed, so that `_add` needs no special case.
         self._frame = Frame(0, None, False, False, 0)
         self._frames = [self._frame]
         self._anchors: dict[str, Anchored | Frame] = {}
@@ -290,9 +291,11 @@ class TreeBuilder:
         start, end = extent_of(event)
         name = event.anchor or ""
         target = self._anchors.get(name)
+        # A frame instead of a node: the anchored collection is still open, and the alias is inside it.
         if not isinstance(target, Anchored):
             return self._refuse_alias(name, target, start, end)
         node, frame = target.node, self._frame
+        # The expanded depth counts: later passes walk an alias like a copy.
         height = frame.add_height(node, target.height)
         self._check_depth(len(self._frames) - 1 + height, start, end)
         if frame.expects_key and not isinstance(node, Scalar):
@@ -314,6 +317,7 @@ class TreeBuilder:
         start, end = extent_of(event)
         if event.anchor is not None or event.tag is not None:
             start = self._skip_properties(event, start, end)
+        # YAML takes an unquoted `{{ x }}` for a mapping in a mapping. No workflow means that.
         if self._text.startswith("{{", start) and start not in self._templates:
             raise BareTemplateError(start, self.bracket is not None)
         self._check_depth(len(self._frames), start, start + 1)
@@ -341,6 +345,7 @@ class TreeBuilder:
         self._frame = self._frames[-1]
         self._frame.add_height(node, height)
         self._add(node, 1, frame.start, end)
+        # A later anchor of the same name, inside the collection, replaces this one.
         if frame.anchor is not None and self._anchors[frame.anchor] is frame:
             self._anchors[frame.anchor] = Anchored(node, self._count - frame.before, height)
 
@@ -382,6 +387,7 @@ class TreeBuilder:
 
     def _report(self, kind: str, message: str, start: int, end: int, help: str, setting: str = "") -> None:
         self.problems.append(Problem(kind, message, self.source.span(start, end), help, setting=setting))
+        # Further problems would mostly be consequences of the first ones.
         if len(self.problems) >= MAX_PROBLEMS:
             self.failed = True
             raise ReadingEndedError

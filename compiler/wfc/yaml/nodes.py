@@ -176,6 +176,7 @@ def _decode(scalar: Scalar) -> tuple[list[Piece], list[int]]:
         pieces = decode_flow(text, span.start + margin, span.end - margin, scalar.style)
     else:
         pieces = decode_block(text, span.start, scalar.text)
+    # The second decoder may differ from libyaml on exotic input. Then the whole scalar is the position.
     if "".join(piece.text for piece in pieces) != scalar.text:
         return [], []
     return pieces, list(accumulate((len(piece.text) for piece in pieces), initial=0))

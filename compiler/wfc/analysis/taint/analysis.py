@@ -189,6 +189,7 @@ class FileTaint:
             for variable, taint in outcome_of(step, self, self._homes[step]):
                 known = self._values.get(variable, CLEAN)
                 found = join(known, taint)
+                # `join` returns its first operand itself if nothing is added: identity is enough to see the fixpoint.
                 if found is known:
                     continue
                 self._values[variable] = found
@@ -203,6 +204,7 @@ class FileTaint:
                 definition = self.scopes[scope].inference.definitions.all[number]
                 place = scope, definition.field
                 self._tainted[place] = self._tainted.get(place, 0) | definition.bit
+                # Only the steps that this definition reaches: other readers of the field see other values.
                 readers = self._field_readers.get(place, {})
                 return [step for step, mask in readers.items() if mask & definition.bit]
             case _:
@@ -237,6 +239,7 @@ class FileTaint:
         if not text.is_text or text.template.ast is None:
             return CLEAN
         found = Walk(text.template, self.names(step, node, names)).result()
+        # The inferred type may rule out harm, as for `{{ text | length }}`.
         kind = None if found.is_clean else self._homes[step].inference.visit(step).types.get(node)
         return found if kind is None else within(found, kind)
 
@@ -266,6 +269,7 @@ class FileTaint:
     def called(self, name: str, given: Taint) -> Taint | None:
         """The taint of another workflow's result, given that of its inputs; None if that can't be known."""
         found = self._file.project.named(name)
+        # Recursion and very deep chains are cut: the caller then takes the result for untrusted.
         if len(found) != 1 or found[0] in _underway or len(_underway) > _DEEPEST_CALL:
             return None
         taint = taint_of(found[0], self.policy)

@@ -91,6 +91,7 @@ class Scanner:
             self._state = deepcopy(before)
             self.read(way)
             ends.append(self._state)
+        # Alternatives should end in the same context. If they do not, no context after them is certain.
         self._state = ends[0]
         self._state.unsure |= not all(end.same_place(ends[0]) for end in ends)
 
@@ -106,6 +107,7 @@ class Scanner:
     def _text(self, text: str) -> None:
         at = 0
         while at < len(text):
+            # Runs of ordinary characters are taken at once: most of a command is made of them.
             plain = _PLAIN.match(text, at) if not self._state.escaped else None
             if plain is None:
                 at = self._character(text, at)
@@ -120,7 +122,7 @@ class Scanner:
         state, char = self._state, text[at]
         if state.escaped:
             state.escaped = False
-            if char != "\n":
+            if char != "\n":  # an escaped line break is removed by the shell
                 self._add(char)
             return at + 1
         if state.document or state.comment:
@@ -147,6 +149,7 @@ class Scanner:
             state.line += char
             return
         state.comment = False
+        # `<<-` allows tabs before the delimiter. Allowing them for `<<` too ends a document too early at worst.
         if state.document and state.line.strip("\t") == state.document[0]:
             state.document.pop(0)
         elif not state.document:
@@ -172,7 +175,7 @@ class Scanner:
             state.pending.append(next(group for group in document.groups() if group))
             self._end_word()
             return document.end()
-        if char == "#" and state.word is None:
+        if char == "#" and state.word is None:  # inside a word, `#` is an ordinary character
             state.comment = True
         elif self._separates(text, at):
             self._end_command()

@@ -52,6 +52,7 @@ def clauses_of_edge(edge: FlowEdge, others: list[FlowEdge]) -> tuple[Clause, ...
     if edge.guard.name == "when":
         return _clauses(edge.guard.text, True)
     if edge.guard.name == "otherwise":
+        # The edge is taken if no other one is, so all of their conditions are false.
         tests = (other.guard.text for other in others if other.guard and other.guard.name == "when")
         return tuple(clause for text in tests for clause in _clauses(text, False))
     return ()
@@ -72,6 +73,7 @@ def _split(template: Template, node: nodes.Expr, outcome: bool) -> Iterator[Clau
     if isinstance(node, nodes.Not):
         yield from _split(template, node.node, not outcome)
     elif isinstance(node, nodes.And if outcome else nodes.Or):
+        # Both parts of a true `and` are true, and both of a false `or` are false. The opposite outcomes decide neither.
         yield from _split(template, node.left, outcome)
         yield from _split(template, node.right, outcome)
     else:

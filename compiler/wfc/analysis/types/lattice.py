@@ -96,6 +96,7 @@ def base_of(option: Type) -> Type:
 def join(*kinds: Type) -> Type:
     """The least type that covers all of them. Unlike a plain union, it keeps null and undefined beside any."""
     first = kinds[0] if kinds else NOTHING
+    # Fast paths: inference joins the same types over and over.
     if len(kinds) < 2 or all(kind is first or kind == first for kind in kinds[1:]):
         return first
     if len(kinds) == 2 and first is NOTHING and type(kinds[1]) is not Union:
@@ -103,6 +104,7 @@ def join(*kinds: Type) -> Type:
     flat = dict.fromkeys([option for kind in kinds for option in options(kind)])
     flat.pop(NOTHING, None)
     if ANY in flat:
+        # Null and undefined are kept, so that a value of unknown type can still be reported as maybe missing.
         flat = {option: None for option in (ANY, NULL, UNDEFINED) if option in flat}
     elif len(flat) > 1:
         flat = dict.fromkeys(_merged(list(flat)))
@@ -113,6 +115,7 @@ def _merged(found: list[Type]) -> Iterable[Type]:
     """The alternatives without those that others cover. Lists are merged, and many exact values become their base."""
     values = [option for option in found if isinstance(option, Exact)]
     plain: list[Type] = [option for option in found if not isinstance(option, Exact)]
+    # Both booleans are no more exact than `bool`. Many exact values are widened: a counter would add one per round.
     if len(values) > _MOST_EXACT or {True, False} <= {v.value for v in values if v.kind == "bool"}:
         plain += dict.fromkeys(base_of(value) for value in values)
         values = []
@@ -128,6 +131,7 @@ def _merged(found: list[Type]) -> Iterable[Type]:
     if len(records) > 1:
         others = [option for option in plain if not isinstance(option, Record)]
         alike = _merged_records(records)
+        # Too many different shapes say no more than that the value is an object.
         plain = [*others, *alike] if len(alike) <= _MOST_RECORDS else [OBJECT, *others]
     return [*plain, *(value for value in values if kind_of(value) not in covered)]
 

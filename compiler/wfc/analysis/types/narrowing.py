@@ -55,6 +55,7 @@ class Facts:
 
     def or_(self, other: Facts) -> Facts:
         """The facts that hold if at least one of the two sets holds."""
+        # Conditions are dropped, since there is no way to say that one of two holds.
         if not self.paths or not other.paths:
             return NO_FACTS
         both = {
@@ -120,6 +121,7 @@ def _held(node: nodes.Expr) -> tuple[Facts, Facts]:
 def _both(walk: Inference, node: nodes.And | nodes.Or, asked: bool) -> Outcome:
     is_and = isinstance(node, nodes.And)
     left = walk.test(node.left)
+    # Jinja evaluates the right side only if the left one has not decided: its facts hold there.
     before = walk.assume(left.true if is_and else left.false)
     right = walk.test(node.right, asked)
     walk.facts, walk.held = before
@@ -154,6 +156,7 @@ def _narrow(walk: Inference, reached: Reached, kind: Type, *, there: bool = True
     if path is None:
         return NO_FACTS
     paths: dict[Path, Type] = {path: kind}
+    # From two on, since a path of one is the root itself, `state` or `inputs`, which always exists.
     for length in range(2, len(path)) if there else ():
         before = walk.facts.get(path[:length], walk.seen.get(path[:length]))
         if before is not None and present(before) != before:

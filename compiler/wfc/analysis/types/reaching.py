@@ -357,6 +357,7 @@ class Branch:
 
 def _branches(regions: tuple[Region, ...], definitions: Definitions, clauses: Clauses) -> dict[str, Branch]:
     found = [_branch(region, definitions) for region in regions]
+    # Values from the start of the run are not written by a branch, whatever it writes later.
     written = [branch.masks & ~definitions.start for branch in found]
     forgotten = [_clauses_of(branch.fields, clauses) for branch in found]
     # The union of all branches but one, from prefix and suffix unions: comparing all pairs would be quadratic.
@@ -416,6 +417,7 @@ class StateFlow:
     def _solve(self) -> None:
         order = _order(self.flow)
         rank = self.rank = {node: number for number, node in enumerate(order)}
+        # A heap of ranks: in this order most nodes are visited once, after all of their predecessors.
         todo = [0] if order else []
         waiting = set(todo)
         while todo:
@@ -442,10 +444,12 @@ class StateFlow:
             elif edge.source in self.reach:
                 ways.append(self.after(edge))
         for edges in joined.values():
+            # A join is reached only when every branch has ended: one that never ends makes the rest unreachable.
             if all(edge.source in self.reach for edge in edges):
                 ways.append(self._joined(edges))
         if not ways:
             return None
+        # The neutral elements: no definition for the union, all clauses (-1 has every bit) for the intersection.
         reach, held = 0, -1
         for definitions, clauses in ways:
             reach |= definitions
@@ -466,6 +470,8 @@ class StateFlow:
             everything |= region.masks
         reach = held = 0
         for edge, region in zip(edges, regions, strict=True):
+            # Fields that no branch writes are the same in all of them. All branches were taken, so what any of them has
+            # shown holds, unless a concurrent branch may have changed it since.
             reach |= self.reach[edge.source] & (region.masks | ~everything)
             held |= self.held[edge.source] & ~region.forgotten_beside
         return reach, held
@@ -488,6 +494,7 @@ class StateFlow:
             # Masks of successive steps mostly differ by one definition: extend the join of a cached mask.
             before, kind = self._latest.get(field, (0, NOTHING))
             if before & mask != before:
+                # The cached mask has definitions that this one lacks: start over.
                 before, kind = 0, NOTHING
             known[mask] = join(kind, self.definitions.type_of(mask ^ before))
             self._latest[field] = (mask, known[mask])
@@ -513,6 +520,7 @@ class StateFlow:
         for name in names:
             wanted |= clauses.of_name.get(name, 0)
         found = list(clauses.of_mask(self.held.get(node, 0) & wanted)) if wanted else []
+        # Each clause is inferred for each template: without a limit, long chains of conditions would be quadratic.
         return found[:_MOST_CLAUSES]
 
 
@@ -526,6 +534,7 @@ def _at_nodes(texts: dict[Step, StepTexts]) -> dict[str, list[Place]]:
 
 def _order(flow: Flow) -> list[str]:
     """The reachable nodes in reverse postorder: each after its predecessors, except for the edges that close a loop."""
+    # Depth-first with an explicit stack: recursion would fail on a few hundred steps in a row.
     found: list[str] = []
     seen = {flow.initial}
     path = [(flow.initial, iter(flow.out.get(flow.initial, ())))]

@@ -46,6 +46,7 @@ def solve(inference: ScopeInference, children: Children) -> None:
             if kind is not None:
                 definitions.types[definition.number] = kind
     computing = [step for step in definitions.by_step if step.assigns() is not None]
+    # Twice as many rounds: the second half widens, and each widening may need a round to propagate.
     for number in range(2 * _ROUNDS):
         before = definitions.moment
         for step in computing:
@@ -225,6 +226,7 @@ class FileTypes:
         self._underway: set[Scope] = set()
         for scope in self._flows:
             self.of(scope)
+        # Problems are collected last: types of items would change those of tasks.
         self._give_items()
         for types in self._found.values():
             types.collect()
@@ -260,6 +262,7 @@ class FileTypes:
         if not child.is_task:
             return self._called(child)[1]
         task = self.scope_of(child)
+        # A task that runs itself has no result type yet, and an agent with a brief may return anything.
         if task is None or task in self._underway or child.is_brief:
             return ANY
         return self.of(task).returns

@@ -144,7 +144,7 @@ class OnErrorType(FieldType["Word | Recovery"]):
 
 
 class Step(Shape):
-    """One step. Its class docstring is its documentation; its fields are its schema."""
+    """One step. The docstring of its class is its documentation, and its fields are its schema."""
 
     kind: ClassVar[str] = ""
     color: ClassVar[str] = "control"
@@ -285,7 +285,7 @@ def _texts(value: Any) -> Iterator[Text]:
 
 
 class Keeping(Step):
-    """A step whose result can be kept."""
+    """A step whose result can be written to a state field."""
 
     output_to = Field(NAME, "The state field that gets the result.", example="test_results")
     secret = Field(
