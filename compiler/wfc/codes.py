@@ -70,6 +70,7 @@ CODES = {
     "WF409": "dependency_cycle",
     "WF410": "identical_branches",
     "WF411": "ignored_answer",
+    "WF412": "retry_never_happens",
     "WF501": "shell_injection",
     "WF502": "quoted_injection",
     "WF503": "argument_injection",

@@ -15,7 +15,7 @@ UNSAFE = [
     *("WF102", "WF103", "WF104", "WF106", "WF109", "WF111"),
     *("WF202", "WF203", "WF204", "WF206", "WF210", "WF213"),
     *("WF303", "WF306", "WF307", "WF309"),
-    *("WF401", "WF410"),
+    *("WF401", "WF410", "WF412"),
     *("WF501", "WF502", "WF503", "WF505"),
 ]
 # A module that is out of date (WF701) is compiled again by `wfc compile`: nothing in the workflow is wrong.

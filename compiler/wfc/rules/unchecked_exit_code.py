@@ -140,7 +140,8 @@ def _is_compared(found: StateRead) -> bool:
 
 def _may_fail(step: Shell) -> bool:
     command = _text(step)
-    if not command:
+    # With `fails_on_exit`, later steps see the output of a command that ended well.
+    if not command or step.setting("fails_on_exit"):
         return False
     if re.search(r"\bpipefail\b", command):
         return True

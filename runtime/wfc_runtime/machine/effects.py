@@ -187,6 +187,8 @@ class Ask(Effect):
     runner: Runner = "agent"
     """With "server", a server whose operator allowed it does the work itself; else it is the agent's like any other.
     The server keeps to the timeout by itself, and a queue must not run into it: there is no deadline here."""
+    fails_on_exit: bool = False
+    """Whether a result with a non-zero `exit_code` is a failure of the step."""
 
     def enter(self, run: Run, state: str) -> None:
         parameters = run.evaluate(dict(self.parameters), self.reads)
@@ -262,7 +264,11 @@ class Ask(Effect):
             run.fail(pending.state, StepError("result_schema", str(error)), retry=False)
             return
         if not problems:
-            run.complete(visit, result, "submit")
+            failure = _failed_command(result, quoted) if self.fails_on_exit else None
+            if failure is None:
+                run.complete(visit, result, "submit")
+            else:
+                run.fail(pending.state, failure)
             return
         pending.misfits += 1
         told = run.snapshot.mask.message("; ".join(problems))
@@ -291,6 +297,10 @@ class Ask(Effect):
         run.fail(run.snapshot.pending[visit].state, error)
 
 
+_QUOTED_OUTPUT = 500
+"""Characters of a failed command's output in the error of its step."""
+
+
 def unfit(why: str) -> RefusedError:
     """A result that can't be kept, whatever the step asks for."""
     return RefusedError(
@@ -300,6 +310,16 @@ def unfit(why: str) -> RefusedError:
         if "limit" in why
         else "Submit plain JSON: text, finite numbers, true, false, null, lists and objects.",
     )
+
+
+def _failed_command(result: Json, quoted: bool) -> StepError | None:
+    """The failure of a command that ended with a non-zero exit code, with the last of what it said, unless that is
+    secret."""
+    code = result.get("exit_code") if isinstance(result, dict) else None
+    if not isinstance(result, dict) or not code:
+        return None
+    said = str(result.get("stderr") or result.get("stdout") or "").strip()[-_QUOTED_OUTPUT:] if quoted else ""
+    return StepError("exit_code", f"the command ended with exit code {code}{': ' if said else ''}{said}")
 
 
 def _reported_error(result: Json, is_ours: bool) -> StepError | None:

@@ -96,6 +96,9 @@ class Shell(Action):
 
     command = Field(TEXT, "The command line.", required=True, example="npm test")
     timeout = Field(SECONDS_COMPUTED, "The time limit of the command, in seconds.", default=30)
+    fails_on_exit = Field(
+        BOOLEAN, "Whether a non-zero exit code fails the step: `retry` and `on_error` see it.", default=False
+    )
     runner = Field(
         OneOf(("agent", "server")),
         "Who runs it; `server` only if its operator allows that.",
@@ -128,7 +131,8 @@ class Shell(Action):
 
     def ask(self) -> dict[str, Any]:
         server = {"runner": "server"} if self.setting("runner") == "server" else {}
-        return {**super().ask(), **server}
+        failing = {"fails_on_exit": True} if self.setting("fails_on_exit") else {}
+        return {**super().ask(), **server, **failing}
 
     def narrowing(self) -> dict[str, Any]:
         """Later steps read the files, so the result must have the content of each, or null."""
