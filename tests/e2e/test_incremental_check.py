@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import tempfile
 from collections.abc import Callable, Iterator
@@ -14,6 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.e2e.test_check_memory import check, edit
+from tests.support import ROOT
 from wfc.findings import Diagnostic, Severity
 from wfc.project import SourceFile
 from wfc.workspace import cache, incremental
@@ -223,6 +225,35 @@ def test_a_check_that_fails_is_run_again(project: Path, monkeypatch: pytest.Monk
         patch.setattr(incremental, "check_file", crash)
         assert check(project)[0] == 3
     assert checked(project) == ["alpha"]
+
+
+LOOK_AT_OTHER_FILES = {
+    "analysis/call_graph.py",
+    "analysis/taint/analysis.py",
+    "analysis/types/workflow.py",
+    "rules/breaks_running_instances.py",
+    "rules/common/inputs.py",
+    "rules/identifier_clash.py",
+    "rules/limit_exceeded.py",
+    "rules/recursive_call.py",
+    "rules/unknown_workflow.py",
+    "rules/unused_input.py",
+}
+"""What each of them reads of other files is a dependency in `wfc.workspace.incremental`, and edits below change it."""
+
+
+def test_no_other_rule_looks_at_other_files() -> None:
+    folder = ROOT / "compiler" / "wfc"
+    paths = [
+        *folder.glob("rules/**/*.py"),
+        *folder.glob("analysis/**/*.py"),
+        *folder.glob("dialects/**/*.py"),
+    ]
+    asks = re.compile(r"\.project\b(?! import)|\bproject\.\w+\(|\bproject: Project\b")
+    found = {
+        path.relative_to(folder).as_posix() for path in paths if asks.search(path.read_text(encoding="utf-8"))
+    }
+    assert found == LOOK_AT_OTHER_FILES
 
 
 # -- over any changes ----------------------------------------------------------
