@@ -139,6 +139,8 @@ class Chart:
     """Constants about the workflow, which a caller may ask for."""
     deferred: tuple[str, ...] = ()
     """States whose failure is deferred: the run continues, and fails at its end."""
+    added: dict[str, str] = field(default_factory=dict)
+    """States of steps that a dialect has added, with the step of the author's that each is part of."""
 
     def states(self) -> Iterator[State]:
         return self.root.walk()
@@ -230,3 +232,24 @@ def _dump_guard(guard: Guard | None) -> str:
 
 def _dump_value(value: Any) -> str:
     return value.name if isinstance(value, Ref) else json.dumps(value, ensure_ascii=False, default=str)
+
+
+# The order of steps in a language where dependencies give it. The charts have it too; pictures show it as written.
+
+
+@struct(frozen=True)
+class Dependency:
+    """A step waits for another one."""
+
+    step: str
+    required: bool
+    """Whether the other one must have succeeded; otherwise it must only have ended."""
+
+
+@struct(frozen=True)
+class Vertex:
+    """A step in a graph of dependencies."""
+
+    waits: tuple[Dependency, ...]
+    condition: str = ""
+    """The author's condition, as written."""

@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from wfc.ir import FINISHED, Chart, Edge, Effect, Guard, Module, Ref, Region, State
+from wfc.ir import FINISHED, Chart, Edge, Effect, Guard, Module, Ref, Region, State, Vertex
 from wfc_runtime.picture.model import Flow, Line, Link, Node, Panel, Picture, Shape
 from wfc_runtime.picture.text import shorten, show, show_condition
 
 # Labels: the text in nodes and on links.
 
 ON_ERROR = "on error"
+IN_ANY_CASE = "in any case"
 _TIP_WIDTH = 140
 _UNSAID = ("kind", "instruction", "result", "where", "loop", "step")
 
@@ -127,18 +128,63 @@ def _arguments(effect: Effect) -> Iterator[tuple[str, Any]]:
 # The model of each chart.
 
 
-def to_picture(module: Module, task: str | None = None) -> Picture:
-    """All charts of a workflow, or the one of a task."""
+Graph = Mapping[str, Vertex]
+"""Steps by name, with what each waits for."""
+
+
+def to_picture(module: Module, task: str | None = None, graph: Graph | None = None) -> Picture:
+    """All charts of a workflow, or the one of a task. With a `graph`, that is what is shown of its main steps."""
     charts = [chart for title, chart in module.tasks.items() if task in (None, title)]
-    panels = [_panel(chart, f"task {chart.title}") for chart in charts]
+    panels = [_panel(chart, f"task {chart.title}", _Build(chart).root()) for chart in charts]
     if task is None:
-        panels.insert(0, _panel(module.main, f"{module.name} {module.version}".strip()))
+        main = module.main
+        flow = _Build(main).root() if graph is None else _graph_flow(main, graph)
+        panels.insert(0, _panel(main, f"{module.name} {module.version}".strip(), flow))
     return Picture(module.name if task is None else f"{module.name}: {task}", tuple(panels))
 
 
-def _panel(chart: Chart, caption: str) -> Panel:
-    flow = _Build(chart).root()
+def _panel(chart: Chart, caption: str, flow: Flow) -> Panel:
     return Panel(shorten(caption, 120), tuple(chart.inputs), chart.description, flow)
+
+
+def _graph_flow(chart: Chart, graph: Graph) -> Flow:
+    """A node for each step of the graph and a link for each dependency; at the end the step that is not in it."""
+    states = {state.title: state for state in chart.states() if _is_work(state, chart)}
+    steps = {name: states[name] for name in graph if name in states}
+    waits = {name: [one for one in graph[name].waits if one.step in steps] for name in steps}
+    names = _Build(chart)
+    start, end = Node(names.free("start"), Shape.START), Node(names.free("end"), Shape.END)
+    last = [_plain_node(state, "") for title, state in states.items() if title not in graph][:1]
+    flow = Flow(chart.title, [start])
+    for name, state in steps.items():
+        flow.nodes.append(_plain_node(state, graph[name].condition))
+        links = [
+            Link(steps[one.step].id, state.id, "" if one.required else IN_ANY_CASE) for one in waits[name]
+        ]
+        flow.links += links or [Link(start.id, state.id)]
+    waited_for = {one.step for found in waits.values() for one in found}
+    sources = [state.id for name, state in steps.items() if name not in waited_for] or [start.id]
+    for node in (*last, end):
+        flow.nodes.append(node)
+        flow.links += [Link(source, node.id) for source in sources]
+        sources = [node.id]
+    flow.links = list(_merged(flow.links))
+    return flow
+
+
+def _is_work(state: State, chart: Chart) -> bool:
+    """Whether it does the work of a step that the author wrote."""
+    return state.step is not None and state.kind == state.step.kind and state.id not in chart.added
+
+
+def _plain_node(state: State, condition: str) -> Node:
+    who = _who(state.effect) if state.effect else ""
+    detail = f"{state.kind} {who}".rstrip()
+    # What it reads and writes is in the machine's terms, which the author has not written.
+    tip = tuple(line for line in tip_of(state, state, []) if not line.startswith(("reads: ", "writes: ")))
+    if condition:
+        detail, tip = f"{detail} if {condition}", (*tip, f"condition: {show(condition, _TIP_WIDTH)}")
+    return Node(state.id, Shape.BOX, state.title, show(detail, 80), state.color, badge_of(state), tip)
 
 
 class _Build:
@@ -159,7 +205,7 @@ class _Build:
 
     def root(self) -> Flow:
         root = self._chart.root
-        start = Node(self._free("start"), Shape.START)
+        start = Node(self.free("start"), Shape.START)
         flow = self._flow(root, Shape.END)
         flow.nodes.insert(0, start)
         flow.links.insert(0, Link(start.id, self._aliases.get(root.initial, root.initial)))
@@ -199,7 +245,7 @@ class _Build:
             branches=tuple(_pruned(self._flow(region, Shape.JOIN)) for region in state.regions),
         )
 
-    def _free(self, name: str) -> str:
+    def free(self, name: str) -> str:
         """An id that no state has."""
         made, number = name, 1
         while made in self._taken:
@@ -218,10 +264,10 @@ class _Build:
         label = link_label(edge, outs, back)
         line = Line.AGAIN if back else Line.ERROR if label == ON_ERROR else Line.FLOW
         if state.effect and state.effect.name == "Return" and edge.event != "recover":
-            target = self._aside(flow, Node(self._free(f"{state.id}_end"), Shape.END))
+            target = self._aside(flow, Node(self.free(f"{state.id}_end"), Shape.END))
         elif target not in order and target != region.end:
             title = self._titles.get(edge.target, "the end")
-            target = self._aside(flow, Node(self._free(f"{state.id}_exit"), Shape.EXIT, f"to {title}"))
+            target = self._aside(flow, Node(self.free(f"{state.id}_exit"), Shape.EXIT, f"to {title}"))
         return Link(state.id, target, label, line)
 
     def _aside(self, flow: Flow, node: Node) -> str:

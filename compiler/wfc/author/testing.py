@@ -431,13 +431,13 @@ def measure(module: Module, path: str, trace: Trace) -> Coverage:
         # Frames around other states are not reported as entered; those at the very beginning no edge leads to.
         known |= {chart.root.initial} if known else set()
         for state in states.values():
-            if state.step is not None and state.kind == state.step.kind:
+            if state.step is not None and state.kind == state.step.kind and state.id not in chart.added:
                 _count(counts["steps"], state.id in known, missing, state.line, f"step `{state.title}`")
         for edge in _branches(chart, states):
             hit = (edge.source, edge.target, edge.event) in taken
             # Of a step that nobody came to, that is enough to say.
             told = missing if edge.source in known or edge.source == chart.root.initial else []
-            _count(counts["branches"], hit, told, states[edge.source].line, _words(edge, states))
+            _count(counts["branches"], hit, told, states[edge.source].line, _words(edge, chart, states))
     missing.sort(key=lambda one: one.line)
     steps, branches = counts["steps"], counts["branches"]
     return Coverage(module.name, path, steps[0], steps[1], branches[0], branches[1], tuple(missing))
@@ -481,17 +481,26 @@ def _branches(chart: Chart, states: dict[str, State]) -> Iterator[Edge]:
             yield from distinct.values()
 
 
-def _words(edge: Edge, states: dict[str, State]) -> str:
-    source = states[edge.source]
-    target = states[edge.target].title if edge.target in states else ""
-    goal = f"`{target}`" if target and edge.target != FINISHED else "the end"
+def _words(edge: Edge, chart: Chart, states: dict[str, State]) -> str:
+    state = states[edge.source]
+    source, targets = _titles(state, chart)[0], _titles(states.get(edge.target), chart)
+    goal = " and ".join(f"`{target}`" for target in targets) or "the end"
     if edge.event == "recover":
-        return f"`{source.title}` failing, and on_error going on to {goal}"
+        return f"`{source}` failing, and on_error going on to {goal}"
     if edge.event == "retry":
-        return f"`{source.title}` failing and being tried again"
-    if source.kind == "when":
-        return f"`{source.title}` being " + ("done" if target == source.title else f"skipped, on to {goal}")
-    return f"`{source.title}` going on to {goal}"
+        return f"`{source}` failing and being tried again"
+    if state.kind == "when" or edge.source in chart.added:
+        return f"`{source}` being " + ("done" if targets == [source] else f"skipped, on to {goal}")
+    return f"`{source}` going on to {goal}"
+
+
+def _titles(state: State | None, chart: Chart) -> list[str]:
+    """What the author calls a state. A frame that a dialect has added stands for all that is in it."""
+    if state is None or state.id == FINISHED:
+        return []
+    if chart.added.get(state.id) == "" and state.regions:
+        return [region.title for region in state.regions]
+    return [chart.added.get(state.id) or state.title]
 
 
 def total(found: Iterable[Coverage]) -> float:

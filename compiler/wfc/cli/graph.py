@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -11,6 +12,9 @@ from wfc.cli.shared.workflow import find_workflow, print_errors
 from wfc.ir import Module
 from wfc.suggest import did_you_mean
 from wfc.workspace.files import writing
+
+if TYPE_CHECKING:
+    from wfc.picture import Graph
 
 _FORMATS = ("mermaid", "dot", "svg")
 _ENDINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot", ".svg": "svg"}
@@ -36,7 +40,8 @@ def command(workflow: str, form: str | None, output: Path | None, task: str | No
     module = file.module
     if task is not None and task not in module.tasks:
         raise click.UsageError(_no_task(module, task))
-    _write(_draw(module, chosen, task), output)
+    graph = file.parsed.graph if file.parsed else None
+    _write(_draw(module, chosen, task, graph), output)
     return 0
 
 
@@ -56,11 +61,11 @@ def _no_task(module: Module, task: str) -> str:
     return f"`{module.name}` has no task `{task}`; {hint}"
 
 
-def _draw(module: Module, form: str, task: str | None) -> str:
+def _draw(module: Module, form: str, task: str | None, graph: Graph | None) -> str:
     from wfc.picture import to_picture
     from wfc_runtime.picture import RENDERERS
 
-    return RENDERERS[form](to_picture(module, task))
+    return RENDERERS[form](to_picture(module, task, graph))
 
 
 def _write(text: str, output: Path | None) -> None:

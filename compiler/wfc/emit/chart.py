@@ -50,6 +50,8 @@ class ChartWriter:
             lines.append(print_assignment("secrets", Tuple(self.chart.secrets), 1))
         if self.chart.facts:
             lines.append(print_assignment("facts", self.chart.facts, 1))
+        if self.chart.added:
+            lines.append(print_assignment("added", self.chart.added, 1))
         if self.chart.deferred:
             lines.append(print_assignment("deferred", Tuple(self.chart.deferred), 1))
         lines += ["", *self._region(self.chart.root, 1), "", self._endings(), *self._steps()]

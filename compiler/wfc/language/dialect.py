@@ -12,6 +12,7 @@ from re import Pattern
 from types import MappingProxyType
 
 from wfc.findings import Fix, Note, Severity
+from wfc.ir import Vertex
 from wfc.language.ast import Workflow
 from wfc.language.shape import Shape
 from wfc.language.steps.base import Step
@@ -110,5 +111,7 @@ class Parsed:
     reports: tuple[Report, ...] = ()
     booleans: frozenset[int] = frozenset()
     """The positions of words that the dialect reads as true or false although YAML 1.2 does not, such as `no`."""
+    graph: dict[str, Vertex] | None = None
+    """The steps by name, in a language where dependencies give their order. Pictures show it."""
     mentioned: frozenset[str] = frozenset()
     """Inputs that the file reads, even where the translation does not: in a condition that is always true."""

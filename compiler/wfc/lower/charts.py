@@ -101,6 +101,11 @@ def _chart(scope: Scope, name: str, title: str, description: str) -> Chart:
         secret_fields(scope),
         {name: tree.data for name, tree in (scope.values.get("facts") or {}).items()},
         tuple(lowering.deferred),
+        {
+            state.id: state.step.belongs_to
+            for state in lowering.root.walk()
+            if state.step is not None and state.step.belongs_to is not None
+        },
     )
 
 

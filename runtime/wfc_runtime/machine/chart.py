@@ -111,6 +111,8 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     """What it says of itself to a caller that asks."""
     deferred: ClassVar[tuple[str, ...]] = ()
     """States after whose failure the run goes on, to fail at its end."""
+    added: ClassVar[Mapping[str, str]] = {}
+    """States of steps that stand for no step of the author's, with the one that each is part of, or ""."""
     steps: ClassVar[Mapping[str, Effect]] = {}
 
     def __init__(self, model: Run | Walk | None = None, *more: Any, **options: Any) -> None:

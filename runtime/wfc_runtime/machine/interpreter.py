@@ -116,6 +116,16 @@ class Node:
     eventless: list[Edge] = field(default_factory=list)
     on: dict[str, list[Edge]] = field(default_factory=dict)
 
+    owner: str | None = None
+    """For a state of a step that a dialect has added: the step that it is part of, or ""."""
+
+    @property
+    def title(self) -> str:
+        """What the author calls it. A frame that a dialect has added stands for the branches in it."""
+        if self.owner is None:
+            return self.name
+        return self.owner or " and ".join(child.name for child in self.children) or self.name
+
     def __repr__(self) -> str:
         # All that it leads to would be the whole chart, many times over.
         return f"Node({self.id!r})"
@@ -157,6 +167,7 @@ class Structure:
         for order, state in enumerate(machine.states_map.values()):
             parent = self.nodes[state.parent.id] if state.parent else None
             node = Node(state.id, str(state.name), order, parent, bool(state.final), bool(state.parallel))
+            node.owner = machine.added.get(state.id)
             if parent is not None:
                 parent.children.append(node)
                 node.ancestors = parent.path

@@ -34,13 +34,21 @@ def steps_of(structure: Structure, lines: Mapping[str, int]) -> Iterator[StepInf
     states: dict[str, list[Node]] = {}
     for node in structure.nodes.values():
         # Branches of a parallel step are compound states, and the ends of branches are final ones.
-        if not node.is_final and (node.is_parallel or not node.children):
-            states.setdefault(node.name, []).append(node)
+        title = _title(node, structure)
+        if title and not node.is_final and (node.is_parallel or not node.children):
+            states.setdefault(title, []).append(node)
     for title, nodes in states.items():
         node = _main(nodes, structure)
         when = nodes[0] if nodes[0] is not node else None
         effect = structure.steps.get(node.id)
         yield StepInfo(title, _type(node, effect, structure), lines.get(node.id), node, effect, when)
+
+
+def _title(node: Node, structure: Structure) -> str:
+    """The step that a state is part of. Of what a dialect has added, only conditions are shown, with their step."""
+    if node.owner is None:
+        return node.name
+    return node.owner if node.id not in structure.steps else ""
 
 
 def _main(nodes: list[Node], structure: Structure) -> Node:
@@ -273,7 +281,7 @@ def _branches(step: StepInfo) -> Iterator[dict[str, Json]]:
         yield _choice(step, edges, step.type)
     recovery = step.node.on.get("recover")
     if recovery and step.type != "goto":
-        yield {"step": step.id, "line": step.line, "kind": "on_error", "then": recovery[0].target.name}
+        yield {"step": step.id, "line": step.line, "kind": "on_error", "then": recovery[0].target.title}
 
 
 def _choice(step: StepInfo, edges: list[Edge], kind: str) -> dict[str, Json]:
@@ -282,10 +290,10 @@ def _choice(step: StepInfo, edges: list[Edge], kind: str) -> dict[str, Json]:
     assert condition is not None
     if condition.text is not True:
         found["if"] = condition.text
-    found["then"] = edges[0].target.name
-    others = [edge.target.name for edge in edges[1:]]
+    found["then"] = edges[0].target.title
+    others = [edge.target.title for edge in edges[1:]]
     if kind == "goto":
-        others = [edge.target.name for edge in step.node.on.get("recover", ())]
+        others = [edge.target.title for edge in step.node.on.get("recover", ())]
     if others:
         found["else"] = others[0]
     most = counted(edges[0])

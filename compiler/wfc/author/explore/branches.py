@@ -454,7 +454,7 @@ class Branch:
 
     @property
     def step(self) -> str:
-        return self.edge.source.name
+        return self.edge.source.title
 
 
 class Chart:

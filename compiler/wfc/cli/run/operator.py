@@ -43,6 +43,7 @@ class StepNames:
             self._names[run] = self._read(run)
         known = self._names[run]
         names = [known.get(state, state) for state in states if not _is_guard(state, known)]
+        names = [name for name in names if name]
         return [name for index, name in enumerate(names) if index == 0 or names[index - 1] != name]
 
     def _read(self, run: str) -> dict[str, str]:
@@ -50,7 +51,9 @@ class StepNames:
             machine = self._service.definition(run)[1]
         except WfcError:
             return {}
-        return {state.id: str(state.name) for state in machine.states_map.values()}
+        names = {state.id: str(state.name) for state in machine.states_map.values()}
+        # States that no step of the author's stands for are not shown; the block itself follows where it runs.
+        return names | dict.fromkeys(machine.added, "")
 
 
 def _is_guard(state: str, names: dict[str, str]) -> bool:

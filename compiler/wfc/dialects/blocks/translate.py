@@ -32,6 +32,7 @@ from wfc.dialects.blocks.results import EXECUTION_ID, START_TIME, Site, World
 from wfc.dialects.blocks.steps import Steps, Texts, concatenation, hole
 from wfc.dialects.steps import read_shape, read_workflow
 from wfc.findings import Edit, Fix, Note, Severity
+from wfc.ir import Dependency, Vertex
 from wfc.language.ast import Workflow
 from wfc.language.dialect import Parsed
 from wfc.language.steps.files import Written, may_clash, written_by
@@ -139,6 +140,8 @@ class Translation:
     """The number of the part that each block belongs to. The blocks of one part run in parallel."""
     inputs: frozenset[str]
     """The inputs that the file reads."""
+    added: dict[str, str]
+    """Steps that stand for no block, by id, with the block that each is part of."""
 
 
 def translate(file: BlocksFile, reports: Reports) -> Translation:
@@ -174,7 +177,8 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
             steps += [_side_by_side(part, number, noted, names)] if len(part) > 1 else noted[part[0]]
     steps.append(last)
     first = [_note(file, world.facts, names)] if world.facts else []
-    return Translation(_workflow(file, graph, [*first, *steps]), graph, parts, frozenset(world.inputs))
+    root = _workflow(file, graph, [*first, *steps])
+    return Translation(root, graph, parts, frozenset(world.inputs), names.added)
 
 
 def batched(nodes: list[BlockNode], size: int) -> Iterator[list[BlockNode]]:
@@ -186,6 +190,19 @@ class _Names:
 
     def __init__(self, taken: set[str]) -> None:
         self._taken = {name.replace("-", "_") for name in taken}
+        self.added: dict[str, str] = {}
+        """The ids, each with the block that its step is part of."""
+
+    def part(self, word: str, node: BlockNode) -> str:
+        name = self.free(f"{node.name}-{word}")
+        self.added[name] = node.name
+        return name
+
+    def own(self, name: str) -> str:
+        """Of a step that is part of no block."""
+        name = self.free(name)
+        self.added[name] = ""
+        return name
 
     def free(self, name: str) -> str:
         while name.replace("-", "_") in self._taken:
@@ -221,14 +238,14 @@ def _noted(node: BlockNode, step: Mapping, making: Steps, world: World, names: _
     """The step of a block, with extra steps around it that record its attempt and times if something reads them."""
     steps: list[SourceNode] = [step]
     if node.name in world.tried:
-        steps.insert(0, making.mark(node, names.free(f"{node.name}-tried"), world.tried[node.name]))
+        steps.insert(0, making.mark(node, names.part("tried", node), world.tried[node.name]))
     if node.name in world.times:
         began, ended = world.times[node.name]
-        steps.insert(0, making.note(node, names.free(f"{node.name}-began"), began))
-        steps.append(making.note(node, names.free(f"{node.name}-ended"), ended))
+        steps.insert(0, making.note(node, names.part("began", node), began))
+        steps.append(making.note(node, names.part("ended", node), ended))
     if len(steps) == 1:
         return steps
-    return making.together(node, step, names.free(f"{node.name}-condition"), steps)
+    return making.together(node, step, names.part("condition", node), steps)
 
 
 def _side_by_side(
@@ -240,14 +257,14 @@ def _side_by_side(
         Entry(made(node.name, node.block.span), Sequence(made_of[node][0].span, made_of[node]))
         for node in nodes
     ]
-    return _mapping(at, id=names.free(name), type="parallel", branches=Mapping(at, branches))
+    return _mapping(at, id=names.own(name), type="parallel", branches=Mapping(at, branches))
 
 
 def _note(file: BlocksFile, facts: dict[str, str], names: _Names) -> Mapping:
     """A step that records the facts about the start of the run."""
     at = file.span
     updates = [Entry(made(field, at), made(_NOTED[name], at)) for name, field in facts.items()]
-    return _mapping(at, id=names.free("begin"), type="set_state", updates=Mapping(at, updates))
+    return _mapping(at, id=names.own("begin"), type="set_state", updates=Mapping(at, updates))
 
 
 def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode]) -> Mapping:
@@ -345,6 +362,8 @@ def parse_blocks(root: Mapping) -> Parsed:
     reports = Reports()
     translation = translate(file, reports)
     workflow = read_workflow(translation.root)
+    for step in workflow.walk():
+        step.belongs_to = translation.added.get(step.name)
     check_files(workflow, translation, reports)
     return Parsed(
         workflow,
@@ -352,8 +371,15 @@ def parse_blocks(root: Mapping) -> Parsed:
         surface=file,
         reports=tuple(reports.all),
         booleans=understood(plain),
+        graph={node.name: _vertex(node) for node in translation.graph.nodes.values()},
         mentioned=translation.inputs,
     )
+
+
+def _vertex(node: BlockNode) -> Vertex:
+    waits = tuple(Dependency(wait.block, wait.required) for wait in node.waits)
+    written = node.block.condition.node.text if node.block.condition else ""
+    return Vertex(waits, " ".join(written.split()))
 
 
 def _read_inputs(block: Block) -> None:
