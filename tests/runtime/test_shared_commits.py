@@ -12,7 +12,7 @@ import pytest
 
 from tests.runtime.test_store_writes import created
 from tests.support import PATIENCE
-from wfc_runtime.store import Changes, ConflictError, RunRow, Store
+from wfc_runtime.store import Changes, ConflictError, ModuleRow, RunRow, Store
 from wfc_runtime.store import writer as writing
 
 
@@ -67,7 +67,7 @@ def test_a_call_that_fails_in_a_shared_commit_hurts_no_other(held: HeldStore) ->
 
     def lose() -> None:
         try:
-            held.commit(Changes(updated={1: (stale, 8)}, modules={"lost": ("w", "text", 0.0)}))
+            held.commit(Changes(updated={1: (stale, 8)}, modules={"lost": ModuleRow("w", "text", None, 0.0)}))
         except Exception as error:
             errors.append(error)
 

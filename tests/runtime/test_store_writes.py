@@ -14,7 +14,7 @@ from tests.support import PATIENCE
 from wfc_runtime.errors import NotFoundError, RefusedError
 from wfc_runtime.registry import Registry
 from wfc_runtime.service.sqlite import SqliteService
-from wfc_runtime.store import Changes, ClaimRow, ConflictError, HistoryRow, RunRow, Store
+from wfc_runtime.store import Changes, ClaimRow, ConflictError, HistoryRow, ModuleRow, RunRow, Store
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def created(store: Store, run_id: str = "r1") -> RunRow:
     row = RunRow(id=run_id, workflow="w", digest="d", version=1, created=NOON, updated=NOON, snapshot="{}")
     row.fields = {"b": "1", "a": "2"}
     history = [(row, HistoryRow(1, NOON, "started", "{}"))]
-    store.commit(Changes(created=[row], history=history, modules={"d": ("w", "text", NOON)}))
+    store.commit(Changes(created=[row], history=history, modules={"d": ModuleRow("w", "text", None, NOON)}))
     return row
 
 
