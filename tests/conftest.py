@@ -54,6 +54,7 @@ SLOW = (
     "tests/front/test_kills.py::test_workers_that_die",
     "tests/front/test_kills.py::test_what_waits",
     "tests/front/test_kills.py::test_a_worker_that_closes",
+    "tests/front/test_cache.py::test_what_an_answer_depends",
     "tests/front/test_ends.py::test_a_client_that_reads_nothing",
     "tests/front/test_ends.py::test_a_stopped_worker_is_killed",
     "tests/front/test_sessions",

@@ -15,6 +15,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from tests.forks import command
 from tests.support import PATIENCE, ROOT, wait_until
 
 STAND_IN = Path(__file__).with_name("stand_in.py")
@@ -191,6 +192,52 @@ class Wire:
     def join(self) -> None:
         for thread in self._threads:
             thread.join(PATIENCE)
+
+
+class ServerWire(Wire):
+    """A client of the real server."""
+
+    def __init__(self, process: subprocess.Popen[bytes], folder: Path, era: str, pid_file: Path) -> None:
+        super().__init__(process, folder, era)
+        self._pid_file = pid_file
+
+    def worker(self) -> int:
+        return int(self._pid_file.with_name(f"{self._pid_file.name}.worker").read_text(encoding="ascii"))
+
+    def kill_worker(self, number: int = signal.SIGKILL) -> None:
+        with suppress(ProcessLookupError):
+            os.kill(self.worker(), number)
+
+    def reply(self, number: int) -> Message:
+        """What a tool said."""
+        result = self.answer(number)["result"]
+        assert not result.get("isError"), result
+        reply: Message = result["structuredContent"]
+        return reply
+
+    def do(self, tool: str, **arguments: Any) -> Message:
+        return self.reply(self.call(tool, **arguments))
+
+
+@contextmanager
+def server(folder: Path, era: str, *options: str, cache: Path | None = None) -> Iterator[ServerWire]:
+    """`wfc serve` in a project, with a worker that is forked and so starts in no time."""
+    pid_file = folder / f"{len(list(folder.glob('*.pid')))}.pid"
+    process = subprocess.Popen(
+        command("serve", *options, pid_file=pid_file),
+        cwd=folder,
+        env={**os.environ, "XDG_CACHE_HOME": str(cache or folder.with_name("cache"))},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    made = ServerWire(process, folder, era, pid_file)
+    made.begin_reading()
+    try:
+        yield made
+    finally:
+        made.end()
+        made.join()
 
 
 @contextmanager

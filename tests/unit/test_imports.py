@@ -54,3 +54,32 @@ def test_a_generated_module_imports_the_machines_and_nothing_of_the_compiler() -
     found = imported_by("import deploy_service", cwd=ROOT / "generated")
     assert "statemachine" in found
     assert not found & {"wfc", "mcp", "black", "yaml", "click"}
+
+
+def test_the_process_that_holds_a_clients_pipe_imports_next_to_nothing(project: Path) -> None:
+    """It has answered before a worker has imported the SDK. Its memory is there as long as the session."""
+    code = "import wfc.__main__, wfc_runtime.server.front, wfc_runtime.server.front_cache"
+    found = imported_by(code, cwd=project)
+    assert {"json", "select", "wfc_runtime.server.front_messages"} <= found
+    ours = {name for name in found if name.startswith(("wfc.", "wfc_runtime."))}
+    assert ours == {
+        "wfc.__main__",
+        "wfc_runtime.interrupt",
+        "wfc_runtime.server",
+        "wfc_runtime.server.front",
+        "wfc_runtime.server.front_cache",
+        "wfc_runtime.server.front_messages",
+        "wfc_runtime.version",
+    }
+    heavy = {
+        "asyncio",
+        "click",
+        "subprocess",
+        "hashlib",
+        "dataclasses",
+        "inspect",
+        "typing",
+        "pathlib",
+        "socket",
+    }
+    assert not found & {*heavy, "mcp", "pydantic", "random", "tempfile", "threading"}

@@ -10,6 +10,7 @@ from typing import Any
 from mcp.server.lowlevel.server import Server
 
 from wfc_runtime.errors import StoreError
+from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
 from wfc_runtime.server.guide import INSTRUCTIONS, PromptHandlers
 from wfc_runtime.server.handlers import ToolHandlers
@@ -62,8 +63,9 @@ _KEPT_SECONDS = 30 * 24 * 3600.0
 
 
 def build_server(context: ServerContext, options: Options) -> Server[Any]:
+    changes = Changes(options)
     tools, prompts, resources = (
-        ToolHandlers(context, options),
+        ToolHandlers(context, options, changes),
         PromptHandlers(context),
         ResourceHandlers(context),
     )
@@ -80,6 +82,7 @@ def build_server(context: ServerContext, options: Options) -> Server[Any]:
         on_list_resources=resources.list_resources,
         on_list_resource_templates=resources.list_templates,
         on_read_resource=resources.read_resource,
+        on_subscriptions_listen=changes.listen,
     )
     if options.elicit:
         _seal_questions(server, options)

@@ -315,6 +315,9 @@ class Relay:
         shown = self._new_id()
         self._forms[shown] = Form(content, QUESTION in _dict(params.get("_meta")), number)
         self.to_client.add(_dump({**message, "id": shown}))
+        for request in self.asked.values():
+            # A call that gets as far as another question is not what its workers die of.
+            request.tries = 0
         for old in [one for one, form in self._forms.items() if form.answer is not None][:-_MOST_FORMS]:
             del self._forms[old]
 

@@ -17,11 +17,12 @@ from mcp_types import (
 from mcp_types import Tool as ToolEntry
 
 from wfc_runtime.errors import NotFoundError, WfcError
+from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
 from wfc_runtime.server.elicitation import Elicitation, can_ask
 from wfc_runtime.server.front_messages import KEYED
 from wfc_runtime.server.replies import by_reference, to_error, to_failure, to_result
-from wfc_runtime.server.tools import AnyTool, Call, RequestContext, actor_of, in_thread, key_of
+from wfc_runtime.server.tools import AnyTool, Call, Hints, RequestContext, actor_of, in_thread, key_of
 from wfc_runtime.server.toolsets import load_tools
 from wfc_runtime.service import Reply
 
@@ -61,14 +62,17 @@ async def _report(ctx: RequestContext, at_work: Callable[[], list[str]]) -> None
 
 # Tools.
 
+_RESUMED = Hints(moves=True)
+"""A call that goes on with a person's answer."""
 _ALWAYS_LOAD = {"anthropic/alwaysLoad": True}
 
 
 class ToolHandlers:
     """tools/list and tools/call."""
 
-    def __init__(self, context: ServerContext, options: Options) -> None:
+    def __init__(self, context: ServerContext, options: Options, changes: Changes) -> None:
         self._context = context
+        self._changes = changes
         self._options = options
         self._tools = load_tools(options.toolsets)
 
@@ -83,6 +87,7 @@ class ToolHandlers:
             call = Call(self._context, actor_of(ctx), key_of(ctx))
             elicitation = Elicitation(ctx, call) if self._options.elicit and can_ask(ctx) else None
             reply: Reply | InputRequiredResult
+            hints = _RESUMED
             if elicitation is not None and params.request_state is not None:
                 reply = await elicitation.resume(params)
             else:
@@ -92,10 +97,13 @@ class ToolHandlers:
                     reply = await in_thread(tool.run, call, given)
                 else:
                     reply = await in_thread_with_progress(ctx, self._context.at_work, tool.run, call, given)
+                hints = tool.hints
                 if elicitation is not None and tool.hints.moves:
                     reply = await elicitation.go_on(reply)
             if isinstance(reply, InputRequiredResult):
+                await self._changes.notify(ctx, hints, {})
                 return reply
+            await self._changes.notify(ctx, hints, reply)
             return to_result(by_reference(reply), ctx.protocol_version)
         except WfcError as error:
             return to_error(params.name, error)

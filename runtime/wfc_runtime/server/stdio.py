@@ -14,6 +14,7 @@ from typing import cast
 
 import anyio
 import pydantic_core
+from mcp.server.lowlevel.server import NotificationOptions
 from mcp.server.stdio import stdio_server
 
 from wfc_runtime.contract import Json
@@ -160,6 +161,8 @@ def _divert() -> None:
 
 # Serving.
 
+_NOTIFICATIONS = NotificationOptions(prompts_changed=True, resources_changed=True, tools_changed=True)
+
 
 def serve_stdio(options: Options) -> None:
     # What was answered is on disk, so Ctrl-C may end the process at once: a thread that waits for a line
@@ -182,4 +185,4 @@ async def _serve(context: ServerContext, options: Options) -> None:
         said = {"jsonrpc": "2.0", "method": SOURCES, "params": {"paths": paths}}
         await pipes[1].write(json.dumps(said) + "\n")
     async with stdio_server(*pipes) as (incoming, outgoing):
-        await server.run(incoming, outgoing, server.create_initialization_options())
+        await server.run(incoming, outgoing, server.create_initialization_options(_NOTIFICATIONS))
