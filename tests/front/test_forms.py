@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.front.wire import Message, Wire, wire
+from tests.front.wire import Message, Wire, is_gone, wire
 from tests.support import wait_until
 
 YES = {"action": "accept", "content": {"confirmed": True}}
@@ -57,7 +57,9 @@ def test_an_answer_that_comes_while_no_worker_lives_is_given_to_the_next(front: 
     shown = form(front)
     # Both have happened when the front goes on.
     front.process.send_signal(signal.SIGSTOP)
-    os.kill(front.worker(), signal.SIGKILL)
+    worker = front.worker()
+    os.kill(worker, signal.SIGKILL)
+    wait_until(lambda: is_gone(worker))
     reply(front, shown, YES)
     front.process.send_signal(signal.SIGCONT)
     assert json.loads(front.text(number)) == YES

@@ -177,7 +177,9 @@ def _folder() -> Path:
 
 
 def _drop_oldest(folder: Path) -> None:
-    kept = sorted(folder.iterdir(), key=lambda path: path.stat().st_mtime_ns, reverse=True)
+    # Folders in there belong to others: `wfc serve` has one.
+    files = (path for path in folder.iterdir() if path.is_file())
+    kept = sorted(files, key=lambda path: path.stat().st_mtime_ns, reverse=True)
     for path in kept[_MOST_FILES:]:
         path.unlink(missing_ok=True)
 

@@ -188,9 +188,8 @@ class Front:
         ready = dict(poll.poll(patience))
         if is_changed and not ready and self._cache is not None:
             self._cache.write()
-        if self._wake in ready:
+        if (self._wake in ready or 0 in ready) and self._hear():
             # First of all: what the client says now is not for a worker that has died.
-            self._hear()
             return
         if worker and worker.stdout in ready:
             self._read_worker(worker)
@@ -350,15 +349,17 @@ class Front:
                 signal.signal(number, lambda *_: None)
                 self._reset.append(number)
 
-    def _hear(self) -> None:
+    def _hear(self) -> bool:
+        """Whether there was a signal."""
         try:
             heard = os.read(self._wake, 4096)
         except BlockingIOError:
-            return
+            return False
         for number in heard:
             if number in _ENDING:
                 self._end(number)
         self._reap()
+        return True
 
     def _end(self, number: int = 0) -> None:
         """The client has gone, or a signal came."""
