@@ -6,10 +6,11 @@ any release. Importing the package loads nothing; the compiler is imported by th
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# As in `typing`, which `wfc serve` does without until it has answered.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable
+    from typing import Any
 
     from wfc.api import Compilation, Finding, Module, ProjectError, StrPath
 

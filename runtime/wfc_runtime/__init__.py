@@ -6,10 +6,11 @@ the format of the module. Importing the package loads nothing: the engine is imp
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
-
+# As in `typing`, which `wfc serve` does without until it has answered.
+TYPE_CHECKING = False
 if TYPE_CHECKING:
     import os
+    from typing import Any
 
     from wfc_runtime.errors import WfcError
     from wfc_runtime.service.interface import Reply, Service, actions_of
