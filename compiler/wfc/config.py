@@ -215,7 +215,12 @@ def _run_limits(table: str, key: str, value: Any) -> dict[str, int]:
     # Not at the top: only a project that has this table pays for it.
     from wfc_runtime.machine.values import Limits
 
-    known = [item.name for item in fields(Limits) if item.name != "expressions"]
+    if isinstance(value, dict) and "grace_seconds" in value:
+        raise ConfigError(
+            f"[{table}.{key}] `grace_seconds` was removed: an action that is overdue stays pending; "
+            "a step fails by the clock only if it has a `deadline`"
+        )
+    known = [item.name for item in fields(Limits) if item.name not in ("expressions", "grace_seconds")]
     found: dict[str, int] = _table_of(dict.fromkeys(known, _count), "limit")(table, key, value)
     return found
 

@@ -36,6 +36,9 @@ Json = Any
 
 Number = int | float
 
+HUMAN_KINDS = frozenset({"prompt"})
+"""The actions that a person answers. An agent only passes the question and the answer on."""
+
 ENDED = ("completed", "failed", "cancelled")
 """What a run that is over can be."""
 

@@ -32,27 +32,51 @@ def test_a_command_whose_server_was_killed_is_interrupted_and_not_run_twice(site
     _kill(process)
     run = reply["workflow_id"]
     service = site.server()
-    ended = service.status(run)
-    assert (ended["status"], ended["error"]["code"]) == ("failed", "interrupted")
+    action = until(lambda: service.tick() or service.status(run).get("action"))
+    assert action["step_id"] == "a"
+    assert action["instruction"].startswith("A server began to execute this at")
     assert [event["event"] for event in service.history(run)["events"]] == ["started", "interrupted"]
     pids = runs.read_text().split()
     assert len(pids) == 1
     assert until(lambda: not is_alive(int(pids[0])))
+    service.tick()
+    assert service.status(run)["action"]["step_id"] == "a"
+    assert runs.read_text().split() == pids
+    done = service.submit(run, "a", {"stdout": "it had run", "stderr": "", "exit_code": 0})
+    assert done["status"] == "completed"
 
 
-@pytest.mark.parametrize("ask", ["status", "next_step"])
-def test_a_server_whose_command_is_ended_while_somebody_asks_is_not_said_to_be_at_work(
-    site: Site, ask: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    site.compile(steps(sh("a", LONG)))
+def test_an_interrupted_command_is_started_again_where_the_agent_says_so(site: Site) -> None:
+    site.compile(
+        steps(sh("a", "echo x >> runs; [ $(wc -l < runs) -ge 2 ] || sleep 1000; echo done"), RETURN_A)
+    )
+    process, reply = start_server(site)
+    run, runs = reply["workflow_id"], site.place / "runs"
+    assert until(lambda: runs.exists() and runs.read_text())
+    _kill(process)
+    service = site.server()
+    assert until(lambda: service.tick() or service.status(run).get("action"))["step_id"] == "a"
+    assert service.submit(run, "a", {"run_again": True})["result"] == "done\n"
+    # Sent again, it starts nothing.
+    assert service.submit(run, "a", {"run_again": True})["status"] == "completed"
+    assert runs.read_text() == "x\nx\n"
+
+
+def test_an_interrupted_command_with_an_error_edge_takes_it(site: Site) -> None:
+    site.compile(
+        steps(
+            sh("a", LONG, ", on_error: {goto: c}"),
+            "{id: b, type: shell, command: x}",
+            "{id: c, type: prompt, prompt_type: info, message: y}",
+        )
+    )
     process, reply = start_server(site)
     assert until(lambda: (site.place / "runs").exists())
     _kill(process)
     service = site.server()
-    still_ending = iter([True])
-    monkeypatch.setattr(service.owners, "is_alive", lambda owner: next(still_ending, False))
-    ended = getattr(service, ask)(reply["workflow_id"])
-    assert (ended["status"], ended["error"]["code"]) == ("failed", "interrupted")
+    run = reply["workflow_id"]
+    assert until(lambda: service.tick() or service.status(run).get("action"))["step_id"] == "c"
+    assert service.history(run)["events"][1]["notes"][0]["code"] == "interrupted"
 
 
 def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_is_gone(site: Site) -> None:
@@ -62,8 +86,8 @@ def test_an_interrupted_step_with_a_retry_is_tried_again_after_the_old_command_i
     runs = site.place / "runs"
     assert until(lambda: runs.exists() and runs.read_text())
     _kill(process)
-    ended = site.server().status(reply["workflow_id"])
-    assert ended["result"] == "done\n"
+    service, run = site.server(), reply["workflow_id"]
+    assert until(lambda: service.tick() or service.status(run).get("result")) == "done\n"
     first, second = runs.read_text().split()
     assert first != second
     assert until(lambda: not is_alive(int(first)))
@@ -99,7 +123,7 @@ def test_nothing_is_tried_again_before_the_old_command_has_been_ended(site: Site
     finally:
         for pid in (supervisor, guard):
             os.kill(pid, signal.SIGCONT)
-    assert until(lambda: other.status(reply["workflow_id"])["running"][0]["step_id"] == "a@2")
+    assert until(lambda: other.tick() or other.status(reply["workflow_id"])["running"][0]["step_id"] == "a@2")
     assert until(lambda: (site.place / "runs").read_text() == "x\nx\n")
 
 
@@ -117,13 +141,11 @@ def test_commands_that_were_under_way_beside_it_are_told_too(site: Site) -> None
     _kill(process)
     run = reply["workflow_id"]
     service = site.server()
-    assert service.status(run)["error"]["code"] == "interrupted"
-    [_, event] = service.history(run)["events"]
-    assert {event["step_id"], *event["broken_off"]} == {"s0", "s1", "s2"}
-    assert len(event["broken_off"]) == 2
+    assert until(lambda: service.tick() or len(service.status(run).get("actions", [])) == 3)
+    events = service.history(run)["events"][1:]
+    assert sorted(event["step_id"] for event in events) == ["s0", "s1", "s2"]
     done = wfc("runs", "--state", site.state, "history", run, cwd=site.folder)
-    assert f"{event['step_id']}: interrupted" in done.out
-    assert f"broken off under way: {', '.join(event['broken_off'])}" in done.out
+    assert f"{events[0]['step_id']}: interrupted" in done.out
 
 
 def test_what_a_cancel_breaks_off_is_told(site: Site) -> None:
@@ -141,7 +163,9 @@ def test_a_server_without_a_grant_finds_the_interruption_too(site: Site) -> None
     assert until(lambda: (site.place / "runs").exists())
     _kill(process)
     plain = SqliteService(Store(site.state), Registry(site.generated))
-    assert until(lambda: plain.next_step(reply["workflow_id"]).get("action"))["step_id"] == "a@2"
+    assert (
+        until(lambda: plain.tick() or plain.next_step(reply["workflow_id"]).get("action"))["step_id"] == "a@2"
+    )
     assert plain.store.queries.claims(1) == []
     plain.close()
 
@@ -167,5 +191,5 @@ def test_closing_a_server_ends_its_commands_and_says_so(site: Site) -> None:
     service.close()
     assert not is_alive(pid)
     plain = SqliteService(Store(site.state), Registry(site.generated))
-    assert plain.status(run)["error"]["code"] == "interrupted"
+    assert plain.status(run)["action"]["instruction"].startswith("A server began to execute this at")
     plain.close()

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from tests.model.flow import (
-    GRACE,
+    FOREVER,
     MISFITS,
     SERVED,
     TIMEOUTS,
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _GENERAL = {"id", "type", "description", "needs_state", "when", "output_to", "secret", "on_error", "retry"}
-_GENERAL |= {"timeout", "runner", "result_schema", "validation"}
+_GENERAL |= {"timeout", "deadline", "runner", "result_schema", "validation"}
 """Keys of a step that asks which are not for whoever is asked."""
 _ABSENT: dict[str, dict[str, Any]] = {"mcp_call": {"parameters": {}}, "delegate": {"agent": None}}
 
@@ -116,16 +116,18 @@ class Asking:
         own = {name: value for name, value in step.items() if name not in _GENERAL}
         parameters = self._value(step, {**_ABSENT.get(kind, {}), **own})
         if kind == "wait":
+            if not step["duration_seconds"]:
+                return {"resumed": True, "duration": 0, "duration_seconds": 0}
             due = self.family.now + step["duration_seconds"]
             result = yield Wait(visit, kind, parameters, due, True)
             return result
         if timeout is not None:
             parameters["timeout"] = self._value(step, timeout)
-        # A server keeps to the timeout itself, and nobody knows beforehand one that is computed.
-        is_known = isinstance(timeout, (int, float)) and step.get("runner") != "server"
-        limit = self.family.now + timeout + GRACE if is_known else None
-        allowed = step.get("retry", {}).get("max_attempts", MISFITS)
+        # The clock alone fails a step only where the author gave it a deadline.
+        limit = self.family.now + step["deadline"] if "deadline" in step else None
+        allowed = FOREVER if kind == "prompt" else step.get("retry", {}).get("max_attempts", MISFITS)
         wait = Wait(visit, kind, parameters, limit, misfits_allowed=allowed)
+        wait.overdue_code = "deadline"
         wait.is_secret = step.get("secret", False)
         wait.is_served = step.get("runner") == "server" or kind in SERVED
         return (yield wait)
@@ -142,9 +144,8 @@ class Asking:
         steps = list(all_steps(self.scope["steps"]))
         limits = [step.get("timeout", TIMEOUTS.get(step["type"], 0)) for step in steps]
         timeout = max(300, sum(one for one in limits if not isinstance(one, str)))
-        due = self.family.now + timeout + GRACE
         try:
-            result = yield Wait("do-task", "delegate", {"agent": self.brief, "timeout": timeout}, due)
+            result = yield Wait("do-task", "delegate", {"agent": self.brief, "timeout": timeout}, None)
         except FailError as failure:
             raise DeadError(failure.code, "do-task") from None
         self.write({"value": result})
@@ -185,11 +186,13 @@ class Asking:
             return self.child(step, wait, index, names, inputs)
 
         shown: Tree = {"workflow": step["workflow"]} if "workflow" in step else {"task": step["task"]}
-        due = None
+        limits = {"deadline": step["deadline"]} if "deadline" in step else {}
         if step["type"] == "call" and "timeout" in step:
-            shown["timeout"] = float(self._value(step, step["timeout"]))
-            due = self.family.now + shown["timeout"]
+            limits["timeout"] = shown["timeout"] = float(self._value(step, step["timeout"]))
+        due = self.family.now + min(limits.values()) if limits else None
         wait = Wait(visit, step["type"], shown, due, items=items, begin=begin)
+        # Where both are the same, the deadline is the one that is reported.
+        wait.overdue_code = min(sorted(limits), key=limits.__getitem__, default="")
         wait.children, wait.sequential = [None] * len(items), step.get("sequential", False)
         results = yield wait
         values = [_brought(one) for one in results]

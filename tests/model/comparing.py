@@ -146,6 +146,8 @@ class Comparing:
     def _compare_action(self, run: Run, wait: Wait, action: Reply) -> None:
         assert action["type"] == wait.type
         parameters, expected = dict(action["parameters"]), dict(wait.parameters)
+        shown = parameters.pop("deadline", None)
+        assert (shown is None) or (wait.due is not None)
         if wait.items is not None:
             self._compare_children(wait, parameters)
             self.likeness.same("timeout", parameters.get("timeout"), expected.get("timeout"))

@@ -11,8 +11,8 @@ if TYPE_CHECKING:
 
 Step = dict[str, Any]
 Tree = dict[str, Any]
-GRACE = 30
 MISFITS = 3
+FOREVER = 1_000_000
 DEPTH = 6
 SERVED = ("create_file", "read_file", "render_template", "create_worktree")
 SERVED += ("read_json_state", "write_json_state", "merge_json_state")
@@ -67,6 +67,8 @@ class Wait:
     due: float | None = None
     ends_by_itself: bool = False
     misfits_allowed: int = MISFITS
+    overdue_code: str = "timeout"
+    """Why it fails when its time is up."""
     misfits: int = 0
     thread: Thread | None = None
     is_secret: bool = False

@@ -149,7 +149,7 @@ class Run(Steps):
     def _over(self, wait: Wait) -> None:
         if not wait.ends_by_itself:
             self.family.todo += [child.cancel for child in wait.children if child is not None]
-            self._answer(wait, error=FailError("timeout", wait.visit))
+            self._answer(wait, error=FailError(wait.overdue_code, wait.visit))
         else:
             seconds = wait.parameters["duration_seconds"]
             self._answer(wait, {"resumed": True, "duration": seconds, "duration_seconds": seconds})

@@ -133,7 +133,7 @@ class Actions:
         return ANSWERS[kind]
 
     def _wait(self, step: Step, sight: Sight, reads: set[str], depth: int) -> Kinds:
-        step["duration_seconds"] = self.choose.pick((1, 30, 0.5))
+        step["duration_seconds"] = self.choose.pick((1, 30, 0.5, 0))
         if self.choose.chance():
             step["message"] = self._use(text(self.choose, sight), reads)
         return ((".resumed", BOOL),)

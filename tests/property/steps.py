@@ -21,6 +21,9 @@ from tests.property.expressions import (
 from tests.property.inputs import sample
 from tests.property.values import FIELD_STEMS, STEMS, WORDS, Chooser
 
+WAITING = ("shell", "mcp_call", "delegate", "prompt", "foreach", "call", *SERVED)
+"""Steps that may have a deadline."""
+
 
 @dataclass
 class Jump:
@@ -130,7 +133,9 @@ class Writer(Actions):
             step["retry"] = {"max_attempts": self.choose.number(1, 5)}
             if self.choose.chance():
                 step["retry"] |= {"delay_seconds": 2, "backoff": 1.5}
-        if kind not in ("prompt", "wait") and self.choose.chance(4):
+        if kind in WAITING and self.choose.chance(6):
+            step["deadline"] = self.choose.pick((3600, 7.5))
+        if kind != "wait" and self.choose.chance(4):
             step["on_error"] = self.choose.pick(("fail", "continue", "defer"))
             if self.choose.chance():
                 self._jump(step, "on_error")

@@ -23,6 +23,7 @@ from wfc.language.steps import STEP_TYPES
 EXPECTED = {
     "agent_error",
     "timeout",
+    "deadline",
     "result_misfit",
     "max_iterations",
     "max_items",

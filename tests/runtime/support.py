@@ -64,9 +64,14 @@ class Box:
         self.root = root
         self.generated = root / "generated"
         self.state = root / ".wfc" / "state.db"
-        self.clock = Clock()
+        self.clock = Clock(self._tick)
         self._open: list[SqliteService] = []
         self._service: SqliteService | None = None
+
+    def _tick(self) -> None:
+        """Time passes: one of the servers notices what is due."""
+        if self._open:
+            self._open[-1].tick()
 
     def compile(self, *texts: str) -> Box:
         compile_to(self.generated, *texts)

@@ -33,6 +33,8 @@ class Machine:
     def pass_(self, seconds: float) -> None:
         self.wall += seconds
         self.uptime += seconds
+        if self.box._open:
+            self.box._open[-1].tick()
 
     def server(self) -> SqliteService:
         service = SqliteService(Store(self.box.state), Registry(self.box.generated), clock=self.clock())
@@ -160,7 +162,7 @@ def test_a_wait_that_begins_after_the_clock_was_set_back_lasts_its_duration(mach
 
 def test_a_deadline_and_a_pause_come_in_time_although_the_clock_is_set_back(machine: Machine) -> None:
     text = steps(
-        "{id: a, type: shell, command: x, timeout: 10, retry: {max_attempts: 2, delay_seconds: 20}}",
+        "{id: a, type: shell, command: x, deadline: 40, retry: {max_attempts: 2, delay_seconds: 20}}",
         "{id: b, type: shell, command: x}",
     )
     service = machine.box.compile(text) and machine.server()
@@ -300,6 +302,8 @@ def test_skipping_waits_moves_the_run_alone(machine: Machine) -> None:
     service = machine.server()
     run = service.start("w")["workflow_id"]
     service.ahead += 30
+    service.tick(run)
+    service.tick()
     assert step_ids(service.status(run)) == ["go"]
     assert times(service, run) == [NOON, NOON]
     machine.box.close()

@@ -1,11 +1,13 @@
-"""Waits, pauses and deadlines: whoever asks first after the moment moves the run on."""
+"""Waits, pauses, deadlines and overdue actions. Time moves a run, and so does a submit; reading does not."""
 
 from __future__ import annotations
+
+import threading
 
 import pytest
 
 from tests.runtime.support import OK, Box, children, step_ids, steps
-from wfc_runtime.errors import RefusedError
+from wfc_runtime.errors import DefinitionError, RefusedError
 
 WAIT = steps(
     "{id: settle, type: wait, duration_seconds: 30, message: soon, output_to: waited}",
@@ -35,17 +37,62 @@ def test_asking_early_gets_the_same_action_with_the_seconds_left(box: Box) -> No
     assert early == reply
 
 
-@pytest.mark.parametrize("how", ["next_step", "status", "submit"])
-def test_after_the_moment_the_run_goes_on_whoever_asks(box: Box, how: str) -> None:
+def test_after_the_moment_the_run_goes_on_without_anybody_asking(box: Box) -> None:
     run = box.compile(WAIT).service.start("w")["workflow_id"]
     box.clock.pass_(30)
-    service = box.restart()
-    reply = (
-        service.submit(run, "settle", {"resumed": True}) if how == "submit" else getattr(service, how)(run)
-    )
-    assert step_ids(reply) == ["go"]
-    waited = service.state(run, ["waited"])["state"]["waited"]
+    assert [event["event"] for event in box.service.history(run)["events"]] == ["started", "clock"]
+    assert step_ids(box.restart().status(run)) == ["go"]
+    waited = box.service.state(run, ["waited"])["state"]["waited"]
     assert waited == {"resumed": True, "duration": 30, "duration_seconds": 30}
+
+
+def test_a_submit_after_the_moment_ends_a_wait(box: Box) -> None:
+    run = box.compile(WAIT).service.start("w")["workflow_id"]
+    box.clock.now += 30
+    assert step_ids(box.service.submit(run, "settle", {"resumed": True})) == ["go"]
+
+
+@pytest.mark.parametrize("read", ["next_step", "status", "history", "state"])
+def test_reading_a_run_that_is_due_says_so_and_writes_nothing(file_box: Box, read: str) -> None:
+    points: list[str] = []
+    file_box.compile(WAIT)
+    service = file_box.another(hook=points.append)
+    run = service.start("w")["workflow_id"]
+    file_box.clock.now += 31
+    points.clear()
+    getattr(service, read)(run)
+    assert points == []
+    parameters = service.next_step(run)["action"]["parameters"]
+    assert (parameters["due"], parameters["seconds_left"]) == (True, 0)
+
+
+def test_of_two_servers_exactly_one_moves_a_run_that_is_due(file_box: Box) -> None:
+    run = file_box.compile(WAIT).service.start("w")["workflow_id"]
+    one, two = file_box.another(), file_box.another()
+    assert one.tick() == pytest.approx(30)
+    file_box.clock.now += 30
+    threads = [threading.Thread(target=server.tick) for server in (one, two) for _ in range(4)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert one.tick() is None
+    assert [event["event"] for event in one.history(run)["events"]] == ["started", "clock"]
+
+
+def test_a_run_whose_module_is_missing_does_not_keep_others_from_their_time(file_box: Box) -> None:
+    other = steps(
+        "{id: s, type: wait, duration_seconds: 1}", "{id: go, type: shell, command: x}", name="other"
+    )
+    service = file_box.compile(WAIT, other).service
+    stuck, free = (service.start(name)["workflow_id"] for name in ("w", "other"))
+    service.store._write_connection.execute("UPDATE modules SET text = 'x = 1' WHERE workflow = 'w'")
+    (file_box.generated / "w.py").unlink()
+    later = file_box.restart()
+    file_box.clock.pass_(40)
+    assert step_ids(later.status(free)) == ["go"]
+    with pytest.raises(DefinitionError):
+        later.status(stuck)
 
 
 def test_ending_a_wait_twice_gets_the_same_reply(box: Box) -> None:
@@ -65,27 +112,41 @@ def test_ending_a_wait_early_is_refused(box: Box) -> None:
 
 def test_an_action_past_its_deadline_has_failed_and_a_late_result_is_refused(box: Box) -> None:
     text = steps(
-        "{id: a, type: shell, command: x, timeout: 10, retry: {max_attempts: 2}}",
+        "{id: a, type: shell, command: x, deadline: 40, retry: {max_attempts: 2}}",
         "{id: b, type: return, value: 1}",
     )
     run = box.compile(text).service.start("w")["workflow_id"]
     box.clock.pass_(41)
-    with pytest.raises(RefusedError, match="`a` is over: it was answered, timed out") as caught:
+    with pytest.raises(RefusedError, match="`a` is over: it was answered, timed out"):
         box.service.submit(run, "a", OK)
-    assert "Pending: `a@2`" in str(caught.value)
     events = box.service.history(run)["events"]
     assert [event["event"] for event in events] == ["started", "clock"]
-    assert events[1]["notes"][0]["code"] == "timeout"
+    assert events[1]["notes"][0]["code"] == "deadline"
     assert "actor" not in events[1]
     assert box.service.submit(run, "a@2", OK)["status"] == "completed"
 
 
-def test_a_result_in_time_counts_even_if_nobody_looked_in_between(box: Box) -> None:
+def test_an_overdue_action_says_so_stays_pending_and_takes_a_late_result(box: Box) -> None:
     run = box.compile(steps("{id: a, type: shell, command: x, timeout: 10}")).service.start("w")[
         "workflow_id"
     ]
-    box.clock.pass_(39)
+    assert "overdue_seconds" not in box.service.status(run)["action"]
+    box.clock.pass_(3610)
+    reply = box.restart().status(run)
+    assert (reply["status"], reply["action"]["overdue_seconds"]) == ("pending_action", 3600)
+    assert [event["event"] for event in box.service.history(run)["events"]] == ["started"]
     assert box.service.submit(run, "a", OK)["status"] == "completed"
+
+
+def test_a_list_says_how_long_the_most_overdue_action_has_been_so(file_box: Box) -> None:
+    text = steps(
+        "{id: p, type: parallel, branches: {x: [{id: a, type: shell, command: x, timeout: 10}],"
+        " y: [{id: b, type: shell, command: x, timeout: 500}]}}"
+    )
+    file_box.compile(text).service.start("w")
+    file_box.clock.pass_(3610)
+    [listed] = file_box.service.runs()["runs"]
+    assert listed["overdue_seconds"] == 3600
 
 
 def test_a_pause_before_a_retry_is_a_wait(box: Box) -> None:
@@ -108,12 +169,12 @@ EACH = (
 tasks:
   t:
     inputs: {n: {type: number, required: true}}
-    steps: [{id: s, type: shell, command: "echo {{ inputs.n }}", timeout: 60}]
+    steps: [{id: s, type: shell, command: "echo {{ inputs.n }}", deadline: 60}]
 """
 )
 
 
-def test_a_child_whose_agent_vanished_is_found_by_whoever_asks_about_the_parent(box: Box) -> None:
+def test_a_child_past_its_deadline_ends_its_parents_wait_for_it(box: Box) -> None:
     reply = box.compile(EACH).service.start("w")
     one, two = children(reply)
     box.service.submit(one, "s", OK)
@@ -121,14 +182,14 @@ def test_a_child_whose_agent_vanished_is_found_by_whoever_asks_about_the_parent(
     status = box.restart().status(reply["workflow_id"])
     assert status["status"] == "completed"
     first, second = status["result"]
-    assert (first, second["error"]["code"]) == ({}, "timeout")
+    assert (first, second["error"]["code"]) == ({}, "deadline")
     assert box.service.status(two)["status"] == "failed"
 
 
-def test_whoever_asks_about_a_child_moves_its_parent_too(box: Box) -> None:
+def test_a_deadline_of_the_parent_ends_its_children(box: Box) -> None:
     text = (
         steps(
-            "{id: p, type: parallel, branches: {x: [{id: a, type: shell, command: x, timeout: 5}],"
+            "{id: p, type: parallel, branches: {x: [{id: a, type: shell, command: x, deadline: 5}],"
             " y: [{id: each, type: foreach, items: [1], task: t, output_to: o}]}}"
         )
         + EACH[EACH.index("tasks:") :]

@@ -8,8 +8,9 @@ import threading
 import pytest
 from mcp import MCPError
 
+from tests.runtime.support import compile_to, steps
 from tests.server.driver import ERAS, SHELL_OK, Place, Reply, ToolRefusedError
-from tests.support import PATIENCE
+from tests.support import PATIENCE, wait_until
 
 both_eras = pytest.mark.parametrize("mode", ERAS.values(), ids=ERAS)
 
@@ -151,3 +152,23 @@ def test_a_run_under_way_keeps_its_version_when_the_workflow_is_recompiled(
         reply = agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
         assert reply["action"]["step_id"] == "say-hello"
         assert "look_up" in agent.read(f"wfc://runs/{run}/chart")
+
+
+def test_a_wait_ends_in_a_server_that_nobody_asks(place: Place) -> None:
+    text = steps(
+        "{id: pause, type: wait, duration_seconds: 1}",
+        "{id: look-up, type: shell, command: id}",
+        name="settle",
+    )
+    compile_to(place.folder / "generated", text)
+    with place.server() as agent:
+        run = agent.call("start_workflow", workflow="settle")["workflow_id"]
+        agent.kill()
+    # Nobody calls a tool of this server: its ticker alone moves the run.
+    with place.server():
+        pending = "SELECT pending FROM runs WHERE id = ?"
+        with sqlite3.connect(place.state) as store:
+            wait_until(
+                lambda: store.execute(pending, (run,)).fetchone() == ("look-up",), "the end of the wait"
+            )
+        store.close()

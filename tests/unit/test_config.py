@@ -45,6 +45,11 @@ def test_runs_may_nest_as_deep_as_calls_may_be_compiled(tmp_path: Path) -> None:
     assert load_config(project(tmp_path, text)).run_limits == {"depth": 7}
 
 
+def test_the_removed_limit_grace_seconds_is_explained(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match="an action that is overdue stays pending"):
+        load_config(project(tmp_path, "[tool.wfc.run_limits]\ngrace_seconds = 30\n"))
+
+
 @pytest.mark.parametrize("text", ["", "[project]\nname = 'x'\n", "tool = 5\n", "[tool.other]\nx = 1\n"])
 def test_without_settings_the_defaults_hold(tmp_path: Path, text: str) -> None:
     config = load_config(project(tmp_path, text))

@@ -84,6 +84,7 @@ def drive(service: Service, run: str, worker: Worker) -> Reply:
     driver = _Driver(service, worker)
     while True:
         begun = time.monotonic()
+        service.tick(run)
         reply = service.status(run)
         worker.moved(run)
         if reply["status"] in ENDED:

@@ -7,7 +7,7 @@ import tempfile
 import time
 from collections.abc import Callable
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +19,6 @@ from wfc.author.files import Reader
 from wfc.author.testing import Case, Mismatch, TestFile, Trace, compare, read_tests
 from wfc.checker import check_file, has_errors
 from wfc.cli.run.sources import SourceRegistry, called_by
-from wfc.cli.shared.service import NO_DEADLINE
 from wfc.cli.shared.workflow import with_called
 from wfc.config import load_config, real
 from wfc.findings import Diagnostic
@@ -256,7 +255,7 @@ def _mistakes(file: TestFile, reader: Reader, registry: SourceRegistry, module: 
 @contextmanager
 def _stage(registry: SourceRegistry, file: SourceFile) -> Iterator[tuple[SqliteService, _Clock]]:
     clock, count = _Clock(), iter(range(1, 10**9))
-    limits = replace(Limits.of(file.config.run_limits), grace_seconds=NO_DEADLINE)
+    limits = Limits.of(file.config.run_limits)
     with tempfile.TemporaryDirectory(prefix="wfc-test-") as folder:
         store = Store(Path(folder) / "state.db", durable=False)
         # Ids of their own kind, the same each time: uuid() and the ids of children are made from them.

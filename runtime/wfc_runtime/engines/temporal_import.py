@@ -98,6 +98,7 @@ def _seed(one: dict[str, Any], depth: int, target: TemporalService, actor: str) 
         # Its parent was moved too, and does not start it here.
         tells=one["parent"] is not None,
         limits=target.differing_limits,
+        keeps_overdue=True,
         snapshot=snapshot,
         version=one["version"],
         created=one["created"],

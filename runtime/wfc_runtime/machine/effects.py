@@ -9,11 +9,11 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
-from wfc_runtime.contract import Json
+from wfc_runtime.contract import HUMAN_KINDS, Json
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.instructions import instruction_for
 from wfc_runtime.machine import results
-from wfc_runtime.machine.events import Interrupted, Submit
+from wfc_runtime.machine.events import Submit
 from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.values import NotPlainError, is_surely_within, plain_text, size_of, to_text
 
@@ -166,6 +166,10 @@ def moment(at: float) -> str:
 # The effect that asks: everything that the agent, or the person behind it, has to do is one of these.
 
 Runner = Literal["agent", "server"]
+RUN_AGAIN: Json = {"run_again": True}
+"""The answer to an interrupted action that starts it again, as a new visit."""
+_INTERRUPTED = "the server that was executing it ended before it was done"
+_LOOK_FIRST = "It may have taken effect in part: look before you repeat it."
 ResultType = type[Any] | Mapping[str, Json] | None
 """What a result must look like: a TypedDict of the contract, a JSON Schema, or None for anything."""
 
@@ -182,21 +186,29 @@ class Ask(Effect):
     where: Mapping[str, Json] = field(default_factory=dict)
     """Narrows properties of the result's schema; rendered like the parameters."""
     timeout: float | None = None
+    """The limit that the agent is given for the work, in seconds. An answer that comes later is accepted."""
+    deadline: float | None = None
+    """Seconds after which the step fails if nobody has answered it."""
     wait_seconds: float | None = None
     """The step ends by itself after so long; nobody answers it."""
     runner: Runner = "agent"
     """With "server", a server whose operator allowed it does the work itself; else it is the agent's like any other.
-    The server keeps to the timeout by itself, and a queue must not run into it: there is no deadline here."""
+    The server enforces the timeout itself, and time in its queue does not count: such a step is never overdue."""
     fails_on_exit: bool = False
     """Whether a result with a non-zero `exit_code` is a failure of the step."""
 
     def enter(self, run: Run, state: str) -> None:
+        if self.wait_seconds == 0:
+            run.put(self, _waited(0))
+            run.go_on("due", state)
+            return
         parameters = run.evaluate(dict(self.parameters), self.reads)
         pending = Pending(
             state=state,
             parameters=parameters,
             where=run.evaluate(dict(self.where), self.reads) if self.where else {},
             deadline=self._deadline(run),
+            overdue_at=self._overdue_at(run, parameters),
             resume_at=None if self.wait_seconds is None else run.event.at + self.wait_seconds,
         )
         # What the server executes itself may be about values as large as it brought.
@@ -206,9 +218,19 @@ class Ask(Effect):
         run.suspend(pending, 0 if is_surely_within(shown, most) else size_of(shown), most=most)
 
     def _deadline(self, run: Run) -> float | None:
-        if self.timeout is None or self.runner == "server":
+        if self.deadline is not None:
+            return run.event.at + self.deadline
+        grace = run.limits.grace_seconds
+        if grace is None or self.timeout is None or self.runner == "server":
             return None
-        return run.event.at + self.timeout + run.limits.grace_seconds
+        return run.event.at + self.timeout + grace
+
+    def _overdue_at(self, run: Run, parameters: Mapping[str, Json]) -> float | None:
+        # The timeout of a shell step may be computed; then it is one of the parameters.
+        timeout = self.timeout if self.timeout is not None else parameters.get("timeout")
+        if self.runner == "server" or isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
+            return None
+        return run.event.at + timeout
 
     def action(self, pending: Pending) -> Action:
         timing: dict[str, Json] = {}
@@ -216,8 +238,13 @@ class Ask(Effect):
             timing = {"duration_seconds": self.wait_seconds, "resume_at": moment(pending.resume_at)}
         elif self.timeout is not None:
             timing = {"timeout": self.timeout}
+        if self.deadline is not None and pending.deadline is not None:
+            timing["deadline"] = moment(pending.deadline)
         parameters = {**pending.parameters, **timing}
-        return Action(self.kind, parameters, self.instruction_for(parameters), self.schema(pending))
+        instruction = self.instruction_for(parameters)
+        if pending.interrupted_at is not None:
+            instruction = _after_interruption(pending.interrupted_at, instruction)
+        return Action(self.kind, parameters, instruction, self.schema(pending))
 
     def instruction_for(self, parameters: Mapping[str, Json]) -> str:
         """What the agent is told to do with the parameters."""
@@ -245,7 +272,10 @@ class Ask(Effect):
         run.measured = (result, size)
         if is_served:
             run.make_room(size)
-        reported = _reported_error(result, is_ours=is_served or isinstance(run.event, Interrupted))
+        if pending.interrupted_at is not None and result == RUN_AGAIN:
+            run.enter_again(visit)
+            return
+        reported = _reported_error(result, is_ours=is_served)
         if reported is not None:
             run.fail(pending.state, reported)
         elif isinstance(result, dict) and result.get("timed_out") is True:
@@ -270,8 +300,16 @@ class Ask(Effect):
             else:
                 run.fail(pending.state, failure)
             return
-        pending.misfits += 1
         told = run.snapshot.mask.message("; ".join(problems))
+        if self.kind in HUMAN_KINDS:
+            # People make typing errors; a run must not end because of them.
+            run.outcome.refusal = RefusedError(
+                "result_misfit",
+                f"the answer to `{visit}` does not fit: {told}",
+                "Ask the person again, and submit an answer that fits the result_schema.",
+            )
+            return
+        pending.misfits += 1
         allowed = self.retry.max_attempts if self.retry else run.limits.misfits
         if pending.misfits < allowed:
             left = allowed - pending.misfits
@@ -284,17 +322,46 @@ class Ask(Effect):
         else:
             run.fail(pending.state, StepError("result_misfit", f"no result fitted: {told}"), retry=False)
 
+    def interrupted(self, run: Run, visit: str, since: float) -> None:
+        """The step fails if the author said what to do then. Otherwise the agent finds out what was done."""
+        pending = run.snapshot.pending[visit]
+        if run.will_retry(pending.state) or run.structure.can_recover(pending.state):
+            run.fail(pending.state, StepError("interrupted", _INTERRUPTED, _LOOK_FIRST))
+        else:
+            pending.interrupted_at = since
+
     def due(self, run: Run, visit: str) -> None:
         if self.wait_seconds is not None:
-            seconds = self.wait_seconds
-            run.complete(visit, {"resumed": True, "duration": seconds, "duration_seconds": seconds}, "due")
+            run.complete(visit, _waited(self.wait_seconds), "due")
+            return
+        pending = run.snapshot.pending[visit]
+        if self.deadline is None and run.limits.grace_seconds is not None:
+            message = f"no result came within {self.timeout:g} seconds"
+            run.fail(pending.state, StepError("timeout", message))
+            return
+        if self.deadline is None:
+            # Written by an earlier version, in which the clock failed every step that had a timeout.
+            pending.overdue_at, pending.deadline = pending.deadline, None
             return
         error = StepError(
-            "timeout",
-            f"no result came within {self.timeout:g} seconds and {run.limits.grace_seconds:g} more",
-            "Raise the step's timeout, or give it a retry.",
+            "deadline",
+            f"nobody answered within the deadline of {self.deadline:g} seconds",
+            "Raise the step's `deadline`, or use `on_error` to say how to continue.",
         )
-        run.fail(run.snapshot.pending[visit].state, error)
+        run.fail(pending.state, error)
+
+
+def _after_interruption(since: float, instruction: str) -> str:
+    return (
+        f"A server began to execute this at {moment(since)} and ended before it was done: it may have taken effect, "
+        "wholly or in part. Do not repeat it yet. Find out what was done, then submit the result; or submit "
+        f'{{"run_again": true}} to start it again. The action was: {instruction}'
+    )
+
+
+def _waited(seconds: float) -> dict[str, Json]:
+    """The result of a wait."""
+    return {"resumed": True, "duration": seconds, "duration_seconds": seconds}
 
 
 _QUOTED_OUTPUT = 500

@@ -39,8 +39,12 @@ class Submit(Event):
 
 
 @dataclass(frozen=True, kw_only=True)
-class Interrupted(Submit):
-    """Whoever did a visit died before it was done. The result says so, and the step's retry rule follows."""
+class Interrupted(Event):
+    """The server that was executing a visit ended before it was done. It may have taken effect, or not."""
+
+    visit: str
+    since: float
+    """When the server began."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -147,6 +147,12 @@ class Run:
         self.snapshot.attempts.pop(pending.state, None)
         self.go_on(event, pending.state)
 
+    def enter_again(self, visit: str) -> None:
+        """Start a pending visit over, as a new one."""
+        state = self.snapshot.pending[visit].state
+        self.drop(state)
+        self.entered(state)
+
     def go_on(self, event: str, state: str) -> None:
         self.interpreter.raise_(event, at=state)
 

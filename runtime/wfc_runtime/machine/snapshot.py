@@ -27,7 +27,12 @@ class Pending:
     where: dict[str, Json] = field(default_factory=dict)
     """Further demands on properties of the result."""
     deadline: float | None = None
+    """When the step fails."""
+    overdue_at: float | None = None
+    """When the agent's time for it is up. Nothing happens then, except that replies say so."""
     resume_at: float | None = None
+    interrupted_at: float | None = None
+    """When a server began to execute it that ended before it was done. The agent has to find out what was done."""
     misfits: int = 0
     items: list[Json] | None = None
     """What a foreach goes through."""
@@ -46,7 +51,9 @@ class Pending:
             self.parameters,
             self.where,
             self.deadline,
+            self.overdue_at,
             self.resume_at,
+            self.interrupted_at,
             self.misfits,
             self.items,
             self.inputs,
@@ -63,7 +70,10 @@ class Pending:
         return data
 
 
-_PENDING_FIELDS = ("parameters", "where", "deadline", "resume_at", "misfits", "items", "inputs", "children")
+_PENDING_FIELDS = (
+    *("parameters", "where", "deadline", "overdue_at", "resume_at", "interrupted_at"),
+    *("misfits", "items", "inputs", "children"),
+)
 
 
 @dataclass(slots=True)

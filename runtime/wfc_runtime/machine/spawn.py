@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, StepError
-from wfc_runtime.machine.effects import Action, Effect
+from wfc_runtime.machine.effects import Action, Effect, moment
 from wfc_runtime.machine.events import Child
 from wfc_runtime.machine.results import describe
 from wfc_runtime.machine.snapshot import Pending
@@ -39,6 +39,8 @@ class Spawn(Effect):
     max_items: int | None = None
     timeout: Json = None
     """How many seconds a call may take: a number, or an expression that gives one."""
+    deadline: float | None = None
+    """Seconds after which the step fails if its children have not ended."""
     max_depth: int | None = None
     """How deep runs may nest here: for a workflow that calls itself."""
     only_declared: bool = False
@@ -68,6 +70,9 @@ class Spawn(Effect):
             pending = Pending(state, items=items, children=[None] * len(items))
             if self.inputs is not None and not self.sequential:
                 pending.inputs = [self._prepared(run, pending, index) for index in range(len(items))]
+        if self.deadline is not None:
+            latest = run.event.at + self.deadline
+            pending.deadline = latest if pending.deadline is None else min(pending.deadline, latest)
         visit = run.suspend(pending, 0)
         self._check_size(run, pending)
         self.start_more(run, visit)
@@ -205,13 +210,18 @@ class Spawn(Effect):
                 if pending.items is not None:
                     one["item"] = pending.items[index]
                 children.append(one)
+        timing: dict[str, Json] = {}
+        if self.deadline is not None and pending.deadline is not None:
+            timing = {"deadline": moment(pending.deadline)}
         if self.is_call:
-            return Action("call", {"workflow": self.workflow, "children": children, **pending.parameters})
+            parameters = {"workflow": self.workflow, "children": children, **pending.parameters, **timing}
+            return Action("call", parameters)
         parameters = {
             "task": self.task,
             "agent": self.agent,
             "sequential": self.sequential,
             "children": children,
+            **timing,
         }
         return Action("foreach", parameters)
 
@@ -223,13 +233,16 @@ class Spawn(Effect):
         )
 
     def due(self, run: Run, visit: str) -> None:
-        """Too late: what the children do is stopped."""
+        """The time is up: the step fails, and its children are cancelled."""
         pending = run.snapshot.pending[visit]
-        error = StepError(
-            "timeout",
-            f"`{self.workflow}` did not end within {pending.parameters['timeout']:g} seconds",
-            "Raise the step's timeout, or give it a retry.",
-        )
+        timeout, subject = pending.parameters.get("timeout"), f"`{self.workflow or self.task}`"
+        if timeout is not None and (self.deadline is None or timeout < self.deadline):
+            message = f"{subject} did not end within {timeout:g} seconds"
+            error = StepError("timeout", message, "Raise the step's timeout, or give it a retry.")
+        else:
+            message = f"{subject} did not end within the deadline of {self.deadline:g} seconds"
+            hint = "Raise the step's `deadline`, or use `on_error` to say how to continue."
+            error = StepError("deadline", message, hint)
         run.fail(pending.state, error)
 
 

@@ -9,7 +9,7 @@ from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import RefusedError, SnapshotError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Effect
-from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Outcome, Start, Submit
+from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Interrupted, Outcome, Start, Submit
 from wfc_runtime.machine.interpreter import Interpreter, Structure, structure_of
 from wfc_runtime.machine.redaction import hide_inputs, secrets_in
 from wfc_runtime.machine.run import Run
@@ -118,6 +118,11 @@ def _happen(run: Run, event: Event) -> None:
             _check_pending(run, event.visit)
             pending = run.snapshot.pending[event.visit]
             run.structure.steps[pending.state].answer(run, event.visit, event.result)
+        case Interrupted():
+            _check_pending(run, event.visit)
+            effect = run.structure.steps[run.snapshot.pending[event.visit].state]
+            assert isinstance(effect, Ask), "only actions are executed by servers"
+            effect.interrupted(run, event.visit, event.since)
         case ChildEnded():
             _child_ended(run, event)
         case Clock():

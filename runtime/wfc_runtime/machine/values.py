@@ -158,8 +158,9 @@ class Limits:
     the compiler has it."""
     moves: int = 10_000
     """States entered while one event is worked through."""
-    grace_seconds: float = 30
-    """How long after its timeout an action counts as lost."""
+    grace_seconds: float | None = None
+    """None, except in runs that an earlier version started on Temporal. There, an action fails this long after its
+    timeout, as it did when the recorded history was made: a replay must give the same result."""
     misfits: int = 3
     """How many results that do not fit a step may get before it fails, where its `retry` does not say."""
     expressions: ExprLimits = DEFAULT_LIMITS

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from wfc_runtime.errors import WfcError
 from wfc_runtime.service.temporal.settings import TemporalSettings
+from wfc_runtime.service.ticker import Ticker
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.values import Limits
@@ -84,6 +85,7 @@ class ServerContext:
         self._service: Service | None = None
         self._at_work: Callable[[], list[str]] | None = None
         self._worker: WorkerThread | None = None
+        self._ticker: Ticker | None = None
 
     @property
     def registry(self) -> Registry:
@@ -167,9 +169,18 @@ class ServerContext:
         return service
 
     def start_working(self) -> None:
-        """A worker is wanted before the first call is: other people's runs wait for it."""
+        """Runs wait for their time, and those of other people for a worker, before the first call comes."""
+        if self.options.engine == "sqlite":
+            self._ticker = Ticker(self._tick)
+            self._ticker.start()
         if self.options.with_worker:
             Thread(target=self._try_to_work, name="wfc-start", daemon=True).start()
+
+    def _tick(self) -> float | None:
+        # A store is made by the first run, not by a server that somebody happened to start.
+        if self._service is None and not self.options.state.exists():
+            return None
+        return self.service.tick()
 
     def _try_to_work(self) -> None:
         try:
@@ -179,6 +190,9 @@ class ServerContext:
             print(f"wfc serve: {error}", file=sys.stderr, flush=True)
 
     def close(self) -> None:
+        if self._ticker is not None:
+            self._ticker.close()
+            self._ticker = None
         with self._lock:
             if self._worker is not None:
                 self._worker.close()

@@ -121,6 +121,8 @@ def _given(event: Event, outcome: Outcome, redaction: EventRedaction) -> dict[st
                 "index": event.index,
                 **({"error": redaction.value(event.result["error"])} if "error" in event.result else {}),
             }
+        case Interrupted():
+            return {"since": timestamp(event.since)}
         case Cancel():
             return {"reason": redaction.value(event.reason)}
     return {}

@@ -62,6 +62,10 @@ class Service(Protocol):
     def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
         """What happened, when, and who answered."""
 
+    def tick(self, run: str | None = None) -> float | None:
+        """Process what is due, in all runs or in one and its family. Returns the seconds until the next thing is due,
+        if this process has to see to it."""
+
     def migrate(self, run: str, *, actor: str | None = None) -> Reply:
         """Go on with the current version of the workflow, if the run's steps are still in it."""
 

@@ -11,7 +11,7 @@ from types import MappingProxyType
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, RequestError, guess
 from wfc_runtime.machine.chart import AnyMachine
-from wfc_runtime.machine.effects import Action
+from wfc_runtime.machine.effects import Action, moment
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.step import NO_REASON
 from wfc_runtime.machine.values import size_of
@@ -186,7 +186,7 @@ def shown_pending(pending: Mapping[str, Pending]) -> dict[str, Json]:
 
 def _shown(pending: Pending) -> Pending:
     shown = pending.copy()
-    shown.misfits, shown.inputs, shown.deadline = 0, None, None
+    shown.misfits, shown.inputs = 0, None
     if pending.items is not None:
         live = [child is not None and "run" in child for child in pending.children]
         shown.items = [item if alive else None for item, alive in zip(pending.items, live, strict=True)]
@@ -211,12 +211,19 @@ def _action(visit: str, action: Action, pending: Pending, at: float) -> dict[str
             parameters["queued"] = queued
     if pending.resume_at is not None:
         parameters["seconds_left"] = max(0, ceil(pending.resume_at - at))
+        if pending.resume_at <= at:
+            # Reading moves nothing: a server's ticker ends the wait.
+            parameters["due"] = True
     shown: dict[str, Json] = {
         "step_id": visit,
         "type": action.type,
         "parameters": parameters,
         "instruction": instruction,
     }
+    if pending.overdue_at is not None and pending.overdue_at < at:
+        shown["overdue_seconds"] = int(at - pending.overdue_at)
+    if pending.interrupted_at is not None:
+        shown["interrupted_since"] = moment(pending.interrupted_at)
     if action.result_schema and pending.resume_at is None:
         shown["result_schema"] = action.result_schema
     return shown
@@ -300,7 +307,8 @@ def statuses_of(status: str | None) -> tuple[str, ...]:
     return found
 
 
-def listed_run(row: RunRow) -> dict[str, Json]:
+def listed_run(row: RunRow, at: float = 0.0) -> dict[str, Json]:
+    """A run in a list; with the time `at`, also how long its most overdue action has been so."""
     shown: dict[str, Json] = {
         "workflow_id": row.id,
         "workflow": row.workflow,
@@ -308,7 +316,19 @@ def listed_run(row: RunRow) -> dict[str, Json]:
         "started": timestamp(row.created),
         "updated": timestamp(row.updated),
     }
-    return {**shown, "pending": row.pending.split()} if row.pending else shown
+    if row.pending:
+        shown["pending"] = row.pending.split()
+    overdue_at = _overdue_at(row)
+    if overdue_at is not None and overdue_at < at:
+        shown["overdue_seconds"] = int(at - overdue_at)
+    return shown
+
+
+def _overdue_at(row: RunRow) -> float | None:
+    if not row.pending or not row.snapshot:
+        return None
+    pending = json.loads(row.snapshot).get("pending", {}).values()
+    return min((one["overdue_at"] for one in pending if "overdue_at" in one), default=None)
 
 
 def with_progress(reply: Reply, row: RunRow, snapshot: Snapshot) -> Reply:

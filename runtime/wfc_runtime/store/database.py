@@ -105,6 +105,8 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ),
     # The line map that was made with a module. Modules up to format 2 have their lines in the text.
     ("ALTER TABLE modules ADD COLUMN line_map TEXT",),
+    # What the clock has to do next, whatever else is in the store: servers ask once a second.
+    ("CREATE INDEX runs_due ON runs(due) WHERE status = 'running' AND due IS NOT NULL",),
 )
 
 

@@ -161,6 +161,20 @@ class Queries:
         """The runs of a family whose clock has something to do, the longest due first."""
         return [key for (key,) in self._fetch(_DUE, root, now)]
 
+    def due_families(self, now: float) -> list[int]:
+        """The families in which the clock has something to do, the longest due first."""
+        sql = "SELECT root FROM runs INDEXED BY runs_due WHERE status = 'running' AND due <= ? ORDER BY due"
+        return list(dict.fromkeys(root for (root,) in self._fetch(sql, now)))
+
+    def next_due(self) -> float | None:
+        """When the clock has something to do next, in any run."""
+        sql = "SELECT min(due) FROM runs INDEXED BY runs_due WHERE status = 'running' AND due IS NOT NULL"
+        return next((due for (due,) in self._fetch(sql)), None)
+
+    def all_claims(self) -> list[ClaimRow]:
+        """What servers are doing, for all runs."""
+        return [ClaimRow(*row) for row in self._fetch("SELECT root, run, visit, at, owner FROM claims")]
+
     def listed(self, statuses: tuple[str, ...], limit: int, before: int | None) -> list[RunRow]:
         """Runs that are nobody's children, the newest first."""
         newest = before if before is not None else 2**62

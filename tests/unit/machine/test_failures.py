@@ -8,7 +8,7 @@ import pytest
 
 from tests.unit.machine.support import NOON, OK, Drive, compiled, steps
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.machine.effects import Ask
+from wfc_runtime.machine.effects import Ask, moment
 from wfc_runtime.machine.events import Submit
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import Limits
@@ -289,16 +289,71 @@ def test_a_reported_timeout_fails_the_step() -> None:
     assert run.error["code"] == "timeout"
 
 
-def test_an_action_is_lost_after_its_timeout_and_some_grace() -> None:
-    run = Drive(
-        steps("{id: a, type: shell, command: x, timeout: 5, retry: {max_attempts: 2}}"),
-        limits=Limits(grace_seconds=10),
-    )
+@pytest.mark.parametrize(
+    "step",
+    [
+        "{id: a, type: shell, command: x, timeout: 5, output_to: o}",
+        "{id: a, type: shell, command: x, timeout: '{{ 2 + 3 }}', output_to: o}",
+        "{id: a, type: mcp_call, tool: t, parameters: {}, timeout: 5, output_to: o}",
+        "{id: a, type: delegate, instructions: x, timeout: 5, output_to: o}",
+    ],
+)
+def test_an_action_that_nobody_answers_in_time_is_overdue_and_a_late_result_is_accepted(step: str) -> None:
+    run = Drive(steps(step))
+    run.wait(10_000_000)
+    assert run.pending == ["a"]
+    assert run.at.pending["a"].overdue_at == NOON + 5
+    run.submit("a", {**OK, "response": "done"})
+    assert run.at.status == "completed"
+
+
+def test_a_step_fails_at_its_deadline_and_is_tried_again_as_its_retry_says() -> None:
+    run = Drive(steps("{id: a, type: shell, command: x, deadline: 15, retry: {max_attempts: 2}}"))
     run.wait(14.9)
     assert run.pending == ["a"]
+    assert run.action("a").parameters["deadline"] == moment(NOON + 15)
     outcome = run.wait(0.2)
     assert run.pending == ["a@2"]
-    assert outcome.notes[0]["code"] == "timeout"
+    assert outcome.notes[0]["code"] == "deadline"
+
+
+def test_a_prompt_has_a_deadline_and_takes_its_error_edge() -> None:
+    run = Drive(
+        steps(
+            "{id: a, type: prompt, prompt_type: confirm, message: x, deadline: 60, on_error: {goto: b}}",
+            "{id: c, type: shell, command: x}",
+            "{id: b, type: shell, command: y}",
+        )
+    )
+    run.wait(60)
+    assert run.pending == ["b"]
+
+
+def test_a_person_may_give_any_number_of_answers_that_do_not_fit() -> None:
+    run = Drive(
+        steps("{id: a, type: prompt, prompt_type: choice, message: x, options: [one, two], output_to: o}")
+    )
+    for _ in range(20):
+        refusal = run.submit("a", {"selected": "onne"}).refusal
+        assert refusal is not None
+        assert refusal.code == "result_misfit"
+    run.submit("a", {"selected": "one"})
+    assert run.at.status == "completed"
+
+
+def test_a_deadline_that_an_earlier_version_gave_every_timeout_fails_nothing() -> None:
+    run = Drive(steps("{id: a, type: shell, command: x, timeout: 5}"))
+    pending = run.at.pending["a"]
+    pending.deadline, pending.overdue_at = NOON + 35, None
+    run.wait(40)
+    assert run.pending == ["a"]
+    assert run.at.due is None
+    assert run.at.pending["a"].overdue_at == NOON + 35
+
+
+def test_a_wait_of_no_seconds_ends_at_once() -> None:
+    run = Drive(steps("{id: w, type: wait, duration_seconds: 0, output_to: o}"))
+    assert run.at.result == {"o": {"resumed": True, "duration": 0, "duration_seconds": 0}}
 
 
 def test_a_wait_ends_by_itself_when_the_time_has_come() -> None:

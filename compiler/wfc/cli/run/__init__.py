@@ -49,8 +49,8 @@ def command(
 
     WORKFLOW is the name of a compiled workflow or a YAML file, which is compiled in memory. You are asked for each
     result; commands are executed only after your yes, or with --allow-exec. The run is kept like any other: Ctrl-C
-    leaves it as it is, and `wfc runs resume` goes on with it. Steps have no deadline here, however long you take;
-    only a `call` keeps to its `timeout`.
+    leaves it as it is, and `wfc runs resume` goes on with it. A step fails by the clock only at its `deadline`,
+    a `call` also at its `timeout`.
 
     Exits with 0 if the run completed, 1 if it failed or was cancelled or the workflow has errors, 130 after Ctrl-C.
     """

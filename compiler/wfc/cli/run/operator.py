@@ -247,6 +247,8 @@ class Operator(Worker):
         self._announce(asked)
         if self._answers is not None and self._answers.knows(asked.scope, asked.step_id):
             return self._scripted(self._answers, asked)
+        if "interrupted_since" in asked.action:
+            return self._interrupted(asked)
         if self._executor.can(asked):
             if self._allow_exec:
                 return self._executed(asked)
@@ -259,6 +261,20 @@ class Operator(Worker):
                 f"step `{asked.step_id}` asks for a result, and standard input is not a terminal; give --answers FILE"
             )
         self._actor = "person, wfc run"
+        return self._person.answer(asked)
+
+    def _interrupted(self, asked: Asked) -> Any:
+        """Nobody knows how far it had come, so it is never repeated without somebody saying so."""
+        since = asked.action["interrupted_since"]
+        if not self._is_interactive or self._answers is not None:
+            raise StuckError(
+                f"step `{asked.step_id}` was interrupted: it began at {since} and may have taken effect. Look, then "
+                'give its result with --answers FILE; {"run_again": true} starts it again'
+            )
+        self._console.say(f"interrupted: it began at {since} and may have taken effect", "yellow", indent=2)
+        self._actor = "person, wfc run"
+        if self._person.agrees("run it again? [y/n]"):
+            return {"run_again": True}
         return self._person.answer(asked)
 
     def ahead(self, pending: list[Asked]) -> None:

@@ -6,7 +6,6 @@ import os
 import shlex
 import sys
 from collections.abc import Iterable
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -17,7 +16,6 @@ from wfc.cli.run.inputs import read_input_file, refuse_findings
 from wfc.cli.run.operator import Executor, Operator, StuckError
 from wfc.cli.shared.options import Manner
 from wfc.cli.shared.output import data, say, to_json
-from wfc.cli.shared.service import NO_DEADLINE
 from wfc.workspace.files import store_path
 from wfc_runtime.interrupt import INTERRUPTED
 from wfc_runtime.machine.values import Limits
@@ -35,7 +33,7 @@ if TYPE_CHECKING:
 def terminal_service(path: Path, registry: SourceRegistry, manner: Manner, console: Console) -> SqliteService:
     """For runs that a person works here, and so without deadlines. With `--allow-exec`, what this machine can do is
     done without asking, and shown."""
-    limits = replace(Limits.of(registry.config.run_limits), grace_seconds=NO_DEADLINE)
+    limits = Limits.of(registry.config.run_limits)
     if not manner.executes:
         return SqliteService(Store(path), registry, limits)
     from wfc.cli.run.serving import serving_service

@@ -15,8 +15,6 @@ if TYPE_CHECKING:
     from wfc_runtime.service import Service
 
 ServiceT = TypeVar("ServiceT", bound="Service")
-NO_DEADLINE = 10 * 365 * 24 * 3600.0
-"""Seconds of grace where a person works a run: they may take a night over an answer."""
 
 
 @contextmanager

@@ -15,6 +15,7 @@ from wfc.language.fields import (
     FACTOR,
     ID,
     NAME,
+    SECONDS,
     WORD,
     WORDS,
     FieldType,
@@ -323,6 +324,17 @@ class Fallible(Step):
         return isinstance(handler, Recovery) or (handler is not None and handler.text == "continue")
 
 
+class Waiting(Fallible):
+    """A step that waits for somebody, and can say how long."""
+
+    deadline = Field(
+        SECONDS,
+        "How long the run waits for this step, in seconds. Then the step fails. Without a deadline it waits as long as "
+        "it takes.",
+        example=86400,
+    )
+
+
 class Retried(Fallible):
     """A step that can be retried."""
 
@@ -391,8 +403,9 @@ class Answered(Keeping):
             "result": schema if schema is not None else kind,
             "where": self.narrowing() or None,
             "timeout": self.setting("timeout") if "timeout" in self.FIELDS else None,
+            "deadline": self.setting("deadline") if "deadline" in self.FIELDS else None,
         }
 
 
-class Action(Answered, Retried):
+class Action(Answered, Waiting, Retried):
     """An action that can fail and be retried."""

@@ -5,12 +5,12 @@ from typing import Any
 from wfc.caching import cached_property
 from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, SECONDS_COMPUTED, WORD, WORDS
 from wfc.language.shape import Field
-from wfc.language.steps.base import Keeping, Retried
+from wfc.language.steps.base import Keeping, Retried, Waiting
 from wfc.language.steps.protocol import ChartBuilder, Child
 from wfc.language.values import Text
 
 
-class Call(Keeping, Retried):
+class Call(Keeping, Waiting, Retried):
     """Run another workflow as a child run. Its return value is the result.
 
     It sees only the inputs that `with` gives it. Calls must not form a cycle, except that a workflow may call itself
@@ -76,6 +76,7 @@ class Call(Keeping, Retried):
             "workflow": self.workflow.text if self.workflow else None,
             "inputs": self.with_ or {},
             "timeout": self.timeout if isinstance(self.timeout, Text) else self.setting("timeout"),
+            "deadline": self.setting("deadline"),
             "max_depth": self.setting("max_depth"),
             "only_declared": self.setting("only_declared") or None,
             "facts": [word.text for word in self.facts] if self.facts else None,

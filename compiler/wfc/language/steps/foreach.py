@@ -6,12 +6,12 @@ from wfc.caching import cached_property
 from wfc.language import types
 from wfc.language.fields import BINDINGS, BOOLEAN, COUNT, ITEMS, OPTIONAL_TEXT, WORD
 from wfc.language.shape import Field
-from wfc.language.steps.base import Keeping, Retried
+from wfc.language.steps.base import Keeping, Retried, Waiting
 from wfc.language.steps.protocol import Bindings, ChartBuilder, Child
 from wfc.language.types import Type
 
 
-class Foreach(Keeping, Retried):
+class Foreach(Keeping, Waiting, Retried):
     """Run a task once per item, each time as a child run.
 
     Children run in parallel, or one after the other with `sequential: true`; then `previous` has the results so far.
@@ -84,4 +84,5 @@ class Foreach(Keeping, Retried):
             "agent": self.agent_name,
             "sequential": self.setting("sequential") or None,
             "max_items": self.setting("max_items"),
+            "deadline": self.setting("deadline"),
         }

@@ -4,14 +4,14 @@ from typing import Any, ClassVar
 
 from wfc.language.fields import OPTIONS, TEXT, Nested, OneOf
 from wfc.language.shape import Field, Validation
-from wfc.language.steps.base import Answered
+from wfc.language.steps.base import Answered, Waiting
 from wfc.language.values import Text
 from wfc_runtime.contract import ChoiceAnswer, ConfirmAnswer, InfoAnswer, TextAnswer
 
 PROMPT_KINDS = {"info": InfoAnswer, "confirm": ConfirmAnswer, "text": TextAnswer, "choice": ChoiceAnswer}
 
 
-class Prompt(Answered):
+class Prompt(Answered, Waiting):
     """Show the user a message, or ask a question.
 
     `info` shows a message, `confirm` asks yes or no, `text` takes a line of text (with optional `validation`) and

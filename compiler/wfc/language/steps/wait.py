@@ -2,7 +2,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wfc.language.fields import SECONDS, TEXT
+from wfc.language.fields import DELAY, TEXT
 from wfc.language.shape import Field
 from wfc.language.steps.base import Answered
 from wfc.language.steps.protocol import ChartBuilder
@@ -28,7 +28,7 @@ class Wait(Answered):
     color = "time"
     result = WaitResult
 
-    duration_seconds = Field(SECONDS, "The time to wait, in seconds.", required=True, example=30)
+    duration_seconds = Field(DELAY, "The time to wait, in seconds.", required=True, example=30)
     message = Field(TEXT, "A message for the user.")
 
     def parameters(self) -> dict[str, object]:

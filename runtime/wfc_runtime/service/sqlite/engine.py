@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import logging
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
 from wfc_runtime.contract import ENDED, Json
-from wfc_runtime.errors import RefusedError, RequestError, StoreError, WfcError
+from wfc_runtime.errors import DefinitionError, RefusedError, RequestError, StoreError, WfcError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Outcome
 from wfc_runtime.machine.inputs import check_inputs
@@ -104,6 +105,7 @@ def _move(changes: Changes, current: Module, row: RunRow, at: float, actor: str 
 # The service.
 
 Job = Callable[[Work], Reply | WfcError]
+_log = logging.getLogger(__name__)
 _TRIES = 8
 """How often a call gives way to quicker ones before it takes the file for itself."""
 _MOST_EVENTS = 2**62
@@ -225,6 +227,41 @@ class SqliteService(Service, Archive):
 
         return int(self._work(job, actor)["seq"])
 
+    # -- time ------------------------------------------------------------------
+
+    def tick(self, run: str | None = None) -> float | None:
+        """Process what is due, in all runs or in one family. Returns the seconds until the next thing is, if any.
+
+        Any number of processes may do this: a commit that is not the first for a run changes nothing.
+        """
+        if run is not None:
+            self.advance(self.store.queries.require(check_run_id(run)).root)
+            return None
+        for root in self._families_to_move():
+            try:
+                self.advance(root)
+            except DefinitionError as error:
+                # The run waits until its module is back, or somebody cancels it. The others go on.
+                _log.info("a run can't continue: %s", error.message)
+        due = self.store.queries.next_due()
+        return None if due is None else due - self._clock()
+
+    def _families_to_move(self) -> list[int]:
+        queries = self.store.queries
+        interrupted = [one.root for one in queries.all_claims() if not self.owners.is_alive(one.owner)]
+        return list(dict.fromkeys([*interrupted, *queries.due_families(self._clock())]))
+
+    def advance(self, root: int) -> None:
+        """Process what is due in one family of runs."""
+
+        def job(work: Work) -> Reply:
+            row = work.queries.run_of_key(root)
+            if row is not None and not row.ended:
+                work.catch_up(work.unit.load(row))
+            return {}
+
+        self._work(job, None)
+
     # -- calls that only read --------------------------------------------------
 
     def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
@@ -236,7 +273,7 @@ class SqliteService(Service, Archive):
         count = min(max(int(limit), 1), _MOST_LISTED)
         earlier = None if before is None else self.store.queries.require(check_run_id(before)).key
         rows = self.store.queries.listed(statuses, count + 1, earlier)
-        reply: Reply = {"runs": [listed_run(row) for row in rows[:count]]}
+        reply: Reply = {"runs": [listed_run(row, self._clock()) for row in rows[:count]]}
         if len(rows) > count:
             reply["next"] = f'list_runs(status="{status or "open"}", before="{rows[count - 1].id}")'
         return reply
@@ -299,9 +336,7 @@ class SqliteService(Service, Archive):
         run = check_run_id(run)
 
         def job(work: Work) -> Reply:
-            loaded = work.unit.find(run)
-            work.catch_up(loaded)
-            return view(work, loaded)
+            return view(work, work.unit.find(run))
 
         return self._work(job, None)
 

@@ -113,7 +113,11 @@ class ServingService(SqliteService):
 
     def _served(self, loaded: LoadedRun) -> list[str]:
         pending = loaded.now.pending.items()
-        effects = {visit: loaded.machine.steps[one.state] for visit, one in pending if one.resume_at is None}
+        effects = {
+            visit: loaded.machine.steps[one.state]
+            for visit, one in pending
+            if one.resume_at is None and one.interrupted_at is None
+        }
         asked = {visit: one for visit, one in effects.items() if isinstance(one, Ask)}
         return [
             visit
@@ -123,6 +127,15 @@ class ServingService(SqliteService):
         ]
 
     # -- what the workers execute ----------------------------------------------
+
+    def tick(self, run: str | None = None) -> float | None:
+        """Also executes the actions of this server that become pending by it."""
+        moved = self._families_to_move() if run is None else []
+        due = super().tick(run)
+        for root in moved:
+            if self.look(root).runnables:
+                self.workers.lead(root, 0)
+        return due
 
     def look(self, root: int) -> View:
         found = View()
@@ -171,6 +184,9 @@ class ServingService(SqliteService):
         if self.gives_back and self.workers.closed:
             self._let_go(runnable)
             return
+        if self.workers.closed and (result.get("error") or {}).get("code") == "interrupted":
+            self._interrupt(runnable)
+            return
         try:
             self._answer(runnable, result)
         except RefusedError as refused:
@@ -184,6 +200,20 @@ class ServingService(SqliteService):
     def _answer(self, runnable: RunnableAction, result: dict[str, Json]) -> None:
         owner = self.owners.me()
         job = partial(submit, run=runnable.run, step_id=runnable.visit, result=result, owner=owner)
+        self._work(job, ACTOR)
+
+    def _interrupt(self, runnable: RunnableAction) -> None:
+        """This server ends, and ended what it was executing: nobody knows how far that had come."""
+
+        def job(work: Work) -> Reply:
+            loaded = work.unit.find(runnable.run)
+            claim = work.unit.claim_of(loaded, runnable.visit)
+            if claim is not None and claim.owner == self.owners.me():
+                if runnable.visit in loaded.now.pending:
+                    work.interrupt(loaded, claim)
+                work.unit.release(claim)
+            return {}
+
         self._work(job, ACTOR)
 
     def _let_go(self, runnable: RunnableAction) -> None:

@@ -26,7 +26,7 @@ from wfc_runtime.service.children import begin_child, start_error
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import STOPPED
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun, UnitOfWork
-from wfc_runtime.store import HistoryRow, RunRow
+from wfc_runtime.store import ClaimRow, HistoryRow, RunRow
 
 # Events and what follows from them.
 
@@ -39,15 +39,6 @@ Served = Callable[[LoadedRun], Iterable[str]]
 
 def nothing_served(loaded: LoadedRun) -> Iterable[str]:
     return ()
-
-
-INTERRUPTED: dict[str, Json] = {
-    "error": {
-        "code": "interrupted",
-        "message": "the server that was doing it ended before it was done",
-        "hint": "It may be done in part: look before you do it again.",
-    }
-}
 
 
 class Work:
@@ -152,12 +143,14 @@ class Work:
                 except DefinitionError:
                     continue
                 if claim.visit in loaded.now.pending:
-                    event = Interrupted(
-                        at=self.at, id=loaded.next_event_id, visit=claim.visit, result=INTERRUPTED
-                    )
-                    self.apply(loaded, event, claim.visit)
+                    self.interrupt(loaded, claim)
                     self.caught_up = True
             self.unit.release(claim)
+
+    def interrupt(self, loaded: LoadedRun, claim: ClaimRow) -> None:
+        """The server that claimed a visit is gone, and so is what it was executing."""
+        event = Interrupted(at=self.at, id=loaded.next_event_id, visit=claim.visit, since=claim.at)
+        self.apply(loaded, event, claim.visit)
 
     def _due_in_family(self, row: RunRow) -> Iterator[LoadedRun]:
         for key in self.queries.due(row.root, self.at):

@@ -57,12 +57,11 @@ CanDo = Callable[[dict[str, Json]], bool]
 
 
 def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
-    """What there is to do now. Waits that are over and claims of servers that died are worked through first."""
+    """What there is to do now."""
     view = View()
     top = work.queries.run_of_key(root)
     if top is None or top.ended:
         return view
-    work.catch_up(work.unit.load(top))
     for row in work.queries.open_family(root):
         try:
             loaded = work.unit.load(row)
@@ -102,7 +101,8 @@ def _add(view: View, loaded: LoadedRun, visit: str, owner: str | None, may_do: M
     effect = loaded.machine.steps[pending.state]
     assert isinstance(effect, Ask)
     action = shown(effect, pending)
-    if owner is None and not (may_do(effect, scope, visit) and can_do(action)):
+    is_ours = pending.interrupted_at is None and may_do(effect, scope, visit) and can_do(action)
+    if owner is None and not is_ours:
         view.needs_agent = True
         return
     is_secret = effect.writes in loaded.machine.secrets
@@ -128,6 +128,8 @@ _CLOSING = 5.0
 
 class WorkSource(Protocol):
     """Where the work is taken from and brought back to."""
+
+    def advance(self, root: int) -> None: ...
 
     def look(self, root: int) -> View: ...
 
@@ -258,6 +260,7 @@ class Workers:
         """Look, begin what can be begun, wait for something to happen. False: there is nothing left to do."""
         with self._changed:
             asked, ticks = lead.asked, self._ticks
+        self._source.advance(root)
         view = self._source.look(root)
         self._stop_unwanted(root, view)
         waiting = self._begin(root, view)

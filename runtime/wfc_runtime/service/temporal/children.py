@@ -218,6 +218,7 @@ class ChildRuns:
             position=child.index,
             depth=host.row.depth + 1,
             limits=host.seed.limits,
+            keeps_overdue=host.seed.keeps_overdue,
             renew_after=host.seed.renew_after,
             created=birth.at,
         )

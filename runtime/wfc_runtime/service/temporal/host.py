@@ -276,6 +276,8 @@ class Host:
             updated=self.row.updated,
             moved=None,
             earlier=[],
+            keeps_overdue=True,
+            limits={name: value for name, value in self.seed.limits.items() if name != "grace_seconds"},
         )
 
     def _enter(self, at: float, kind: str, data: str, visit: str | None, actor: str | None) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from wfc_runtime.contract import Json
@@ -10,6 +10,8 @@ from wfc_runtime.machine.values import Limits
 
 RENEW_AFTER = 4_000
 """Events in Temporal's history after which a run continues as new."""
+_GRACE_SECONDS = 30
+"""How long after its timeout an action failed in earlier versions, unless the settings said otherwise."""
 
 
 @dataclass(slots=True)
@@ -37,6 +39,9 @@ class Seed:
     """Whether the run signals its end to the parent: the parent's current execution did not start it."""
     limits: dict[str, Any] = field(default_factory=dict)
     """Limits belong to the run: with limits of its own, another worker could not replay it."""
+    keeps_overdue: bool = False
+    """False in executions that an earlier version started: there the clock fails overdue actions, and a replay of the
+    recorded history must do the same. The next execution of the run no longer does."""
     renew_after: int = RENEW_AFTER
     snapshot: str | None = None
     version: int = 0
@@ -49,7 +54,10 @@ class Seed:
 
     @property
     def run_limits(self) -> Limits:
-        return Limits.of(self.limits)
+        limits = Limits.of(self.limits)
+        if self.keeps_overdue or limits.grace_seconds is not None:
+            return limits
+        return replace(limits, grace_seconds=_GRACE_SECONDS)
 
 
 @dataclass(slots=True)

@@ -1,0 +1,62 @@
+"""Time moves runs: a thread of each long-lived server ends waits and pauses, and fails steps at their deadline.
+
+Reading never does that. Without a ticker, a run whose time has come waits until one is running, or until somebody
+submits a result to it.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable
+from threading import Event, Thread
+
+from wfc_runtime.errors import WfcError, without_words
+
+_log = logging.getLogger(__name__)
+_LOOK_EVERY = 1.0
+"""Seconds. Another process may have started a wait, and it need not end to the millisecond. A look is one question
+that an index answers."""
+
+
+class Ticker:
+    """Calls `tick` as often as needed. It returns in how many seconds the next thing is due."""
+
+    def __init__(self, tick: Callable[[], float | None]) -> None:
+        self._tick = tick
+        self._stop = Event()
+        self._said = ""
+        self._thread = Thread(target=self._run, name="wfc-ticker", daemon=True)
+
+    def start(self) -> None:
+        self._thread.start()
+
+    def close(self) -> None:
+        """No tick begins after this."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        # The first answer of a server comes before the first tick: opening the store takes longer than the answer.
+        left: float | None = None
+        # What is due and could not be moved is not tried more often than everything else is looked at.
+        while not self._stop.wait(min(left, _LOOK_EVERY) if left is not None and left > 0 else _LOOK_EVERY):
+            left = self._ticked()
+
+    def _ticked(self) -> float | None:
+        try:
+            due = self._tick()
+        except WfcError as error:
+            self._say(str(error))
+        except Exception as error:
+            self._say(without_words(error))
+        else:
+            self._said = ""
+            return due
+        return None
+
+    def _say(self, why: str) -> None:
+        """Once, not every second."""
+        if why != self._said:
+            self._said = why
+            _log.warning("the time of runs can't be kept: %s", why)
