@@ -1,4 +1,4 @@
-"""A workflow of another language written anew in the steps language: text that compiles to the same machine."""
+"""A workflow of another language, written in the steps language: text that compiles to the same machine."""
 
 from __future__ import annotations
 
@@ -17,18 +17,23 @@ def to_steps(file: SourceFile) -> str:
     data = plain(file.workflow.node)
     assert isinstance(data, dict)
     text = write_yaml(data)
-    while (kept := _with_kept(text, file)) != text:
+    known = {found.code for found in check_file(file)}
+    while (kept := _with_kept(text, file, known)) != text:
         text = kept
     return text
 
 
-def _with_kept(text: str, original: SourceFile) -> str:
-    """The text with a comment before each line that has an error which is a matter of judgement."""
+def _with_kept(text: str, original: SourceFile, known: set[str]) -> str:
+    """The text with a comment before each line that has an error or warning which is a matter of judgement.
+
+    A warning that the original has as well (`known`) stays: its author has not seen to it yet.
+    """
     project = Project(original.config, others=original.project.others)
     file = load_file(original.source.path, text.encode(), original.config, project)
     marks: dict[int, set[str]] = {}
     for found in check_file(file):
-        if found.severity is Severity.ERROR and can_be_hidden(found.code, found.severity):
+        is_new = found.severity is Severity.WARNING and found.code not in known
+        if (found.severity is Severity.ERROR or is_new) and can_be_hidden(found.code, found.severity):
             marks.setdefault(_line_of(file, found.span.start), set()).add(found.code)
     lines = text.split("\n")
     for number in sorted(marks, reverse=True):

@@ -75,8 +75,8 @@ class Shell(Action):
     """Run a command in the agent's environment.
 
     The agent gets the rendered command, runs it and reports the result. A non-zero exit code is data, not a failure:
-    check `exit_code` where it matters. Quote untrusted values with `| shquote`. With `runner: server` the server runs
-    the command itself if its operator allows that.
+    check `exit_code` where it matters, or write `fails_on_exit: true`. Quote untrusted values with `| shquote`. With
+    `runner: server` the server runs the command itself if its operator allows that.
 
     ```yaml
     - id: run-tests
