@@ -177,7 +177,8 @@ class Validation(Shape):
         MapOf(
             Nested(lambda: InputDecl, "an input declaration (`type: ...`)"), "a mapping of key to declaration"
         ),
-        "Declarations of an object's keys, each with its own validation.",
+        "Declarations of an object's keys, each with its own validation. "
+        "A key that is not given is missing, unless it has a default.",
     )
 
 
@@ -238,6 +239,11 @@ class InputDecl(Shape):
         return bool(self.setting("required"))
 
     @property
+    def is_given(self) -> bool:
+        """Whether a run always has a value: it is required, or has a default that is not null."""
+        return self.is_required or ("default" in self.values and self.values["default"].data is not None)
+
+    @property
     def is_secret(self) -> bool:
         return bool(self.setting("secret"))
 
@@ -282,9 +288,10 @@ class InputDecl(Shape):
             return types.Record(
                 "",
                 tuple(
-                    types.Property(name, decl.value_type, name in needed or decl.is_required)
+                    types.Property(name, decl.value_type, name in needed or decl.is_given)
                     for name, decl in properties.items()
                 ),
+                declared=True,
             )
         return _TYPES.get(self.kind, types.ANY)
 

@@ -47,6 +47,8 @@ class Record:
     open: bool = True
     loose: bool = False
     """Whether other properties are expected and not only possible, so that an unknown name is not reported."""
+    declared: bool = False
+    """Whether the properties are declared as inputs are: one that is not required is missing unless it is given."""
 
     def get(self, name: str) -> Property | None:
         return next((prop for prop in self.properties if prop.name == name), None)

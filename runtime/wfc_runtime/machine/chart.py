@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 from statemachine import State, StateChart
 from statemachine.callbacks import CallbackPriority
 
@@ -73,9 +73,21 @@ class WorkflowInputs(BaseModel):
 
 
 class WorkflowObject(BaseModel):
-    """An object inside the inputs: its declared keys are checked, others are kept."""
+    """An object inside the inputs: its declared keys are checked, others are kept.
+
+    A declared key that was not given and has no default is missing from the value and not null, so that `default` and
+    `is defined` work on it as they do on any other object.
+    """
 
     model_config = ConfigDict(strict=True, extra="allow", frozen=True, defer_build=True)
+
+    @model_serializer(mode="wrap")
+    def leave_out_missing(self, serialize: SerializerFunctionWrapHandler) -> dict[str, Any]:
+        found: dict[str, Any] = serialize(self)
+        for name, declared in type(self).model_fields.items():
+            if name not in self.model_fields_set and declared.default is None:
+                found.pop(declared.alias or name, None)
+        return found
 
 
 class WorkflowState(BaseModel):

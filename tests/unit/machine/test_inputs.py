@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from tests.support import codes
 from tests.unit.machine.support import AnyMachine, compiled
 from wfc_runtime.errors import RequestError, StepError
 from wfc_runtime.machine.inputs import bind_item, check_inputs
@@ -38,16 +39,47 @@ def given(**values: Any) -> dict[str, Any]:
     return check_inputs(compiled(RULES).machine, values, Limits())
 
 
-def test_defaults_are_filled_in_and_what_is_optional_is_null() -> None:
+def test_defaults_are_filled_in_and_an_optional_input_is_null() -> None:
     assert given(name="abc") == {
         "name": "abc",
         "level": "low",
         "count": 3,
         "fast": False,
         "tags": [],
-        "place": {"host": "h", "port": None, "code": None},
+        "place": {"host": "h"},
         "note": None,
     }
+
+
+def test_a_property_that_was_not_given_is_missing_and_a_null_that_was_given_is_kept() -> None:
+    assert given(name="abc", place={"host": "h"})["place"] == {"host": "h"}
+    assert given(name="abc", place={"host": "h", "port": None, "more": 1})["place"] == {
+        "host": "h",
+        "port": None,
+        "more": 1,
+    }
+
+
+NESTED = """
+name: w
+version: 1.0.0
+inputs:
+  o: {type: object, default: {}, properties: {m: {type: integer}, n: {type: integer, default: 2}}}
+steps:
+  - {id: a, type: return, value: "{{ (inputs.o.m | default(5)) + inputs.o.n }}"}
+"""
+
+
+@pytest.mark.parametrize(("o", "sum_"), [({}, 7), ({"m": 1}, 3), ({"m": 1, "n": 1}, 2)])
+def test_default_applies_to_a_property_that_was_not_given(o: dict[str, Any], sum_: int) -> None:
+    assert codes(NESTED) == []
+    run = compiled(NESTED).machine.simulate({"o": o})
+    assert (run.error, run.result) == (None, sum_)
+
+
+@pytest.mark.parametrize("read", ["inputs.o.m + 1", "inputs.o.m or 5", "inputs.o.m is none"])
+def test_reading_a_property_that_may_not_have_been_given_is_reported(read: str) -> None:
+    assert codes(NESTED.replace("(inputs.o.m | default(5)) + inputs.o.n", read)) == ["WF217"]
 
 
 @pytest.mark.parametrize(

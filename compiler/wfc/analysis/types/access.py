@@ -104,7 +104,7 @@ def _find_in_record(record: Record, name: str, found: Found) -> None:
         found.types.append(prop.type)
         found.loose |= not prop.required
         # A schema without `required` says nothing about missing properties: do not report each of them as optional.
-        if not prop.required and any(other.required for other in record.properties):
+        if not prop.required and (record.declared or any(other.required for other in record.properties)):
             found.optional = record
     elif record.loose or (record.open and not record.properties):
         found.types.append(ANY)
@@ -168,7 +168,7 @@ def with_part(option: Type, name: str) -> Type:
     properties = (
         Property(prop.name, prop.type, prop.required or prop.name == name) for prop in option.properties
     )
-    return Record(option.name, tuple(properties), option.open, option.loose)
+    return Record(option.name, tuple(properties), option.open, option.loose, option.declared)
 
 
 def property_names(kinds: list[Type]) -> Iterator[str]:

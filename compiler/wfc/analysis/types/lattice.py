@@ -152,7 +152,7 @@ def _merged_record(records: list[Record]) -> Record:
         parts = [prop, *(found for record in others if (found := record.get(prop.name)))]
         needed = all(part.required for part in parts)
         properties.append(Property(prop.name, join(*(part.type for part in parts)), needed))
-    return Record(first.name, tuple(properties), first.open, first.loose)
+    return Record(first.name, tuple(properties), first.open, first.loose, first.declared)
 
 
 def item_of_list(row: ListType | Fixed) -> Type:
@@ -262,7 +262,7 @@ _PLAIN = frozenset({"text", "int", "number", "bool", "null", "any"})
 
 def _with_properties(record: Record, change: Callable[[Type], Type]) -> Record:
     properties = tuple(Property(prop.name, change(prop.type), prop.required) for prop in record.properties)
-    return Record(record.name, properties, record.open, record.loose)
+    return Record(record.name, properties, record.open, record.loose, record.declared)
 
 
 WORDS = {

@@ -76,7 +76,7 @@ def _narrowed(step: Answered, kind: Record) -> Type | None:
     properties = (
         Property(prop.name, choices.get(prop.name) or prop.type, prop.required) for prop in kind.properties
     )
-    return Record(kind.name, tuple(properties), kind.open, kind.loose)
+    return Record(kind.name, tuple(properties), kind.open, kind.loose, kind.declared)
 
 
 def _choice(enum: object) -> Type | None:
