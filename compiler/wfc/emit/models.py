@@ -159,6 +159,9 @@ class InputModels:
             kind = f"{kind} | None"
         extras = self._extras(decl, alias=key if name != key else None)
         default = _NOTHING if required else _default(kind, decl)
+        if not required and not _fits(decl):
+            self.runtime.add("unchecked")
+            default = Call("unchecked", (default,))
         if extras:
             self.annotations.imports.add("Annotated")
             kind = self._annotated(name, kind, extras, default)
@@ -223,6 +226,24 @@ def _default(kind: str, decl: InputDecl) -> Any:
     if isinstance(value, dict) and not kind.startswith("dict"):
         return Call(f"{kind}.model_validate", (value,))
     return value
+
+
+_KINDS: dict[str, tuple[type, ...]] = {
+    "string": (str,),
+    "number": (int, float),
+    "integer": (int,),
+    "boolean": (bool,),
+    "array": (list,),
+    "object": (dict,),
+}
+
+
+def _fits(decl: InputDecl) -> bool:
+    """Whether the default is of the declared kind. In some languages a wrong one is only a warning."""
+    value = decl.values["default"].data if "default" in decl.values else None
+    if value is None or decl.kind not in _KINDS:
+        return True
+    return isinstance(value, _KINDS[decl.kind]) and isinstance(value, bool) == (decl.kind == "boolean")
 
 
 def _is_literal(decl: InputDecl, enum: list[Any]) -> bool:

@@ -105,10 +105,13 @@ def _field(info: FieldInfo, annotations: Annotations, runtime: set[str]) -> str:
     annotation = annotations.of(kind, info.name)
     name = field_name(info.name)
     default: Any = info.default
+    if not types.fits(default, kind):
+        runtime.add("unchecked")
+        default = Call("unchecked", (default,))
     if name != info.name:
         # The alias is the name in the YAML file, which snapshots use.
         runtime.add("Field")
-        default = Call("Field", (info.default,), {"alias": info.name})
+        default = Call("Field", (default,), {"alias": info.name})
     return print_assignment(f"{name}: {annotation}", default, 1)
 
 

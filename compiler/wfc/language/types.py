@@ -154,6 +154,41 @@ def covers_empty(kind: Type, start: Type) -> bool:
     return False
 
 
+def fits(value: Any, kind: Type) -> bool:
+    """Whether a constant is a value of the type, as a type checker sees it: an object has all required properties."""
+    match kind:
+        case Union():
+            containers = [one for one in kind.options if isinstance(one, ListType | Fixed | MapType | Record)]
+            # Of several kinds of container, a type checker can't tell which one a constant is.
+            if isinstance(value, list | dict) and len(containers) > 1:
+                return False
+            return any(fits(value, option) for option in kind.options)
+        case ListType() | Fixed():
+            items = union(*kind.items) if isinstance(kind, Fixed) else kind.item
+            return isinstance(value, list) and all(fits(item, items) for item in value)
+        case MapType():
+            return isinstance(value, dict) and all(fits(item, kind.item) for item in value.values())
+        case Record():
+            named = {prop.name: prop for prop in kind.properties}
+            return (
+                isinstance(value, dict)
+                and all(name in value for name, prop in named.items() if prop.required)
+                and all(name in named and fits(item, named[name].type) for name, item in value.items())
+            )
+        case Choice():
+            return value in kind.values
+        case Exact():
+            return fits(value, of_value(kind.value))
+    return kind == ANY or _is_simple(value, kind)
+
+
+def _is_simple(value: Any, kind: Type) -> bool:
+    if isinstance(value, bool) or value is None:
+        return kind == (BOOL if value is not None else NULL)
+    wanted = {str: (TEXT,), int: (INT, NUMBER), float: (NUMBER,)}
+    return kind in wanted.get(type(value), ())
+
+
 def of_value(value: Any) -> Type:
     """The type of a literal. An empty list or object tells nothing about its later contents."""
     match value:

@@ -171,6 +171,9 @@ PROTECTED = ("model_dump", "model_validate")
 ANNOTATION_NAMES = frozenset(("bool", "dict", "float", "int", "list", "str"))
 """A field with the name of a type would hide that type from the annotations after it."""
 
+HELPER_NAMES = frozenset(("lenient", "one_of", "unchecked", "with_keys"))
+"""A field with the name of a function would hide that function from the fields after it."""
+
 _NOT_FIELD_NAME = re.compile(r"[^A-Za-z0-9_]")
 
 
@@ -202,4 +205,4 @@ def field_names(names: Iterable[str]) -> dict[str, str]:
 
 
 def _is_taken(name: str) -> bool:
-    return name in MODEL_NAMES or name in ANNOTATION_NAMES or keyword.iskeyword(name)
+    return name in MODEL_NAMES | ANNOTATION_NAMES | HELPER_NAMES or keyword.iskeyword(name)

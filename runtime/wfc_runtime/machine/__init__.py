@@ -5,7 +5,7 @@ from statemachine import State
 
 from wfc_runtime.machine.chart import Machine, Workflow, WorkflowInputs, WorkflowObject, WorkflowState
 from wfc_runtime.machine.effects import Ask, Assign, Begin, Delay, Effect, Retry, Return
-from wfc_runtime.machine.inputs import lenient, one_of, with_keys
+from wfc_runtime.machine.inputs import lenient, one_of, unchecked, with_keys
 from wfc_runtime.machine.interpreter import at_most, faultless, ok, otherwise, when
 from wfc_runtime.machine.redaction import Secret
 from wfc_runtime.machine.spawn import Spawn
@@ -33,6 +33,7 @@ __all__ = [
     "ok",
     "one_of",
     "otherwise",
+    "unchecked",
     "when",
     "with_keys",
 ]

@@ -34,6 +34,11 @@ def one_of(*allowed: Any) -> AfterValidator:
     return AfterValidator(check)
 
 
+def unchecked(value: Any) -> Any:
+    """A default that does not fit the declared type, and is used as it is."""
+    return value
+
+
 def lenient(kind: str) -> BeforeValidator:
     """Text that says a number, true, false, a list or an object is taken for that, and a number for text."""
     return BeforeValidator(_READERS[kind])
