@@ -56,7 +56,7 @@ def test_a_finding_has_the_severity_the_words_and_the_advice_of_the_language() -
     assert injection.message.startswith("`(list)` ")
     assert injection.span.text == "(list)"
     assert injection.help == "ask an adult"
-    assert injection.flow[0].message.startswith("what the command of `list` prints")
+    assert injection.flow[0].message.startswith("the command output of `list`")
 
 
 def test_a_fix_for_the_core_is_not_offered_in_a_translated_file() -> None:

@@ -84,7 +84,9 @@ def test_a_fix_whose_finding_stays_is_refused() -> None:
 def test_a_fix_that_brings_a_finding_is_refused_and_says_which() -> None:
     text, refused = tried(a_fix(at("command: make", 'command: "echo {{ inputs.text }}"')))
     assert text == FINE
-    assert refused[0].startswith("it would bring WF501: `inputs.text` stands in the command without quotes")
+    assert refused[0].startswith(
+        "it would bring WF501: untrusted value used unquoted in a shell command (from a run input)"
+    )
 
 
 def test_a_fix_that_brings_a_finding_elsewhere_is_refused() -> None:

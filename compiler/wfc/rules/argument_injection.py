@@ -1,7 +1,7 @@
-"""A value from outside can begin with a dash, and the tool would take it for an option.
+"""An untrusted argument of a command can begin with a dash and be read as an option.
 
-Quotes keep the shell from reading a value, not the program: `rm '-rf'` has an option. `--` says that only arguments
-follow. Known are the tools for which that holds and the places where it matters; others are left alone.
+Quoting protects a value from the shell, not from the program: `rm '-rf'` still passes an option. `--` marks the end of
+the options. The check covers common tools that support `--`, at positions where an option would be accepted.
 
 Bad:
 
@@ -40,9 +40,9 @@ def check(file: SourceFile) -> Iterator[Finding]:
         if hole.is_quoted and hole.needs_dashes and not hole.spot.quote:
             yield Finding(
                 hole.span,
-                f"`{hole.shown}` would be an option of `{_tool(hole)}` if it began with `-`, and holds "
-                f"{hole.flow.words}",
-                help="put `--` before it: what follows is never an option",
+                f"untrusted argument of `{_tool(hole)}`: a leading `-` would be read as an option "
+                f"(from {hole.flow.words})",
+                help="put `--` before it to end the options",
                 flow=hole.flow.notes(),
                 fix=hole.fix(f"put -- before {hole.shown}", hole.dashes()),
                 step=hole.step.name,

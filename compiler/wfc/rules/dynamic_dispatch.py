@@ -1,7 +1,7 @@
 """The name of a tool, agent, task or workflow is computed.
 
-Who may do what must be plain from the file: a name that is made up during a run, perhaps from what an
-agent or a person said, could be any tool or any agent. Names are taken as they stand.
+A reviewer must be able to see from the file which tools and agents a workflow uses. A name computed during a run,
+perhaps from an agent's reply or a prompt answer, could be any of them. wfc does not evaluate templates in names.
 
 Bad:
 
@@ -46,8 +46,8 @@ def check(file: SourceFile) -> Iterator[Finding]:
             if isinstance(node, Scalar) and isinstance(node.value, str) and is_template(node.value):
                 yield Finding(
                     node.span,
-                    f"{file.language.call(step)} computes the name of its {field}",
-                    help=f"write the {field}'s name itself; to choose one at run time, use a condition "
-                    f"with one step for each {field}",
+                    f"dynamic {field} name: {file.language.call(step)} computes it in a template",
+                    help=f"write the {field}'s name literally; to choose one at run time, use a condition "
+                    f"with one step per {field}",
                     step=step.name,
                 )

@@ -1,8 +1,8 @@
-"""A password, key or token stands in the file.
+"""The file contains a password, key or token.
 
-Whoever can read the repository has it, and so has every copy of its history. Take it back where it was issued: once
-committed, it counts as known. Commands get secrets from the environment of the agent that runs them, tools from
-their own configuration. Nothing of the secret but its beginning is repeated here.
+Everyone who can read the repository or a copy of its history can read the secret. Revoke it where it was issued: a
+committed secret counts as leaked. Commands read secrets from the environment of the agent that runs them, and tools
+from their own configuration. Findings show only the first characters of the secret.
 
 Bad:
 
@@ -53,7 +53,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _by_name(name: str, node: Node) -> Iterator[Finding]:
-    """A value whose name says that it is a secret; or the default of an input whose name does."""
+    """A value under a name that suggests a secret, or the default of an input with such a name."""
     value = node.get("default") if isinstance(node, Mapping) else node
     if isinstance(value, Scalar) and isinstance(value.value, str):
         found = named_secret(name, value.text)
@@ -66,15 +66,15 @@ def _finding(node: Scalar, secret: Secret) -> Finding:
     shown = f" (`{beginning}...`)" if beginning and beginning.isprintable() else ""
     return Finding(
         node.at(secret.start, secret.end),
-        f"{secret.what} stands in the file{shown}",
-        help="withdraw it where it was issued, and let commands take it from the environment and tools from "
+        f"hardcoded secret: {secret.what}{shown}",
+        help="revoke it where it was issued; commands can read secrets from the environment, and tools from "
         "their own configuration",
         secret=node.at(secret.start + secret.shown, _end(node, secret)),
     )
 
 
 def _end(node: Scalar, secret: Secret) -> int:
-    """Of a private key only the head is found, and all that follows it is the key."""
+    """Only the first line of a private key is matched; the key itself is all that follows."""
     return len(node.text) if node.text.startswith("-----", secret.start) else secret.end
 
 
@@ -84,7 +84,7 @@ class Secret:
     start: int
     end: int
     shown: int = 4
-    """How many characters of it a message may repeat."""
+    """The number of characters that a message may show."""
 
 
 _KINDS: tuple[tuple[str, str], ...] = (
@@ -118,11 +118,11 @@ _SIGN = pattern(r"[=:]|--|\bBearer\b", re.IGNORECASE)
 _PLACEHOLDER = pattern(r"example|change|placeholder|dummy|your|xxx|\*\*\*|<|\.\.\.", re.IGNORECASE)
 _LEAST_LENGTH, _LEAST_BITS = 12, 3.0
 _SHORTEST = 16
-"""No secret that its form gives away is shorter."""
+"""No pattern above matches a shorter text."""
 
 
 def may_hold_secrets(texts: Iterable[str]) -> bool:
-    """A quick look at all texts and names of a file: most have nothing that one of these patterns could begin with."""
+    """A cheap test of all texts and names of a file, since most contain no prefix of any pattern."""
     whole = "\n".join(texts)
     small = whole.casefold()
     return "://" in whole or _is_hinted_at(whole) or any(hint in small for hint in _WORD_HINTS)
@@ -133,7 +133,7 @@ def _is_hinted_at(text: str) -> bool:
 
 
 def secrets_in(text: str) -> list[Secret]:
-    """Those that their form gives away, wherever they stand."""
+    """Secrets that are recognised by their form, under any name."""
     found: list[Secret] = []
     if len(text) < _SHORTEST:
         return found
@@ -145,22 +145,22 @@ def secrets_in(text: str) -> list[Secret]:
         for hit in _IN_ADDRESS.finditer(text):
             if not _PLACEHOLDER.search(hit["secret"]):
                 found.append(Secret("a password in an address", *hit.span("secret"), shown=0))
-    told = {secret.start for secret in found}
+    known = {secret.start for secret in found}
     for hit in _ASSIGNED.finditer(text) if _SIGN.search(text) else ():
-        if looks_random(hit["secret"]) and hit.start("secret") not in told:
+        if looks_random(hit["secret"]) and hit.start("secret") not in known:
             found.append(Secret("a secret", *hit.span("secret"), shown=2))
     return found
 
 
 def named_secret(name: str, value: str) -> Secret | None:
-    """A value that goes by such a name and looks made up by a machine."""
+    """A random-looking value under a name that suggests a secret."""
     if not _NAME.fullmatch(name) or not looks_random(value):
         return None
-    return Secret(f"what `{name}` holds looks like a secret, and it", 0, len(value), shown=2)
+    return Secret(f"the value of `{name}`", 0, len(value), shown=2)
 
 
 def looks_random(text: str) -> bool:
-    """Whether nobody would have chosen it: long, without blanks, letters and digits in no order."""
+    """Whether it looks generated: long, without spaces, letters and digits mixed, high entropy."""
     if len(text) < _LEAST_LENGTH or any(char.isspace() or char in "{}$/" for char in text[:1000]):
         return False
     mixed = any(char.isdigit() for char in text) and any(char.isalpha() for char in text)
@@ -168,6 +168,6 @@ def looks_random(text: str) -> bool:
 
 
 def _bits(text: str) -> float:
-    """Shannon's entropy of its characters."""
+    """Shannon entropy per character."""
     counts = Counter(text).values()
     return -sum(count / len(text) * math.log2(count / len(text)) for count in counts)

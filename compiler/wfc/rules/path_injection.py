@@ -1,11 +1,11 @@
-"""A value from outside decides the path of a file that the server reads or writes.
+"""An untrusted value is part of a path that the server reads or writes.
 
-Where its operator grants files, the server itself does file steps, and reads what declared outputs name. A value that
-holds `../` or begins with `/` then leads to another file than the workflow means: one that the agent must not see, or
-one that something else reads as settings or as code. What a run is started with is only a warning: whoever starts it
-chooses the workflow too. Numbers, booleans and choices from a fixed list are fine as they are. So is a text with a
-`pattern` that lets no `/` through and that neither `.` nor `..` fits, and what `regex_replace` leaves of a value after
-taking out all but such characters. `| shquote` is no help: it leaves `../` as it is.
+If its operator grants access to files, the server itself executes file steps and reads the files of declared outputs.
+A value that contains `../` or begins with `/` selects a different file than intended: one that the agent must not see,
+or one that another program reads as settings or code. Run inputs cause only a warning, since the caller that starts a
+run also chooses the workflow. Numbers, booleans and choices from a fixed list are safe. So is text with a `pattern`
+that excludes `/`, `.` and `..`, and text from which `regex_replace` has removed all other characters. `| shquote` does
+not help: it keeps `../`.
 
 Bad:
 
@@ -49,22 +49,21 @@ from wfc.rules.base import Finding, rule
 
 _HELP = (
     "use a fixed path, a choice from a list, or a `pattern` such as `^[a-z0-9-]+$`; "
-    "or replace what may lead elsewhere: `| regex_replace('[^A-Za-z0-9_-]', '-')`"
+    "or replace unsafe characters: `| regex_replace('[^A-Za-z0-9_-]', '-')`"
 )
 
 
 @rule("WF509", "path-injection")
 def check(file: SourceFile) -> Iterator[Finding]:
     paths = [(step, *found) for step in file.steps for found in _paths(step) if found[0].template.ast]
-    # Most files have no such path, and need no look at where values come from.
+    # Most files have no such path, and the taint analysis is expensive.
     taint = taint_of(file, PATH) if paths else None
     for step, text, use in paths if taint else ():
         for hole in holes_in(taint.pieces(step, text)) if taint else ():
             if hole.flow is not None:
-                shown = text.quote(hole.node)
                 yield Finding(
                     text.at(*text.template.span(hole.node)),
-                    f"`{shown}` decides the path of {use}, and holds {hole.flow.words}",
+                    f"untrusted value in the path of {use} (from {hole.flow.words})",
                     help=_HELP,
                     flow=hole.flow.notes(),
                     severity=Severity.ERROR if hole.flow.level is Level.OUTSIDE else Severity.WARNING,
@@ -73,9 +72,9 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _paths(step: Step) -> Iterator[tuple[Text, str]]:
-    """The paths of what the server opens for a step, each with what it is used for."""
+    """The paths that the server opens for a step, each with its use."""
     if isinstance(step, CreateWorktree):
-        named = {"path": "a folder that the server makes", "repo": "a repository that the server changes"}
+        named = {"path": "a folder that the server creates", "repo": "a repository that the server changes"}
     elif isinstance(step, Served):
         use = "a file that the server writes" if step.writes_to else "a file that the server reads"
         named = dict.fromkeys(("path", "output_path"), use)

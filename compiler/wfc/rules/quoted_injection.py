@@ -1,8 +1,7 @@
-"""A value from outside stands between quotes of the command, which it can close.
+"""An untrusted value inside quotes of a command can close those quotes.
 
-Between double quotes the shell still runs `$(...)`, and a value that holds the quote itself ends it early. `| shquote`
-brings its own quotes: between others they are plain characters, or undo them. Use it instead of the quotes, never
-inside them.
+The shell still expands `$(...)` between double quotes, and a value that contains the quote character ends the quoting
+early. `| shquote` adds its own quotes, which do not work inside others. Use it instead of quotes, never inside them.
 
 Bad:
 
@@ -37,10 +36,10 @@ from wfc.rules.base import Finding, rule
 from wfc.rules.common.injection import CommandHole, command_holes
 
 _PLACES = {
-    "'": "between single quotes of the command",
-    '"': "between double quotes of the command",
+    "'": "between single quotes in a shell command",
+    '"': "between double quotes in a shell command",
     "<<": "in a here-document",
-    "#": "in a comment of the command",
+    "#": "in a comment of a shell command",
 }
 
 
@@ -50,7 +49,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
         if hole.spot.quote and not hole.spot.unsure:
             yield Finding(
                 hole.span,
-                f"`{hole.shown}` stands {_PLACES[hole.spot.quote]}, and holds {hole.flow.words}",
+                f"untrusted value {_PLACES[hole.spot.quote]} (from {hole.flow.words})",
                 help=_help(file.language, hole),
                 flow=hole.flow.notes(),
                 fix=_fix(hole),
@@ -64,16 +63,16 @@ def _help(language: Language, hole: CommandHole) -> str:
     quoted = language.hole(shown if hole.is_quoted else f"{shown} | shquote")
     match hole.spot.quote:
         case "<<":
-            return f"pipe it in instead: `printf %s {quoted} | ...`"
+            return f"pipe it to the command instead: `printf %s {quoted} | ...`"
         case "#":
-            return "a line break in it would end the comment: leave it out"
+            return "remove it: a line break in it would end the comment"
     if _is_whole_word(hole):
-        return f"take the quotes away, `shquote` brings its own: `{quoted}`"
-    return f"end the quotes before it and begin them anew behind it, with `{quoted}` between them"
+        return f"remove the quotes, `shquote` adds its own: `{quoted}`"
+    return f"close the quotes before it, write `{quoted}`, and reopen them after it"
 
 
 def _is_whole_word(hole: CommandHole) -> bool:
-    """Whether it is all that stands between the quotes."""
+    """Whether it is the only text between the quotes."""
     start, end = hole.braces
     text, quote = hole.text.template.text, hole.spot.quote
     opens = text[start - 1 : start] == quote and (quote == "'" or text[start - 2 : start - 1] != "\\")

@@ -1,8 +1,8 @@
-"""A template reaches for an attribute that begins with an underscore.
+"""A template accesses an attribute whose name begins with an underscore.
 
-Such names lead from a value to Python itself: `''.__class__.__mro__` is the beginning of every known way out of a
-template. Templates see plain data, so that none of it works here; but nobody writes it by accident. A key of that
-kind in your data, such as `_id`, is read with brackets.
+Such names lead from a value to Python's internals: known template sandbox escapes begin with `''.__class__.__mro__`.
+Templates see only plain data, so the access fails here, but it rarely is an accident. Use brackets to read a key of
+your own data such as `_id`.
 
 Bad:
 
@@ -46,11 +46,11 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 def _message(found: Escape) -> str:
     if found.name.startswith("__"):
-        return f"`{found.name}` reaches behind the data into Python: templates can't, and must not try"
-    return f"`{found.name}` begins with an underscore: no attribute does"
+        return f"sandbox escape attempt: `{found.name}` would access Python internals"
+    return f"invalid attribute `{found.name}`: no attribute begins with an underscore"
 
 
 def _help(found: Escape) -> str:
     if found.name.startswith("__"):
-        return "take it out; where someone else wrote this template, find out why it is there"
-    return f"read a key of that name with brackets: `['{found.name}']`"
+        return "remove it; if someone else wrote this template, find out why it is there"
+    return f"use brackets to read a key of that name: `['{found.name}']`"

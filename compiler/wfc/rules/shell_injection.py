@@ -1,9 +1,9 @@
-"""A value from outside stands in a command without quotes.
+"""An untrusted value is used unquoted in a shell command.
 
-What a person typed, an agent wrote or a command printed can hold `; rm -rf ~` as well as a file name, and the
-shell would run it. `| shquote` makes one word of any value. What a run is started with is only a warning: whoever
-starts it may run commands anyway, but a space in it is enough to break the command. Numbers, booleans, choices
-and texts with a strict `pattern` are fine as they are.
+A prompt answer, an agent's reply or command output can contain `; rm -rf ~` instead of a file name, and the shell would
+execute it. `| shquote` turns any value into one word. Run inputs cause only a warning: the caller that starts a run can
+execute commands anyway, but a single space in a value still breaks the command. Numbers, booleans, choices and text
+with a strict `pattern` are safe.
 
 Bad:
 
@@ -53,24 +53,24 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _is_command(hole: CommandHole) -> bool:
-    """Whether it stands where the name of a program does."""
+    """Whether it is in the position of a program's name."""
     return not hole.spot.words and not hole.spot.prefix and not hole.spot.unsure
 
 
 def _message(hole: CommandHole) -> str:
     if hole.text.template.lone:
-        return f"the whole command is `{hole.shown}`: it is {hole.flow.words}"
-    return f"`{hole.shown}` stands in the command without quotes, and holds {hole.flow.words}"
+        return f"untrusted value used as the whole shell command (from {hole.flow.words})"
+    return f"untrusted value used unquoted in a shell command (from {hole.flow.words})"
 
 
 def _help(language: Language, hole: CommandHole) -> str:
     if _is_command(hole):
         return (
-            "write the command itself and let values fill its arguments; where running it is what you want, "
-            f"say so: `sh -c -- {language.hole('... | shquote')}`"
+            "write the command literally and use values only as arguments; to execute the value on purpose, "
+            f"write `sh -c -- {language.hole('... | shquote')}`"
         )
     shown = f"({hole.shown})" if hole.is_loose else hole.shown
-    return f"make one word of it, whatever is in it: `{language.hole(f'{shown} | shquote')}`"
+    return f"quote it: `{language.hole(f'{shown} | shquote')}`"
 
 
 def _fix(hole: CommandHole) -> Fix | None:

@@ -1,8 +1,8 @@
-"""A foreach goes over a list from outside, and nothing says how long that may be.
+"""A foreach iterates over an untrusted list of unlimited length.
 
-Each item is a run of its own, often with a sub-agent. An agent that lists five hundred topics, or a command that
-prints every file there is, becomes five hundred of them. With `max_items` more fail the step, with the count; to go
-on with the first few, cut the list: `state.files[:20]`.
+Each item is a separate run, often with a sub-agent. If an agent lists five hundred topics, or a command prints five
+hundred files, the foreach starts five hundred runs. With `max_items`, a longer list fails the step and the error gives
+the count. To process only the first items, slice the list: `state.files[:20]`.
 
 Bad:
 
@@ -52,9 +52,9 @@ def check(file: SourceFile) -> Iterator[Finding]:
         if found and found.flow and found.flow.level is Level.OUTSIDE and not found.bounded:
             yield Finding(
                 _place(step.items.node),
-                f"{file.language.call(step)} runs a task for each item of a list that may be of any length: it is "
-                f"{found.flow.words}",
-                help="say how many there may be at most, such as `max_items: 50`",
+                f"unbounded number of runs: {file.language.call(step)} iterates over an untrusted list "
+                f"(from {found.flow.words})",
+                help="limit the number of items, for example with `max_items: 50`",
                 flow=found.flow.notes(),
                 step=step.name,
             )

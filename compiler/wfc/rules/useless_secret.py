@@ -1,7 +1,7 @@
-"""A mark `secret: true` that hides nothing.
+"""`secret: true` has nothing to hide.
 
-A secret is hidden wherever a run is shown: in its history and state, in errors, logs and `wfc runs`. An input with a
-`default` has its value in the file, for everybody to read; and a step that keeps nothing has nothing to be hidden.
+The value of a secret is redacted in the history and state of a run, in errors, logs and `wfc runs`. The `default` of an
+input is in the file, where everyone can read it; and a step that stores no result has nothing to redact.
 
 Bad:
 
@@ -40,14 +40,14 @@ def check(file: SourceFile) -> Iterator[Finding]:
         if isinstance(shape, InputDecl) and shape.is_secret and _has_default(shape):
             yield Finding(
                 shape.value_span("default"),
-                "the default of a secret stands in the file",
-                help="take it away, and make the input `required` if a run can't do without it",
+                "exposed secret: its default is in the file",
+                help="remove the default, and make the input `required` if a run needs it",
             )
         if isinstance(shape, Keeping) and shape.secret and shape.secret.value and not shape.writes():
             yield Finding(
                 shape.key_span("secret"),
-                f"`{shape.name}` keeps nothing that could be a secret",
-                help="name a field with `output_to`, or take `secret` away",
+                f"useless `secret`: `{shape.name}` stores no result",
+                help="store the result with `output_to`, or remove `secret`",
                 step=shape.name,
             )
 

@@ -120,7 +120,7 @@ def test_a_loop_brings_back_what_is_written_later() -> None:
         "  - {id: again, type: goto, target: run, max_iterations: 3}\n"
     )
     assert [hops(item) for item in found] == [
-        ["the answer to `ask` comes from outside", "`b` puts it into `state.name`"]
+        ["the answer to `ask` is untrusted", "`b` stores it in `state.name`"]
     ]
 
 
@@ -148,7 +148,7 @@ def test_a_task_is_as_trusted_as_what_its_foreach_gives_it() -> None:
     )
     assert trusted == []
     assert [item.severity for item in doubtful] == [Severity.ERROR]
-    assert hops(doubtful[0])[1] == "`each` gives it to `work` as `inputs.name`"
+    assert hops(doubtful[0])[1] == "`each` passes it to `work` as `inputs.name`"
 
 
 def test_an_item_that_is_an_object_fills_inputs_by_name() -> None:
@@ -176,7 +176,7 @@ def test_what_tasks_return_is_followed_part_by_part() -> None:
         "      - {id: end, type: return, value: {name: '{{ inputs.who }}', size: 3}}\n"
     )
     assert [item.step for item in found] == ["c"]
-    assert hops(found[0])[-1] == "`each2` collects what each `back` returns"
+    assert hops(found[0])[-1] == "`each2` collects the results of `back`"
 
 
 def test_a_named_agent_returns_what_it_likes() -> None:
@@ -270,7 +270,7 @@ def test_sarif_has_the_flow_from_the_source_to_the_command() -> None:
     locations = result["codeFlows"][0]["threadFlows"][0]["locations"]
     lines = [place["location"]["physicalLocation"]["region"]["startLine"] for place in locations]
     assert lines == [4, 5]
-    assert locations[0]["location"]["message"]["text"] == "the answer to `ask` comes from outside"
+    assert locations[0]["location"]["message"]["text"] == "the answer to `ask` is untrusted"
 
 
 def test_hundreds_of_hops_are_followed() -> None:

@@ -125,8 +125,10 @@ def _input_flow(scope: Scope, name: str, language: Language) -> Flow:
     span = next(
         (key.span for key in _keys(scope.node.get("inputs")) if key.text == name), scope.key_span("inputs")
     )
-    words = "what the run is started with"
-    return Flow(Level.INPUT, words, f"whoever starts a run gives `{language.name_of('inputs', name)}`", span)
+    words = "a run input"
+    return Flow(
+        Level.INPUT, words, f"`{language.name_of('inputs', name)}` is supplied when a run starts", span
+    )
 
 
 def _keys(node: Node | None) -> Iterator[Scalar]:

@@ -179,7 +179,7 @@ def _assigned(step: Step, file: File, home: ScopeTypes) -> Outcome:
         span = spans[field][0] if field in spans else step.span
         found = file.tree(step, tree.node, names if bindings is not None and bindings.in_order else {})
         path = file.language.name_of("state", field)
-        names[field] = found.then(f"{file.language.call(step)} puts it into `{path}`", span)
+        names[field] = found.then(f"{file.language.call(step)} stores it in `{path}`", span)
         yield from _kept(step, home, names[field], field)
     output = step.values.get("output_to")
     if output is not None and output.text not in computed:
@@ -233,7 +233,7 @@ def _task(child: Child, file: File, home: ScopeTypes) -> Outcome:
     if task is not None:
         yield from _given(child, file, task, items.item, results)
     keeps = (
-        f"{file.language.call(step)} collects what each `{child.name.text if child.name else 'task'}` returns"
+        f"{file.language.call(step)} collects the results of `{child.name.text if child.name else 'task'}`"
     )
     yield from _kept(step, home, results.then(keeps, step.span))
 
@@ -242,7 +242,10 @@ def _given(child: Child, file: File, task: Task, item: Taint, results: Taint) ->
     """What each run of a task gets: its item, and its inputs."""
     step = child.step
     span = child.items.span if child.items else step.span
-    yield ("item", task), item.then(f"{file.language.call(step)} gives each item to `{task.task_name}`", span)
+    yield (
+        ("item", task),
+        item.then(f"{file.language.call(step)} passes each item to `{task.task_name}`", span),
+    )
     if child.sequential:
         yield (PREVIOUS, task), results
     names = {"item": item, PREVIOUS: results}
@@ -253,7 +256,7 @@ def _given(child: Child, file: File, task: Task, item: Taint, results: Taint) ->
         given, spans = _from_item(task, item), {}
     for name, taint in given.items():
         path = file.language.name_of("inputs", name)
-        message = f"{file.language.call(step)} gives it to `{task.task_name}` as `{path}`"
+        message = f"{file.language.call(step)} passes it to `{task.task_name}` as `{path}`"
         yield ("input", task, name), taint.then(message, spans.get(name, span))
 
 

@@ -34,7 +34,7 @@ class Flow:
 
     level: Level
     words: str
-    """A description of the value: "what a command printed"."""
+    """The source of the value, as it follows "from": "command output"."""
     message: str
     span: Span
     before: Flow | None = None

@@ -18,7 +18,7 @@ _SILENT = frozenset({"WF211", "WF304", "WF305", "WF306", "WF412"})
 """Rules that do not apply: a read of a block that may not have run has a default (WF211, WF304, WF305), and every
 block keeps its result, whether it is read or not (WF306). What a block retries is its own matter (WF412)."""
 
-_BY_ENVIRONMENT = 'hand it over in `env`, and write "$NAME" in the command'
+_BY_ENVIRONMENT = 'pass it in `env`, and write "$NAME" in the command'
 _ADVICE = {
     "WF108": "move what both need into a workflow that calls neither",
     "WF207": "what a command prints is text, and so is a reference within text; a file among `outputs` has a type",

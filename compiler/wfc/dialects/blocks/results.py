@@ -287,7 +287,10 @@ class Site(Results):
         if "__internal__" in reference.names:
             part = next(part for part in reference.parts if part.name == "__internal__")
             raise UnresolvedError(
-                "WF507", "`__internal__` belongs to the server; no workflow can read it", part.start, part.end
+                "WF507",
+                "`__internal__` is private to the server; workflows can't read it",
+                part.start,
+                part.end,
             )
         match root.name:
             case "inputs" if rest:

@@ -31,7 +31,7 @@ class Call(Keeping, Waiting, Retried):
     label = "a call step"
     color = "child"
     acts = True
-    origin = ("what another workflow returned", "what {} gets back comes from outside")
+    origin = ("another workflow", "the result of {} is untrusted")
 
     workflow = Field(WORD, "The name of the workflow to run.", required=True, example="deploy-service")
     with_ = Field(BINDINGS, "Its inputs.")

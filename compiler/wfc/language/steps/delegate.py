@@ -30,7 +30,7 @@ class Delegate(Action):
     label = "a delegate step"
     color = "agent"
     acts = True
-    origin = ("what an agent wrote", "what the agent of {} answers comes from outside")
+    origin = ("an agent's reply", "the agent's reply to {} is untrusted")
     result = DelegateResult
 
     instructions = Field(TEXT, "The task, with all the context that it needs.", required=True)

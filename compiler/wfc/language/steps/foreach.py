@@ -37,7 +37,7 @@ class Foreach(Keeping, Waiting, Retried):
     label = "a foreach step"
     color = "child"
     acts = True
-    origin = ("what an agent wrote", "what the agent that {} asks returns comes from outside")
+    origin = ("an agent's reply", "the agents' replies to {} are untrusted")
 
     items = Field(ITEMS, "The list, usually one expression.", required=True, example="{{ state.modules }}")
     task = Field(WORD, "The task to run for each item.", required=True, example="audit_module")

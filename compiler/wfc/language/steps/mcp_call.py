@@ -30,7 +30,7 @@ class McpCall(Action):
     label = "an mcp_call step"
     color = "agent"
     acts = True
-    origin = ("what a tool returned", "what the tool of {} returns comes from outside")
+    origin = ("a tool result", "the tool result of {} is untrusted")
 
     tool = Field(
         TEXT, "The name of the tool; it can't be computed.", required=True, example="github.create_issue"

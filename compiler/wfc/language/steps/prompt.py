@@ -30,7 +30,7 @@ class Prompt(Answered, Waiting):
     kind = "prompt"
     label = "a prompt step"
     color = "person"
-    origin = ("what a person typed", "the answer to {} comes from outside")
+    origin = ("a prompt answer", "the answer to {} is untrusted")
     shape_rules: ClassVar[dict[str, Any]] = {
         "if": {"properties": {"prompt_type": {"const": "choice"}}, "required": ["prompt_type"]},
         "then": {"required": ["options"]},

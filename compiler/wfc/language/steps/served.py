@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from wfc.language.steps.base import Action
 from wfc.language.values import Literal, Text
 
-FILE_ORIGIN = ("what stood in a file", "what {} reads comes from outside")
+FILE_ORIGIN = ("a file", "the file content that {} reads is untrusted")
 """The `origin` of steps that read a file."""
 
 

@@ -91,7 +91,7 @@ class Shell(Action):
     label = "a shell step"
     color = "agent"
     acts = True
-    origin = ("what a command printed", "what the command of {} prints comes from outside")
+    origin = ("command output", "the command output of {} is untrusted")
     result = ShellResult
 
     command = Field(TEXT, "The command line.", required=True, example="npm test")

@@ -53,7 +53,7 @@ _LONG_FLAGS = frozenset(
     }
 )
 _FIRST_ONLY = frozenset({"run", "exec"})
-"""Behind their first argument comes a command with options of its own."""
+"""Their first argument is followed by a command with its own options."""
 _BEFORE_TOOL = pattern(r"sudo|command|time|nohup|[A-Za-z_]\w*=.*", re.DOTALL)
 _REDIRECTION = pattern(r"\d*[<>&]+")
 
@@ -86,7 +86,7 @@ def _wants_value(word: str, flags: str = "") -> bool:
 
 
 def _has_safe_start(spot: Spot) -> bool:
-    """Whether the value begins with a text of the file that is no dash."""
+    """Whether the value begins with literal text other than a dash."""
     node: nodes.Node | None = spot.hole.node
     while isinstance(node, nodes.Filter):
         if node.name not in ("shquote", "string"):
@@ -99,7 +99,7 @@ def _has_safe_start(spot: Spot) -> bool:
 
 @struct(frozen=True)
 class CommandHole:
-    """A value in a command that comes from outside, or from whoever starts the run."""
+    """An untrusted value in a command: from outside, or an input of the run."""
 
     step: Step
     text: Text
@@ -130,13 +130,13 @@ class CommandHole:
 
     @property
     def braces(self) -> tuple[int, int]:
-        """Where the hole begins and ends, with its braces."""
+        """The place of the hole, including its braces."""
         text = self.text.template.text
         return text.rfind("{{", 0, self.place[0]), text.find("}}", self.place[1]) + 2
 
     @property
     def is_loose(self) -> bool:
-        """Whether a filter needs brackets around the expression."""
+        """Whether the expression needs parentheses before a filter."""
         return not isinstance(self.spot.hole.node, TIGHT)
 
     def quoting(self) -> list[Change]:
@@ -159,7 +159,7 @@ class CommandHole:
         return [Change(at, at, "-- ")]
 
     def fix(self, description: str, changes: list[Change]) -> Fix | None:
-        """Those changes of the template as a fix of the file, if all can be made."""
+        """The changes of the template as a fix of the file, or None unless all of them can be made."""
         edits: list[Edit] = []
         for change in changes:
             edit = edit_in(self.text, change) if change.start >= 0 else None
@@ -202,7 +202,7 @@ class Escape:
     start: int
     end: int
     filter: tuple[int, int] | None = None
-    """Where the filter `attr` stands, if it is one."""
+    """The place of the filter `attr`, if it is used."""
 
 
 def escapes_in(template: Template) -> Iterator[Escape]:
