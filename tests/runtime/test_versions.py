@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 
 from tests.runtime.support import OK, TWO, Box, children, step_ids, steps
 from wfc_runtime.errors import DefinitionError, RefusedError
+from wfc_runtime.store.database import APPLICATION_ID, MIGRATIONS
 
 CHANGED = TWO.replace("command: make", "command: make all").replace("id: test", "id: verify")
 LONGER = TWO.replace("steps:\n", "steps:\n  - {id: first, type: shell, command: pull}\n")
@@ -223,12 +225,26 @@ def test_a_new_comment_shifts_the_lines_of_runs_in_progress(box: Box) -> None:
     assert place_of_failure(box, run) == "workflows/w.yaml:7."
 
 
-def test_a_store_of_an_earlier_version_of_wfc_keeps_its_runs(file_box: Box) -> None:
+def test_a_store_without_line_maps_keeps_its_runs(file_box: Box) -> None:
     run = file_box.compile(TWO).service.start("w")["workflow_id"]
     file_box.close()
-    with sqlite3.connect(file_box.state) as connection:
-        connection.execute("ALTER TABLE modules DROP COLUMN line_map")
-        connection.execute("PRAGMA user_version = 2")
-    connection.close()
+    _as_before_line_maps(file_box.state)
     file_box.compile(CHANGED)
     assert step_ids(file_box.restart().submit(run, "build", OK)) == ["test"]
+
+
+def _as_before_line_maps(state: Path) -> None:
+    """Replace a store by one with the tables that it had before modules had line maps, and the same rows."""
+    earlier = state.with_name("earlier.db")
+    connection = sqlite3.connect(earlier)
+    for statement in (one for step in MIGRATIONS[:2] for one in step):
+        connection.execute(statement)
+    connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
+    connection.execute("PRAGMA user_version = 2")
+    connection.execute("ATTACH ? AS now", (str(state),))
+    for table in ("modules", "runs", "fields", "history"):
+        names = ", ".join(row[1] for row in connection.execute(f"PRAGMA main.table_info({table})"))
+        connection.execute(f"INSERT INTO main.{table} ({names}) SELECT {names} FROM now.{table}")
+    connection.commit()
+    connection.close()
+    earlier.replace(state)
