@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from time import perf_counter
 from typing import IO, Any
 
 _BYTECODE = tempfile.TemporaryDirectory(prefix="wfc-bench-servers-")
@@ -35,8 +36,9 @@ _HELLO = {
 }
 
 
-def our_command(state: Path) -> tuple[str, ...]:
-    return (sys.executable, "-m", "wfc", "serve", "--state", str(state))
+def our_command(state: Path, command: str = "serve") -> tuple[str, ...]:
+    """`serve`, or `serve-worker` for the worker alone."""
+    return (sys.executable, "-m", "wfc", command, "--state", str(state))
 
 
 @dataclass
@@ -54,6 +56,8 @@ class Server:
         self.incoming.write(json.dumps(request).encode() + b"\n")
         self.incoming.flush()
         answer: dict[str, Any] = json.loads(self.outgoing.readline())
+        while "id" not in answer:
+            answer = json.loads(self.outgoing.readline())
         if "error" in answer or answer["result"].get("isError"):
             raise RuntimeError(f"{method}: {answer}")
         result: dict[str, Any] = answer["result"]
@@ -71,18 +75,38 @@ class Server:
 
     @property
     def resident(self) -> int:
-        """Bytes of memory that the process has for itself and shares."""
-        for line in Path(f"/proc/{self.process.pid}/status").read_text(encoding="ascii").splitlines():
-            if line.startswith("VmRSS:"):
-                return int(line.split()[1]) * 1024
-        raise RuntimeError("no VmRSS")
+        """Bytes of memory that the process and its children have, each shared page counted once."""
+        found = 0
+        for pid in _family(self.process.pid):
+            for line in Path(f"/proc/{pid}/smaps_rollup").read_text(encoding="ascii").splitlines():
+                if line.startswith("Pss:"):
+                    found += int(line.split()[1]) * 1024
+        return found
+
+    @property
+    def used_seconds(self) -> float:
+        """Processor time of the process and its children so far."""
+        ticks = 0
+        for pid in _family(self.process.pid):
+            fields = Path(f"/proc/{pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def _family(pid: int) -> list[int]:
+    """A process and those that it started."""
+    children = Path(f"/proc/{pid}/task/{pid}/children").read_text(encoding="ascii").split()
+    return [pid, *(found for child in children for found in _family(int(child)))]
 
 
 @contextmanager
-def started(command: tuple[str, ...], cwd: Path) -> Iterator[Server]:
-    """A server that has not been spoken to. At the end it is killed."""
+def started(command: tuple[str, ...], cwd: Path, cache: Path | None = None) -> Iterator[Server]:
+    """A server that has not been spoken to. At the end it is killed. `cache`: the user's cache folder, else an empty
+    one."""
     env = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
     env["PYTHONPYCACHEPREFIX"] = _BYTECODE.name
+    # A folder inside the project is never used.
+    env["XDG_CACHE_HOME"] = str(cache or cwd)
     process = subprocess.Popen(command, cwd=cwd, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
     assert process.stdin is not None
     assert process.stdout is not None
@@ -95,11 +119,9 @@ def started(command: tuple[str, ...], cwd: Path) -> Iterator[Server]:
         process.wait()
 
 
-def start_seconds(command: tuple[str, ...], cwd: Path) -> float:
-    """Processor time from nothing to an answered `initialize`."""
-    with started(command, cwd) as server:
+def start_seconds(command: tuple[str, ...], cwd: Path, cache: Path | None = None) -> tuple[float, float]:
+    """Processor time and wall time from nothing to an answered `initialize`."""
+    begun = perf_counter()
+    with started(command, cwd, cache) as server:
         server.hello()
-        fields = (
-            Path(f"/proc/{server.process.pid}/stat").read_text(encoding="ascii").rpartition(")")[2].split()
-        )
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return server.used_seconds, perf_counter() - begun

@@ -68,6 +68,26 @@ def test_a_session_begins_with_the_answers_of_the_one_before(tmp_path: Path, era
         assert sorted(front.answered()) == [1, 2, 3, 4, 5]
 
 
+def test_a_subscription_is_acknowledged_before_there_is_a_worker_and_only_once(tmp_path: Path) -> None:
+    """A client waits for this before it asks for the lists."""
+    folder, cache = tmp_path / "front", tmp_path / "cache"
+    fill(folder, cache, "modern")
+    (folder / "fatal").write_text("kill", encoding="utf-8")
+    with wire(folder, "modern", cache=cache) as front:
+        front.ask("server/discover")
+        number = front.request("subscriptions/listen", {"notifications": {"toolsListChanged": True}})
+        said = front.wait_for(lambda one: one.get("method") == "notifications/subscriptions/acknowledged")
+        assert said["params"] == {
+            "_meta": {"io.modelcontextprotocol/subscriptionId": number},
+            "notifications": {"toolsListChanged": True},
+        }
+        (folder / "fatal").unlink()
+        front.answer(front.call("echo"))
+        wait_until(lambda: front.lines("listens"))
+        front.answer(front.call("echo"))
+        assert len(front.named("notifications/subscriptions/acknowledged")) == 1
+
+
 @both_eras
 def test_the_cache_is_not_used_once_the_worker_has_answered(tmp_path: Path, era: str) -> None:
     folder, cache = tmp_path / "front", tmp_path / "cache"

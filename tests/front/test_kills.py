@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.front.wire import ERAS, Wire, memory_of, wire
+from tests.front.wire import ERAS, HELLO, Wire, memory_of, wire
 from tests.support import wait_until
 
 both_eras = pytest.mark.parametrize("era", ERAS)
@@ -35,6 +35,23 @@ def test_a_worker_killed_between_calls_is_replaced_each_time(front: Wire, era: s
     handshakes = ["initialize", "notifications/initialized"] if era == "legacy" else []
     assert front.lines("handshakes") == handshakes * 4
     assert len([one for one in front.messages if "id" in one]) == 5
+
+
+@pytest.mark.parametrize("answered", [True, False])
+def test_a_client_that_tried_both_protocols_goes_on_with_the_newer_one(
+    tmp_path: Path, answered: bool
+) -> None:
+    """One whose first question took long asks in the older way too. A worker that began so would refuse all else."""
+    with wire(tmp_path / "front", "modern") as front:
+        front.request("server/discover")
+        front.send({"id": "old", "method": "initialize", "params": HELLO})
+        front.ask("tools/list")
+        if answered:
+            front.answer(front.call("echo"))
+        handshakes = len(front.lines("handshakes"))
+        front.kill_worker()
+        assert front.text(front.call("echo", text="on")) == "on"
+        assert len(front.lines("handshakes")) == handshakes
 
 
 @both_eras

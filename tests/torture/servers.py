@@ -77,6 +77,8 @@ class Server:
     def next_answer(self) -> Reply:
         """Whichever comes next; it must not be an error."""
         answer = json.loads(self._line.readline())
+        while "id" not in answer:
+            answer = json.loads(self._line.readline())
         assert not answer["result"].get("isError"), answer
         result: Reply = answer["result"]
         return result

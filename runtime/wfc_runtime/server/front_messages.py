@@ -46,6 +46,7 @@ _MOST_TRIES_OF = {
 """A session without its handshake is lost, and these requests do nothing that could kill a worker."""
 _MOST_FORMS = 100
 _FAILED = -32000
+_INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
 # The SDK writes answers in this order, and a large result need not be parsed to find its id.
 _ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":(-?\d{1,18}|"[^"\\]{1,200}"),"(?:result|error)":')
 
@@ -127,6 +128,8 @@ class Relay:
         """Requests of the front itself: their methods."""
         self._prefix = f"wfc-{os.urandom(6).hex()}-"
         self._count = 0
+        self._is_recalled = False
+        """Whether this session began with answers from the cache."""
         self._changed: set[str] = set()
         """Lists that the client has to be notified of."""
 
@@ -154,6 +157,11 @@ class Relay:
         request = Request(line, method, _dict(message.get("params")))
         if method == "initialize":
             self._initialize = message
+        elif _VERSION in request.meta and method != "server/discover":
+            # Some clients try both protocols and go on with the newer one.
+            self._initialize = None
+        if method == _LISTEN and self._is_recalled and not self.ever_answered:
+            self._acknowledge_early(number, request)
         if method == "tools/call":
             self._key(request, message)
         elif self._cache:
@@ -248,8 +256,10 @@ class Relay:
         if request is None:
             self.to_client.add(line)
             return
-        if request.method == "tools/list" or request.cache_key:
+        if request.method in ("initialize", "tools/list") or request.cache_key:
             result = _result(line)
+            if request.method == "initialize" and result is None:
+                self._initialize = None
             self._learn(request.method, result)
             if request.cache_key and self._cache and result is not None:
                 self._cache.keep(request.cache_key, result)
@@ -366,23 +376,21 @@ class Relay:
             elif request.tries >= _MOST_TRIES_OF.get(request.method, _MOST_TRIES):
                 self._fail(number, f"the server died {request.tries} times while it worked on this")
         self._greet()
-        repeated = [one for one in self.asked.values() if one.method != "initialize"]
-        for request in repeated:
+        for request in self.asked.values():
+            # In their order: the first decides which protocol the worker speaks.
             self.to_worker.add(request.line)
+            if request.method == "initialize" and self._is_initialized:
+                self.to_worker.add(_INITIALIZED)
         self._close_forms()
-        return len(repeated)
+        return len(self.asked)
 
     def _greet(self) -> None:
         """A worker of the older protocol knows nothing before its handshake."""
-        if self._initialize is None:
+        if self._initialize is None or any(one.method == "initialize" for one in self.asked.values()):
             return
-        unanswered = [one for one in self.asked.values() if one.method == "initialize"]
-        if unanswered:
-            self.to_worker.add(unanswered[-1].line)
-        else:
-            self._ask_privately("initialize", _dict(self._initialize.get("params")))
+        self._ask_privately("initialize", _dict(self._initialize.get("params")))
         if self._is_initialized:
-            self.to_worker.add(_dump({"jsonrpc": "2.0", "method": "notifications/initialized"}))
+            self.to_worker.add(_INITIALIZED)
 
     def fail_all(self, why: str) -> None:
         """No worker lives long enough to answer anything."""
@@ -421,8 +429,16 @@ class Relay:
         result = self._cache.recall(request.cache_key) if request.cache_key else None
         if result is not None and not self.ever_answered:
             request.given = result
+            self._is_recalled = True
             self._learn(request.method, result)
             self._send({"id": number, "result": result})
+
+    def _acknowledge_early(self, number: Id, request: Request) -> None:
+        """A client that subscribes waits for this before it asks for the lists. The worker's own is swallowed."""
+        request.acknowledged = True
+        wanted = {name: value for name, value in request.wants.items() if value}
+        params = {"_meta": {_SUBSCRIPTION: number}, "notifications": wanted}
+        self._send({"method": _ACKNOWLEDGED, "params": params})
 
     def _notify_changes(self) -> None:
         for kind in sorted(self._changed):

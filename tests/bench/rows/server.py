@@ -6,7 +6,7 @@ import statistics
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 
 from tests.bench.measure import Row
 from tests.bench.peers.floor import Bare, bytes_of_a_step
@@ -29,11 +29,13 @@ def rows() -> Iterator[Row]:
         folder = Path(name)
         _write_modules(folder / "generated", [workflow(f"flow-{number}", 20) for number in range(20)])
         yield _cold_start(folder)
+        yield _cached_start(folder)
         yield _memory(folder)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         _write_modules(folder / "generated", [_chain(_STEPS)])
         yield _step_over_stdio(folder)
+        yield _through_the_front(folder)
         yield _durable_step(folder)
     with tempfile.TemporaryDirectory() as name:
         stored = bytes_per_step(Path(name), _STEPS)
@@ -59,10 +61,46 @@ def _chain(steps: int) -> str:
 
 def _cold_start(folder: Path) -> Row:
     ours, bare = our_command(folder / "cold.db"), BARE_COMMAND
-    pairs = [(start_seconds(ours, folder), start_seconds(bare, folder)) for _ in range(_STARTS + 1)][1:]
+    pairs = [(start_seconds(ours, folder)[0], start_seconds(bare, folder)[0]) for _ in range(_STARTS + 1)][1:]
     mine, floor = (statistics.median(times) for times in zip(*pairs, strict=True))
     detail = f"{mine:.2f} s and {floor:.2f} s of processor time"
     return Row("cold start to the first answer, to a bare SDK server", mine / floor, 1.15, detail=detail)
+
+
+def _cached_start(folder: Path) -> Row:
+    """The front answers from its cache while its worker starts."""
+    ours = our_command(folder / "cached.db")
+    with tempfile.TemporaryDirectory() as name:
+        cache = Path(name)
+        with started(ours, folder, cache) as server:
+            server.hello()
+            while not list(cache.glob("wfc/serve/*.json")):
+                sleep(0.05)
+        pairs = [
+            (start_seconds(ours, folder, cache)[1], start_seconds(BARE_COMMAND, folder)[1])
+            for _ in range(_STARTS + 1)
+        ][1:]
+    mine, floor = (statistics.median(times) for times in zip(*pairs, strict=True))
+    detail = f"{mine * 1000:.0f} ms and {floor * 1000:.0f} ms"
+    return Row("first answer from the cache, to a bare SDK server", mine / floor, 0.1, detail=detail)
+
+
+def _through_the_front(folder: Path) -> Row:
+    with (
+        started(our_command(folder / "front.db", "serve-worker"), folder) as worker,
+        started(our_command(folder / "front.db"), folder) as front,
+    ):
+        for one in (worker, front):
+            one.hello()
+            one.ready()
+        alone, through = _alternating(lambda _: _list(worker), lambda _: _list(front))
+    detail = f"{through * 1000:.2f} ms and {alone * 1000:.2f} ms"
+    more = (through - alone) * 1000
+    return Row("a call through the front, beyond one to its worker", more, 0.5, "ms", detail, digits=2)
+
+
+def _list(server: Server) -> None:
+    server.call("list_runs")
 
 
 def _memory(folder: Path) -> Row:
