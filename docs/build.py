@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 from checks import checks
+from mistakes import mistakes
 from page_parts import MADE, table
 
 from wfc.cli.main import cli
@@ -40,6 +41,7 @@ def pages() -> dict[str, str]:
         "language.md": _language(),
         "blocks.md": _blocks(),
         "checks.md": checks(),
+        "mistakes.md": mistakes(),
         "command-line.md": _command_line(),
         "mcp-tools.md": _mcp_tools(),
     }
