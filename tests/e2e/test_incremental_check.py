@@ -116,7 +116,7 @@ def test_a_fix_that_depends_on_callers_is_found_without_checking_them(project: P
     check(project, "--format", "json")
     edit(project, "run", "beta", "gone@2")
     assert checked(project, "--format", "json") == ["beta"]
-    assert "reads the input" in check(project)[1]
+    assert "unused input" in check(project)[1]
 
 
 def test_another_name_is_noticed_by_all_that_call_something(project: Path) -> None:

@@ -1,7 +1,7 @@
-"""An agent's name that no agent can have.
+"""The name of an agent is invalid.
 
-A sub-agent is named by `@` and lower-case letters, digits and `-`. Leave `agent` out, or write `null`, for
-the main agent.
+The name of a sub-agent is `@` followed by lowercase letters, digits and `-`. Omit `agent`, or write `null`, for the
+main agent.
 
 Bad:
 
@@ -47,7 +47,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _is_wrong(name: str) -> bool:
-    """A computed name is wrong for another reason: WF506 says so."""
+    """WF506 reports computed names."""
     return not _AGENT.fullmatch(name) and not is_template(name)
 
 
@@ -55,15 +55,15 @@ def _finding(step: Step, agent: Word) -> Finding:
     good = near_agent(agent.text)
     return Finding(
         agent.span,
-        f"`{agent.text[:60]}` is not an agent's name: that is `@`, then lower-case letters, digits and `-`",
-        help=f'write "{good}"' if good else "leave `agent` out for the main agent",
-        fix=rename(agent.node, good, f"call it {good}") if good else None,
+        f"invalid agent name `{agent.text[:60]}`; expected `@` followed by lowercase letters, digits and `-`",
+        help=f'write "{good}"' if good else "omit `agent` for the main agent",
+        fix=rename(agent.node, good, f"rename it to {good}") if good else None,
         step=step.name,
     )
 
 
 def near_agent(name: str) -> str | None:
-    """The name as it could be; None where nothing is left of it."""
+    """The valid name nearest to it; None if no valid character is left."""
     spaced = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", name.strip().lstrip("@"))
     made = _SEPARATORS.sub("-", spaced.lower()).strip("-")
     return f"@{made}" if made and len(made) <= 100 else None

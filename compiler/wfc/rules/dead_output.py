@@ -1,9 +1,8 @@
-"""A step keeps its result, or sets a field, that nothing reads.
+"""A step writes a state field that nothing reads.
 
-The workflow or task returns something else, so the value is kept for nobody: either a step was meant to
-use it, or it is left over. Where a run ends without `return`, its state is its result and every field of it
-counts as read. It is a warning where the name is nearly that of a field which is read: then the value was
-probably meant for that one, which goes without it.
+The workflow or task returns another value, so the field has no effect: either a step should use it, or it is a
+leftover. If a run ends without `return`, its state is its result and every field counts as read. The finding is a
+warning if the name resembles that of a field that is read, since the value was probably meant for that field.
 
 Bad:
 
@@ -54,10 +53,10 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _written(use: ScopeUse, step: Step) -> list[Scalar]:
-    """The names of the fields that a step keeps its result in, or sets."""
+    """The names of the fields that a step writes."""
     output, updates = step.values.get("output_to"), _updates(step)
     entries = updates.entries if updates is not None else []
-    # Of a field that is there from the start, WF307 says so.
+    # WF307 reports the fields of `initial_state`.
     keys = [entry.key for entry in entries if entry.key.text not in use.scope.initial]
     return [output.node] if output is not None else keys
 
@@ -76,15 +75,15 @@ def _finding(
     meant = _meant(step, name, read.to(name))
     advice, fix = f"use `{language.name_of('state', name)}` in a later step, or remove {key}", None
     if meant and meant in taken:
-        # Another step writes that field: whether this one should too, only the author knows.
-        advice = f"if `{meant}`, which another step writes, should get this value, write that; else {advice}"
+        # Another step writes that field, so renaming this one may be wrong.
+        advice = f"write `{meant}` if you meant that field, which another step writes too; otherwise {advice}"
     elif meant:
         advice, fix = f"did you mean `{meant}`?", rename(written, meant, f"write {meant} instead")
     else:
         fix = _removal(use, step, name)
     return Finding(
         written.span,
-        f"nothing reads `{name}`, and {use.scope.known_as} returns something else",
+        f"unused state field `{name}`: nothing reads it, and {use.scope.known_as} returns another value",
         help=advice,
         fix=fix,
         severity=Severity.WARNING if meant else None,
@@ -93,7 +92,7 @@ def _finding(
 
 
 def _meant(step: Step, name: str, near: str | None) -> str | None:
-    """The field that the value was probably meant for: not one that differs by its number, or is set beside it."""
+    """The field that was probably meant: not one that differs only in its digits or that the same step writes."""
     if near is None or near in step.writes() or near.translate(_NO_DIGITS) == name.translate(_NO_DIGITS):
         return None
     return near
@@ -105,12 +104,12 @@ def _removal(use: ScopeUse, step: Step, name: str) -> Fix | None:
     updates = _updates(step)
     if updates is not None:
         key, mapping, entry = f"the update of {name}", updates, updates.entry(name)
-    # A step that lists the field needs it to be written: its list is to be mended first (WF302).
+    # A step that lists the field requires it to exist, so its list must be fixed first (WF302).
     if entry is None or name in use.listed or (mapping is updates and _reads_anything(entry)):
         return None
     return remove_entry(mapping, entry, f"remove {key}")
 
 
 def _reads_anything(entry: Entry) -> bool:
-    """Whether nobody might read a field or an input any more if it were gone."""
+    """Whether removing it could leave a field or an input without a reader."""
     return any(text.template.reads for text in Tree(entry.value).texts)

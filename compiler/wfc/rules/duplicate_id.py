@@ -1,7 +1,7 @@
 """Two steps of one workflow or task have the same id.
 
-Jumps, results and histories name a step by its id, so an id has to mean one step. The steps of a task are
-counted apart from those of the workflow.
+Jumps, results and histories refer to a step by its id, so ids must be unique within a workflow or task. A task may
+reuse the ids of the workflow.
 
 Bad:
 
@@ -43,8 +43,8 @@ def check(file: SourceFile) -> Iterator[Finding]:
 def _finding(scope: Scope, step: Step, first: Step) -> Finding:
     return Finding(
         step.span,
-        f"{scope.known_as} has two steps with the id `{step.name}`",
-        help="give one of them another id",
+        f"duplicate step id `{step.name}` in {scope.known_as}",
+        help="rename one of them",
         notes=(Note(f"`{step.name}` is first defined here", first.span),),
         step=step.name,
     )

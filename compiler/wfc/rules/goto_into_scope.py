@@ -1,8 +1,8 @@
-"""A jump to a place that can't be reached from where it stands.
+"""A jump leads into another branch, loop body or task, or out of a loop that does not exist.
 
-A goto, its `else` and `on_error: {goto: ...}` may go to a step of their own list or of a list around it. A
-branch, the body of a loop and a task have a beginning: nothing jumps into the middle of them. For the same
-reason `break` and `continue` stand inside a `while`, which they leave or go on with.
+A goto, its `else` and `on_error: {goto: ...}` can jump to a step of the same list of steps or of a list that contains
+it. A branch, a loop body and a task always run from their first step, so a jump can't enter them elsewhere. `break` and
+`continue` are valid only inside a `while`.
 
 Bad:
 
@@ -82,7 +82,7 @@ def _into_a_list(places: Targets, step: Step, word: Word) -> Finding:
     block = places.block_of(word.text)
     return Finding(
         word.span,
-        f"`{step.name}` can't go to `{word.text}`: it stands inside {block.label}",
+        f"`{step.name}` can't jump to `{word.text}`, which is inside {block.label}",
         help=reach_hint(places, step, _doors(block, places.blocks[step])),
         notes=(Note(f"`{word.text}` is here", places[word.text].span),),
         step=step.name,
@@ -94,7 +94,7 @@ def _into_a_scope(
 ) -> Finding:
     return Finding(
         word.span,
-        f"`{step.name}` can't go to `{word.text}`: it is a step of {home.known_as}, not of {scope.known_as}",
+        f"`{step.name}` can't jump to `{word.text}`: it is a step of {home.known_as}, not of {scope.known_as}",
         help=reach_hint(places, step, []),
         notes=(Note(f"`{word.text}` is here", target.span),),
         step=step.name,
@@ -102,7 +102,7 @@ def _into_a_scope(
 
 
 def _doors(block: Block, start: Block) -> list[str]:
-    """The step that holds the target and can be gone to."""
+    """The step that contains the target and is a valid target itself."""
     around = list(start.around())
     for inner in block.around():
         if inner.outer in around and inner.owner is not None:
@@ -111,13 +111,13 @@ def _doors(block: Block, start: Block) -> list[str]:
 
 
 def reach_hint(places: Targets, step: Step, first: list[str]) -> str:
-    """A help line: where the step may go instead, the likeliest place first."""
+    """The valid targets of the step, the likeliest first."""
     others = (name for name in places.in_reach(step) if name not in first)
     names = [*first, *islice(others, _SHOWN)]
     if not names:
-        return "there is no other step that it could go to"
+        return "there is no step that it could jump to"
     shown = ", ".join(f"`{name}`" for name in names[:_SHOWN])
-    return f"it can go to {shown}" + (", ..." if len(names) > _SHOWN else "")
+    return f"it can jump to {shown}" + (", ..." if len(names) > _SHOWN else "")
 
 
 def _is_in_loop(block: Block) -> bool:
@@ -125,10 +125,10 @@ def _is_in_loop(block: Block) -> bool:
 
 
 def _without_loop(step: Step) -> Finding:
-    does = "leave" if isinstance(step, Break) else "go on with"
+    does = "leave" if isinstance(step, Break) else "continue"
     return Finding(
         step.value_span("type"),
-        f"`{step.name}` is a {step.kind} outside of a `while`: there is no loop to {does}",
-        help="put it inside the `steps` of a `while`; to end the run use `return`, to jump use `goto`",
+        f"`{step.kind}` outside of a `while`: `{step.name}` has no loop to {does}",
+        help="put it in the `steps` of a `while`; use `return` to end the run, or `goto` to jump",
         step=step.name,
     )

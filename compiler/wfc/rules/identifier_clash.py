@@ -1,8 +1,8 @@
-"""Two names that become the same name in the generated Python.
+"""Two names map to the same name in the generated Python module.
 
-Steps, branches, tasks, inputs and fields keep their names there, but Python knows only letters, digits and
-`_`: `run-tests` and `run_tests` would be one. Each workflow becomes a module, so two workflows of a project
-can't share a name either.
+Steps, branches, tasks, inputs and fields keep their names in the module, but Python identifiers contain only letters,
+digits and `_`, so `run-tests` and `run_tests` would be the same. Each workflow becomes a module, so two workflows of a
+project must not share a name either.
 
 Bad:
 
@@ -35,7 +35,7 @@ from wfc.rules.base import Finding, rule
 from wfc.yaml import Mapping, Node, Span
 
 Named = tuple[str, Span]
-_HELP = "give one of them another name"
+_HELP = "rename one of them"
 
 
 @rule("WF110", "identifier-clash")
@@ -56,22 +56,22 @@ def check(file: SourceFile) -> Iterator[Finding]:
 def _clashes_of(names: Iterable[Named], to_python: Callable[[str], str], what: str) -> Iterator[Finding]:
     named = [one for one in names if one[0]]
     made = {name: to_python(name) for name, _ in named}
-    # As many names in Python as there are: most files need no second look.
+    # In most files all names stay distinct, and the pairs need not be compared.
     if len(set(made.values())) < len(made):
         yield from _clashes([(made[name], (name, span)) for name, span in named], what)
 
 
 def _clashes(made: Iterable[tuple[str, Named]], what: str) -> Iterator[Finding]:
-    """Different names that are the same in Python. The same name twice is another check's business."""
+    """Different names that are equal in Python. Another check reports repeated names."""
     first: dict[str, Named] = {}
-    told: set[tuple[str, str]] = set()
+    reported: set[tuple[str, str]] = set()
     for python, (name, span) in made:
         other, place = first.setdefault(python, (name, span))
-        if other != name and (other, name) not in told:
-            told.add((other, name))
+        if other != name and (other, name) not in reported:
+            reported.add((other, name))
             yield Finding(
                 span,
-                f"`{name}` and `{other}` both need the {what} name `{python}` in the generated module",
+                f"name clash: `{name}` and `{other}` both need the {what} name `{python}` in the generated module",
                 help=_HELP,
                 notes=(Note(f"`{other}` is here", place),),
             )
@@ -127,22 +127,22 @@ def _is_overridden(file: SourceFile, other: SourceFile) -> bool:
 
 def _module_clash(name: str, span: Span, other: str, place: Span) -> Finding:
     if name == other:
-        message = f"two workflows of the project are called `{name}`"
+        message = f"name clash: two workflows of the project are called `{name}`"
     elif module_name(name) == module_name(other):
-        message = f"`{name}` and `{other}` become one module, `{module_name(name)}.py`"
+        message = f"name clash: `{name}` and `{other}` both need the module `{module_name(name)}.py`"
     else:
-        message = f"the modules of `{name}` and `{other}` differ in capitals only, which some systems ignore"
+        message = f"name clash: the modules of `{name}` and `{other}` differ only in case, which some systems ignore"
     return Finding(span, message, help=_HELP, notes=(Note(f"the other `{other}` is here", place),))
 
 
 def _file_of(name: str) -> str:
-    """The module's file, as a file system sees it that takes capitals and small letters for the same."""
+    """The module's file name on a case-insensitive file system."""
     return module_name(name).casefold()
 
 
 @cached_per_file(1)
 def _by_module(project: Project, count: int) -> dict[str, list[SourceFile]]:
-    """The files that are compiled together, by the module that each becomes; `count` of them."""
+    """The first `count` files of a project by the module that each is compiled to."""
     found: dict[str, list[SourceFile]] = {}
     for file in project.files[:count]:
         if file.name is not None:

@@ -1,7 +1,7 @@
-"""A step reads a state field that is not there on every path.
+"""A step reads a state field that is not set on every path.
 
-A step under `when` or in a branch writes the field; on the other path nothing does, and reading it fails the
-run. A step that is read under the very condition under which it was written is not meant.
+A step with `when` or in a branch writes the field. On the other path nothing writes it, and reading it fails the run. A
+read under the same condition as the write is not reported.
 
 Bad:
 
@@ -58,7 +58,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 def _findings(scope: ScopeTypes, found: Located) -> Iterator[Finding]:
     field, node = found.problem.field, found.node
     definitions = scope.inference.definitions
-    # A field that nothing writes is WF303's, or belongs to a step that is not complete yet.
+    # WF303 reports fields that nothing writes; a step under construction may have none yet.
     if field is None or field not in definitions.by_field:
         return
     edges = scope.ways.find(node, field, definitions.unset(field), found.problem.held)
@@ -68,17 +68,20 @@ def _findings(scope: ScopeTypes, found: Located) -> Iterator[Finding]:
     notes = tuple(Note(f"`{field}` is written here", way.span) for way in writers[:1])
     beside = scope.ways.beside(node, writers[0].step) if writers and writers[0].step else None
     if beside is not None:
-        message = (
-            f"`{field}` is written in another branch of `{beside.name}`, which may not have come that far"
+        message = f"`{field}` may be unset: another branch of `{beside.name}` writes it at the same time"
+        yield finding(
+            found,
+            message,
+            notes,
+            help=f"read `{field}` after `{beside.name}`, or write it before `{beside.name}`",
         )
-        yield finding(found, message, notes, help=f"read `{field}` after `{beside.name}`, or write it before")
         return
     turning = scope.ways.explain(node, field, edges)
     if turning is not None:
-        notes = (Note("this decides it", turning.span), *notes)
+        notes = (Note("this selects the path", turning.span), *notes)
     yield finding(
         found,
-        f"on {f'the path {turning.words}' if turning else 'some path'}, nothing has written `{field}`",
+        f"`{field}` may be unset: nothing writes it on {f'the path {turning.words}' if turning else 'some path'}",
         notes,
         help=f"give `{field}` a value in `initial_state`, or supply a fallback with `| default(...)`",
     )

@@ -1,7 +1,6 @@
 """A step reads a state field that its `needs_state` does not list.
 
-A step sees only the fields it declares. Reading another one fails the run at that step, so it is an
-error here.
+A step can access only the fields that it declares. Reading another field fails the run at that step.
 
 Bad:
 
@@ -41,8 +40,8 @@ def check(file: SourceFile) -> Iterator[Finding]:
         for name, read in access.missing.items():
             yield Finding(
                 read.span,
-                f"{language.call(step)} reads `{language.name_of('state', name)}`, "
-                "which its `needs_state` does not list",
+                f"undeclared read of `{language.name_of('state', name)}`: "
+                f"it is not in the `needs_state` of {language.call(step)}",
                 help=_help(step, name, list(access.missing)),
                 fix=fix,
                 step=step.name,

@@ -1,8 +1,7 @@
 """A step lists or reads a state field that nothing ever writes.
 
-A field is there if `initial_state` names it or some step of the same workflow or task writes it, by
-`output_to` or in the `updates` of a set_state. Any other name is a slip of the pen: reading it fails the
-step.
+A field exists if `initial_state` contains it or a step of the same workflow or task writes it, with `output_to` or in
+the `updates` of a set_state step. Any other name is probably a typo: reading it fails the step.
 
 Bad:
 
@@ -37,7 +36,7 @@ from wfc.rules.common.edits import own_list, rename, unlist
 from wfc.rules.common.state import FieldRead, StepAccess, Stranger, state_access
 
 _MOST_FIXED = 100
-"""Of unknown fields in one step: each fix looks at the whole list, and more than these are no slips of the pen."""
+"""The maximum of unknown fields per step that get a fix, since computing each fix takes the whole list."""
 
 
 @rule("WF303", "needs-state-unknown", fix="unsafe")
@@ -53,7 +52,8 @@ def _finding(language: Language, access: StepAccess, stranger: Stranger) -> Find
     scope = access.fields.scope.known_as
     return Finding(
         stranger.span,
-        f"{language.call(access.step)} {does} `{stranger.name[:60]}`, but {scope} has no such state field",
+        f"unknown state field `{stranger.name[:60]}`: {language.call(access.step)} {does} it, "
+        f"but nothing in {scope} writes it",
         help=_help(language, access, stranger),
         fix=_fix(language, access, stranger),
         step=access.step.name,
@@ -66,7 +66,7 @@ def _help(language: Language, access: StepAccess, stranger: Stranger) -> str:
     if stranger.meant:
         return f"did you mean `{stranger.meant}`?"
     if not stranger.reads:
-        return "the step does not read it either: take it out"
+        return "remove it: the step does not read it"
     write = "give it a value in `initial_state`, or write it with `output_to` or a set_state step"
     return f"{access.fields.choices}; {write}" if access.fields.choices else write
 
@@ -85,7 +85,7 @@ def _fix(language: Language, access: StepAccess, stranger: Stranger) -> Fix | No
     near = stranger.meant
     if near is None:
         return (
-            _together("take it out", _fixed(unlist(access.step, stranger.listed)))
+            _together("remove it", _fixed(unlist(access.step, stranger.listed)))
             if not stranger.reads
             else None
         )
@@ -95,12 +95,12 @@ def _fix(language: Language, access: StepAccess, stranger: Stranger) -> Fix | No
     changes = [_name(read, near) for read in stranger.reads]
     for word in stranger.listed:
         changes += _fixed(rename(word.node, near, ""))
-    return _together(f"make it {near}", changes)
+    return _together(f"replace it with {near}", changes)
 
 
 def _together(description: str, edits: list[Edit | None]) -> Fix | None:
     sure = [edit for edit in edits if edit is not None]
-    # A text that an alias repeats is one place.
+    # Text repeated through a YAML alias is one place.
     places = {(edit.span.start, edit.span.end): edit for edit in sure}
     return Fix(description, tuple(places.values()), safe=False) if sure and len(sure) == len(edits) else None
 

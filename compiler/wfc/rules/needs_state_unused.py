@@ -1,8 +1,8 @@
 """A step lists a state field that it does not read.
 
-`needs_state` tells a reviewer what a step can see, so an entry without a use misleads. Steps inside a
-condition, a loop or a branch have lists of their own: what they read is not read by the step around
-them. A step that looks at the whole state, as `state | tojson` does, uses all that it lists.
+`needs_state` tells a reviewer which fields a step can access, so an unused entry is misleading. Steps inside a
+condition, a loop or a branch have their own lists: a field that only they read is unused in the list of the step that
+contains them. A step that reads the whole state, as in `state | tojson`, uses all fields in its list.
 
 Bad:
 
@@ -49,18 +49,18 @@ def _findings(language: Language, access: StepAccess) -> Iterator[Finding]:
     for word in access.unused:
         yield Finding(
             word.span,
-            f"{language.call(step)} lists `{word.text}` in `needs_state` and does not read it",
-            help="take it out" + ("; the steps inside it list what they read" if has_steps else ""),
+            f"unused entry `{word.text}` in `needs_state`: {language.call(step)} does not read it",
+            help="remove it" + ("; the steps inside have their own lists" if has_steps else ""),
             fix=fix,
             step=step.name,
         )
     first = {word.text: word for word in reversed(step.declared)}
     for word in access.repeated:
-        note = Note("it is listed here already", first[word.text].span)
+        note = Note("first listed here", first[word.text].span)
         yield Finding(
             word.span,
-            f"{language.call(step)} lists `{word.text}` in `needs_state` twice",
-            help="take one out",
+            f"duplicate entry `{word.text}` in the `needs_state` of {language.call(step)}",
+            help="remove one of them",
             notes=(note,),
             fix=fix,
             step=step.name,

@@ -1,8 +1,8 @@
 """Two branches of a `parallel` write the same state field, or the same file.
 
-Branches run side by side, so the one that happens to end last would win. Let each branch write a field
-of its own and bring them together in a step after the `parallel`. Steps whose `when` can't both hold may write the same
-file. Where two run one after the other only by chance, it is a warning.
+Branches run concurrently, so the branch that happens to end last would win. Let each branch write its own field and
+combine the fields in a step after the `parallel`. Steps whose `when` conditions exclude each other may write the same
+file. The finding is a warning if two steps are not ordered but happen to run one after the other.
 
 Bad:
 
@@ -60,15 +60,15 @@ def _clashes(language: Language, parallel: Step) -> Iterator[Finding]:
             other, place = first[name]
             yield Finding(
                 span,
-                f"the branches `{other}` and `{branch}` of {language.call(parallel)} both write `{name}`",
-                help="give each branch a field of its own",
+                f"concurrent writes to `{name}` in the branches `{other}` and `{branch}` of {language.call(parallel)}",
+                help="use a separate field for each branch",
                 notes=(Note(f"`{other}` writes it here", place),),
                 step=step.name,
             )
 
 
 def _writes(steps: list[Step]) -> dict[str, tuple[Step, Span]]:
-    """The fields that a branch writes, each where it does so first."""
+    """The fields that a branch writes, each with its first write."""
     found: dict[str, tuple[Step, Span]] = {}
     for step in walk(steps):
         for name, (span, _) in step.writes().items():
@@ -85,9 +85,9 @@ def _files(language: Language, parallel: Step) -> Iterator[Finding]:
                 if other != branch and may_clash(writer, step):
                     yield Finding(
                         path.span,
-                        f"{language.call(writer)} and {language.call(step)} run at the same time, "
-                        "and both write this file",
-                        help="give each a file of its own, or let one wait for the other",
+                        f"concurrent writes to this file: {language.call(writer)} and {language.call(step)} "
+                        "run at the same time",
+                        help="use a separate file for each, or let one wait for the other",
                         notes=(Note(f"{language.call(writer)} writes it too", place.span),),
                         step=step.name,
                     )

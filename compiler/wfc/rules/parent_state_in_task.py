@@ -1,7 +1,7 @@
 """A task uses a state field that belongs to the workflow, or to another task.
 
-Every run has a state of its own. A task sees its inputs, its item and what its own steps have written,
-never the state of the workflow that runs it; and the workflow sees only what the task returns.
+Every run has its own state. A task can access its inputs, its item and the fields that its own steps write, but not the
+state of the workflow that runs it. The workflow can access only the value that the task returns.
 
 Bad:
 
@@ -78,8 +78,8 @@ def _finding(
     note = Note(f"`{stranger.name}` is set here, in {owner.scope.known_as}", owner.places[stranger.name])
     return Finding(
         stranger.span,
-        f"{language.call(access.step)} {does} `{stranger.name}`, a state field of {owner.scope.known_as}, "
-        f"which {scope.known_as} does not see",
+        f"inaccessible state field `{stranger.name}`: {language.call(access.step)} {does} it, but it belongs to "
+        f"{owner.scope.known_as}",
         help=_help_in_task(language, scope, stranger.name)
         if isinstance(scope, Task)
         else _help_in_main(owner.scope),
@@ -91,14 +91,12 @@ def _finding(
 def _help_in_task(language: Language, task: Task, name: str) -> str:
     path, given = language.name_of("inputs", name), language.key("with")
     if name in task.declared_inputs:
-        return f"the task has it as an input: read `{path}`"
-    return f"declare it in the task's `inputs`, give it in the foreach's `{given}`, and read `{path}`"
+        return f"read the task's input of that name: `{path}`"
+    return f"declare it in the task's `inputs`, pass it in the foreach's `{given}`, and read `{path}`"
 
 
 def _help_in_main(owner: Scope) -> str:
-    return (
-        f"let {owner.known_as} return it: the foreach's `output_to` gets the list of what its runs returned"
-    )
+    return f"let {owner.known_as} return it: the foreach's `output_to` stores the list of returned values"
 
 
 def _runner(language: Language, scope: Scope, run_by: dict[str, list[Child]]) -> tuple[Note, ...]:

@@ -1,7 +1,7 @@
 """A step reads a state field that nothing has written yet.
 
-No way to this step passes one that writes the field, so the step fails in every run. The same goes for a
-field that starts as null and is read into before anything else was written to it.
+No path to the step contains a write of the field, so the step fails in every run. The same applies if a step reads a
+property of a field that is still null from `initial_state`.
 
 Bad:
 
@@ -58,15 +58,15 @@ def _finding(language: Language, scope: ScopeTypes, found: Located) -> Finding:
     notes = [Note("it is written here", way.span) for way in writers[:2]]
     if first is not None and first.step is None and first.span is not None:
         notes.insert(0, Note("it starts as null", first.span))
-        message = f"`{language.name_of('state', field)}` is always null here: nothing has written it yet"
+        message = f"`{language.name_of('state', field)}` is always null here: no earlier step writes it"
     else:
-        message = f"nothing has written `{field}` before `{found.step.name}` reads it"
+        message = f"`{field}` is never set here: no step before `{found.step.name}` writes it"
     return finding(found, message, tuple(notes), help=_help(found.step, writers[0].step if writers else None))
 
 
 def _help(step: Step, writer: Step | None) -> str:
     if writer is None:
-        return "write it first, or give it a value in `initial_state`"
+        return "write it in an earlier step, or give it a value in `initial_state`"
     if writer is step:
-        return "the step writes it only when it has ended; give it a value in `initial_state`"
+        return "the step writes it only at its end; give it a value in `initial_state`"
     return f"move `{writer.name}` before `{step.name}`, or give it a value in `initial_state`"

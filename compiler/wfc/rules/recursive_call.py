@@ -1,7 +1,7 @@
-"""Workflows that call each other in a circle.
+"""Workflows call each other recursively.
 
-A run of such a circle would start children without end. Only a workflow that calls itself may do so, where the
-call has a `when` and says with `max_depth` how deep that may go.
+A run would start child runs without end. Only direct recursion is allowed, and only if the call has a `when` and limits
+the depth with `max_depth`.
 
 Bad:
 
@@ -45,20 +45,22 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _is_bounded(call: CallSite) -> bool:
-    """Whether a workflow that calls itself can end: the call is conditional, and says how deep it may go."""
+    """Whether a direct recursion can end: the call is conditional and its depth is limited."""
     return call.caller is call.callee and call.child.max_depth > 0 and call.step.when is not None
 
 
 def _circle(graph: CallGraph, call: CallSite) -> Finding:
     back = graph.way_back(call)
     names = _chain([call, *back])
-    message = f"`{workflow_name(call.caller)}` calls itself" + (f": {names}" if back else "")
+    message = f"unbounded recursion: `{workflow_name(call.caller)}` calls itself" + (
+        f" ({names})" if back else ""
+    )
     return Finding(
         call.span,
         message,
-        help="to repeat steps use `while` or `goto`; move what both need into a workflow that calls neither"
+        help="use `while` or `goto` to repeat steps; move shared steps into a workflow that calls neither"
         if back
-        else "to repeat steps use `while` or `goto`",
+        else "use `while` or `goto` to repeat steps",
         notes=_notes(back),
         step=call.step.name,
     )

@@ -1,7 +1,7 @@
-"""A state field holds one kind of value here and another there.
+"""A state field gets values of different types.
 
-Text at the start, a list after the first step: whoever reads the field has to know where the run has been.
-Null beside something else is no conflict, nor is an empty list beside a full one.
+If a field is text at first and a list after a later step, its readers must know which steps have run. Null together
+with another type is not a conflict, and neither is an empty list together with a list of any type.
 
 Bad:
 
@@ -65,8 +65,8 @@ def _conflict(scope: ScopeTypes, field: str, ways: list[Definition]) -> Iterator
         elif not _kinds(kind) & _kinds(first[1]):
             yield Finding(
                 way.span,
-                f"`{field}` is {describe(kind)} here and {describe(first[1])} elsewhere",
-                help="give one of them a field of its own, or make both alike",
+                f"conflicting types of `{field}`: {describe(kind)} here, {describe(first[1])} elsewhere",
+                help="use two fields, or write the same type in both places",
                 notes=(Note(f"here it is {describe(first[1])}", first[0].span),),
                 step=way.step.name if way.step else None,
             )
@@ -74,7 +74,7 @@ def _conflict(scope: ScopeTypes, field: str, ways: list[Definition]) -> Iterator
 
 
 def _solid(kind: Type) -> Type | None:
-    """What is certainly written, null left out; None where that is not known."""
+    """The type that is written, without null; None if it is not known."""
     found = [option for option in options(kind) if kind_of(option) != "null"]
     return join(*found) if found and all(kind_of(option) in _KINDS for option in found) else None
 

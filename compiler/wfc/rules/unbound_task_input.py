@@ -1,9 +1,9 @@
-"""A task or workflow is run without an input that it needs, or with one that it does not have.
+"""A task or workflow runs without a required input, or with an input that it does not declare.
 
-A foreach without `with` gives the item to a task's only input; an item that is an object fills several by
-name, and also an only one that takes no objects. A plain value can't, so with several inputs say in `with:` what
-each one gets. A `call` has nothing but its `with`; what the workflow has no input for is left out where the step
-says `only_declared: true`, and this is a warning then.
+A foreach without `with` passes the item as the task's only input. An item that is an object fills inputs by name if
+there are several, or if the only one does not take objects. A plain value can't fill several inputs, so pass them in
+`with:`. A `call` passes only its `with`. If the step has `only_declared: true`, undeclared inputs are dropped, and the
+finding is a warning.
 
 Bad:
 
@@ -75,7 +75,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
         for entry in binding.unknown_entries():
             near = known.to(entry.key.text)
             yield _unknown(binding, entry, near if near in free else None)
-            # What the author meant to give is not missing as well.
+            # A misspelt input is reported once, not as missing as well.
             free -= {near}
         missing = [name for name in _missing(binding, item) if name in free]
         if missing:
@@ -83,7 +83,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _missing(binding: Binding, item: types.Type) -> list[str]:
-    """The inputs that the child needs and nothing fills."""
+    """The required inputs of the child that get no value."""
     if binding.given is not None:
         return [name for name in binding.needed if name not in binding.keys]
     if not binding.run.is_task:
@@ -96,7 +96,7 @@ def _missing(binding: Binding, item: types.Type) -> list[str]:
 
 
 def _item(file: SourceFile, binding: Binding) -> types.Type:
-    """What fills the inputs of a task by name; any where something else does, or nothing shows it."""
+    """The type of the item that fills inputs by name; `any` if it is not known or `with` fills them."""
     if not binding.run.is_task or binding.given is not None:
         return types.ANY
     known = types_of(file)
@@ -106,9 +106,9 @@ def _item(file: SourceFile, binding: Binding) -> types.Type:
 def _unknown(binding: Binding, entry: Entry, near: str | None) -> Finding:
     return Finding(
         entry.key.span,
-        f"{binding.title} has no input `{entry.key.text[:60]}`",
+        f"unknown input `{entry.key.text[:60]}` of {binding.title}",
         help=f"did you mean `{near}`?" if near else did_you_mean("", binding.declared) or "it has no inputs",
-        fix=rename(entry.key, near, f"call it {near}") if near else None,
+        fix=rename(entry.key, near, f"rename it to {near}") if near else None,
         severity=Severity.WARNING if binding.run.is_lenient else None,
         step=binding.step.name,
     )
@@ -120,8 +120,8 @@ def _unbound(language: Language, binding: Binding, missing: list[str], item: typ
     guess, shown = _guess(language, binding, missing, item)
     return Finding(
         _place(binding),
-        f"nothing gives {binding.title} its input{'s' if len(missing) > 1 else ''} {names}{_why(binding, item)}",
-        help=f"add to `{key}`: `{shown}`" if binding.given else f"say what it gets: `{key}: {{{shown}}}`",
+        f"missing input{'s' if len(missing) > 1 else ''} {names} of {binding.title}{_why(binding, item)}",
+        help=f"add to `{key}`: `{shown}`" if binding.given else f"pass it: `{key}: {{{shown}}}`",
         notes=tuple(_declarations(binding, missing)),
         fix=_fix(binding, guess) if guess else None,
         step=binding.step.name,
@@ -131,9 +131,9 @@ def _unbound(language: Language, binding: Binding, missing: list[str], item: typ
 def _guess(
     language: Language, binding: Binding, missing: list[str], item: types.Type
 ) -> tuple[dict[str, str] | None, str]:
-    """What could fill the inputs, if anything surely does, and how to write that."""
+    """The values that certainly fit the inputs, if any, and the text to show in the help."""
     if isinstance(item, types.Record):
-        # Once there is a `with`, nothing else is filled by name.
+        # With a `with`, the item no longer fills other inputs by name.
         parts = {
             name: f'"{language.hole(language.name_of("item", name))}"' if item.get(name) else "..."
             for name in binding.needed
@@ -153,7 +153,7 @@ def _why(binding: Binding, item: types.Type) -> str:
         return ""
     if isinstance(item, types.Record):
         has = ", ".join(f"`{known.name}`" for known in item.properties)
-        return f": an item has {has or 'nothing'}"
+        return f": an item has only {has}" if has else ": an item has no properties"
     words = _WORDS.get(item, "plain values")
     return f": the items are {words}, which can't fill inputs by name"
 
@@ -174,7 +174,7 @@ def _fix(binding: Binding, values: dict[str, str]) -> Fix | None:
         edit = _add(node, node.entry(binding.run.field), [f"with: {{{', '.join(lines)}}}"])
     else:
         edit = _add(node, node.entry(binding.run.field), ["with:", *(f"  {line}" for line in lines)])
-    return Fix(f"give it {', '.join(values)}", (edit,), safe=False) if edit else None
+    return Fix(f"pass {', '.join(values)}", (edit,), safe=False) if edit else None
 
 
 def _add(mapping: Mapping, after: Entry | None, lines: list[str]) -> Edit | None:

@@ -1,7 +1,7 @@
-"""A block waits for one that isn't there, or for the same one twice.
+"""A block depends on a block that does not exist, or twice on the same block.
 
-Languages whose steps name what they wait for (`depends_on` of blocks) have this check. A name that is not there
-would never end, so nothing could ever begin.
+The check applies to languages in which steps name their dependencies (`depends_on` of blocks). A block that waits for
+an unknown block could never start.
 
 Bad:
 
@@ -30,5 +30,5 @@ from wfc.rules.base import Finding, rule
 
 @rule("WF112", "unknown-dependency")
 def check(file: SourceFile) -> Iterator[Finding]:
-    """In the core a step comes after another by standing there: only a front end can find this."""
+    """Core steps are ordered by position, so only a front end can find this."""
     return iter(())

@@ -1,7 +1,6 @@
-"""A jump names a step that is not there.
+"""The target of a jump does not exist.
 
-`target` and `else` of a goto, and `on_error: {goto: ...}`, name a step of the same workflow or task by its
-id.
+`target` and `else` of a goto, and `on_error: {goto: ...}`, refer to a step of the same workflow or task by its id.
 
 Bad:
 
@@ -39,7 +38,7 @@ from wfc.suggest import Nearest
 
 @rule("WF104", "unknown-goto-target", fix="unsafe")
 def check(file: SourceFile) -> Iterator[Finding]:
-    # A step of another task is there, but out of reach: that is WF105's.
+    # WF105 reports jumps to steps of another task.
     known = {step.name for step in file.steps}
     for scope in file.scopes:
         wrong = [(step, word) for step in scope.walk() for _, word in step.jumps() if word.text not in known]
@@ -55,8 +54,8 @@ def _finding(scope: Scope, step: Step, word: Word, targets: Targets, names: Near
         near = None
     return Finding(
         word.span,
-        f"{scope.known_as} has no step `{word.text}` to go to",
+        f"unknown jump target `{word.text}`: {scope.known_as} has no such step",
         help=f"did you mean `{near}`?" if near else reach_hint(targets, step, []),
-        fix=rename(word.node, near, f"go to {near}") if near else None,
+        fix=rename(word.node, near, f"jump to {near}") if near else None,
         step=step.name,
     )

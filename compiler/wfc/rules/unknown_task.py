@@ -1,6 +1,6 @@
-"""A foreach names a task that the workflow does not have.
+"""A foreach refers to a task that the workflow does not define.
 
-Tasks are the entries under `tasks:` of the same file. The name is taken as it stands; it can't be computed.
+Tasks are the entries of `tasks:` in the same file. The name is literal; it can't be a template.
 
 Bad:
 
@@ -53,7 +53,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
         return
     names = Nearest(known)
     for name, children in runners(file.workflow).items():
-        # A computed name is wrong for another reason: WF506 says so.
+        # WF506 reports computed names.
         if name not in known and not is_template(name):
             yield from (_finding(child.step, child.name, names) for child in children if child.name)
 
@@ -62,7 +62,7 @@ def _finding(step: Step, task: Word, names: Nearest) -> Finding:
     near = names.to(task.text)
     return Finding(
         task.span,
-        f"there is no task `{task.text}`",
+        f"unknown task `{task.text}`",
         help=names.hint(task.text) or "the workflow has no tasks: define it under `tasks:`",
         fix=rename(task.node, near, f"run {near} instead") if near else None,
         step=step.name,

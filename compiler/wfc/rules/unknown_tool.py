@@ -1,7 +1,7 @@
-"""A tool that the project's list of tools does not have.
+"""A tool is not in the project's list of tools.
 
-`[tool.wfc] tools` in pyproject.toml lists the tools that agents have; an entry may end in `*`. Where it is
-given, every `tool` of an mcp_call is held against it. Without it nothing is said.
+`[tool.wfc] tools` in pyproject.toml lists the tools that agents have; an entry may end in `*`. If the setting is
+present, the `tool` of every mcp_call must match an entry. Without the setting, the check is off.
 
 Bad:
 
@@ -48,8 +48,8 @@ def check(file: SourceFile) -> Iterator[Finding]:
         if not any(fnmatchcase(name, pattern) for pattern in patterns):
             yield Finding(
                 tool.span,
-                f"the project's agents have no tool `{name[:100]}`",
-                help=_hint(names, name) + "`tools` in [tool.wfc] of pyproject.toml lists those they have",
+                f"unknown tool `{name[:100]}`: the project's agents do not have it",
+                help=_hint(names, name) + "`tools` in [tool.wfc] of pyproject.toml lists the known tools",
                 step=step.name,
             )
 

@@ -1,8 +1,8 @@
-"""A call of a workflow that the project does not have.
+"""A call refers to a workflow that does not exist in the project.
 
-A call names another workflow by the `name` in its file, not by the file's own name. The name is taken as it
-stands; it can't be computed. The project's files are those being checked, those beside them, those of the
-workflows folder, and those of the folders that `WORKFLOWS_TEMPLATE_PATHS` names.
+A call refers to another workflow by the `name` in its file, not by the file name. The name is literal; it can't be a
+template. The project consists of the checked files, the other files in their folders, the workflows folder, and the
+folders in `WORKFLOWS_TEMPLATE_PATHS`.
 
 Bad:
 
@@ -38,13 +38,13 @@ def check(file: SourceFile) -> Iterator[Finding]:
     for step in file.steps:
         child = step.child()
         word = child.name if child is not None and not child.is_task else None
-        # A computed name is wrong for another reason: WF506 says so.
+        # WF506 reports computed names.
         if word and not is_template(word.text) and not _is_known(word.text, file.project):
             names = _others(file)
             near = names.to(word.text)
             yield Finding(
                 word.span,
-                f"the project has no workflow `{word.text}`",
+                f"unknown workflow `{word.text}`",
                 help=names.hint(word.text) or "the project has no other workflow",
                 fix=rename(word.node, near, f"call {near}") if near else None,
                 step=step.name,
@@ -57,5 +57,5 @@ def _is_known(name: str, project: Project) -> bool:
 
 @cached_per_file(1)
 def _others(file: SourceFile) -> Nearest:
-    """What a workflow may call: any other."""
+    """The workflows that a workflow may call: all others."""
     return Nearest(other for other in file.project.names() if other != file.name)

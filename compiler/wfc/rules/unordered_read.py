@@ -1,8 +1,8 @@
-"""A block reads the result of one that it does not wait for.
+"""A block reads the result of a block that it does not depend on.
 
-Blocks that don't wait for each other run side by side or in any order, so what is read may not be there yet. Waiting
-through others counts. It is a warning where the other block happens to come earlier: the next change of a
-`depends_on` may take that away. (Branches of a `parallel` that read each other's fields are WF305's.)
+Blocks that do not depend on each other run concurrently or in any order, so the result may not exist yet. Indirect
+dependencies count. The finding is a warning if the other block happens to run earlier, since the next change of a
+`depends_on` may alter that. (WF305 reports branches of a `parallel` that read each other's fields.)
 
 Bad:
 
@@ -31,5 +31,5 @@ from wfc.rules.base import Finding, rule
 
 @rule("WF313", "unordered-read")
 def check(file: SourceFile) -> Iterator[Finding]:
-    """In the core steps come one after the other: only a front end can find this."""
+    """Core steps are ordered, so only a front end can find this."""
     return iter(())

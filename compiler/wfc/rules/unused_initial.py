@@ -1,8 +1,7 @@
-"""A field of `initial_state` that nothing reads.
+"""Nothing reads a field of `initial_state`.
 
-No template looks at it and the workflow or task returns something else, so its value has no effect. Usually
-it is left over, or a step was meant to read it. Where a run ends without `return`, its state is
-its result and every field of it counts as read.
+No template reads it, and the workflow or task returns another value, so the field has no effect: it is a leftover, or a
+step should read it. If a run ends without `return`, its state is its result and every field counts as read.
 
 Bad:
 
@@ -48,7 +47,7 @@ def _findings(language: Language, use: ScopeUse, node: Mapping) -> Iterator[Find
     unread = [entry for entry in node.entries if not use.is_read(entry.key.text)]
     if not unread:
         return
-    # A field that some step lists must be there: that list is to be mended first (WF302).
+    # A step that lists the field requires it to exist, so its list must be fixed first (WF302).
     free = [entry for entry in unread if entry.key.text not in use.listed]
     fixes = remove_entries(use.scope.node, "initial_state", free, "field")
     writers = _writers(use)
@@ -57,8 +56,8 @@ def _findings(language: Language, use: ScopeUse, node: Mapping) -> Iterator[Find
         written = writers.get(name)
         yield Finding(
             entry.key.span,
-            f"nothing reads the field `{name}`, and {use.scope.known_as} returns something else",
-            help=f"use `{language.name_of('state', name)}` in a step, or take the field out of `initial_state`",
+            f"unused initial field `{name}`: nothing reads it, and {use.scope.known_as} returns another value",
+            help=f"use `{language.name_of('state', name)}` in a step, or remove the field from `initial_state`",
             notes=(Note("it is written here, but never read", written),) if written else (),
             fix=fixes.get(name),
         )

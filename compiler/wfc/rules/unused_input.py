@@ -1,8 +1,7 @@
-"""An input that is declared and never read.
+"""An input is declared but never read.
 
-Whoever starts the workflow is asked for a value that changes nothing. Either a template was meant to use
-it, or the declaration is left over. A task that a named agent works as one brief hands the agent
-all of its inputs: there, none is unused.
+The caller must supply a value that has no effect. Either a template should use the input, or the declaration is a
+leftover. If an agent gets a task as one brief, the brief contains all inputs, so none of them is unused.
 
 Bad:
 
@@ -60,26 +59,26 @@ def check(file: SourceFile) -> Iterator[Finding]:
             name = entry.key.text
             yield Finding(
                 entry.key.span,
-                f"no template of {scope.known_as} reads the input `{name}`",
-                help=f"use `{file.language.name_of('inputs', name)}`, or take the declaration away",
+                f"unused input `{name}`: no template of {scope.known_as} reads it",
+                help=f"use `{file.language.name_of('inputs', name)}`, or remove the declaration",
                 fix=fixes.get(name),
             )
 
 
 def _is_brief(file: SourceFile, scope: Scope) -> bool:
-    """Whether it is a task that some agent gets as one text, with all of its inputs."""
+    """Whether it is a task that an agent gets as one text, with all of its inputs."""
     if not isinstance(scope, Task) or file.workflow is None:
         return False
     return any(child.is_brief for child in runners(file.workflow).get(scope.task_name, []))
 
 
 def _is_name(entry: Entry) -> bool:
-    """Whether it can be read at all: what is wrong with another name is said elsewhere."""
+    """Whether a template can read it. Another rule reports invalid names."""
     return entry.key.text.isidentifier()
 
 
 def _inputs_read(scope: Scope, declared: list[str]) -> set[str]:
-    """The inputs that templates name, or that a name in them may stand for."""
+    """The inputs that templates name, including probable typos of them."""
     meant = Nearest(declared)
     everything = set(declared)
     found: set[str] = set()
@@ -102,7 +101,7 @@ def _inputs_read(scope: Scope, declared: list[str]) -> set[str]:
 
 
 def _reads(step: Step) -> Iterator[Read]:
-    """All but the `item` of a foreach's own bindings: that is the next task's, not this one's."""
+    """All reads except `item` in the bindings of a foreach, which belongs to the child task."""
     child = step.child()
     trees = (child.inputs or {}).values() if child is not None and child.is_task else ()
     given = {text for tree in trees for text in tree.texts}
@@ -111,10 +110,10 @@ def _reads(step: Step) -> Iterator[Read]:
 
 
 def _removable(file: SourceFile, scope: Scope, unread: list[Entry]) -> list[Entry]:
-    """Those that no step gives a value to: the others are to be taken out there first."""
+    """The inputs that no step passes. Others can only be removed after the steps stop passing them."""
     if isinstance(scope, Task):
         children = runners(file.workflow).get(scope.task_name, []) if file.workflow else []
-        # Without `with`, an item is bound to a task's inputs by their number and names.
+        # Without `with`, the number and names of the inputs decide how an item is bound.
         if any(child.inputs is None for child in children):
             return []
         given = {name for child in children for name in child.inputs or {}}
@@ -125,7 +124,7 @@ def _removable(file: SourceFile, scope: Scope, unread: list[Entry]) -> list[Entr
 
 @cached_per_file(2)
 def _given_by_calls(project: Project) -> dict[str, set[str]]:
-    """The inputs that calls anywhere in the project give, by workflow."""
+    """The inputs that calls in the project pass, by workflow."""
     found: dict[str, set[str]] = {}
     for scope in (file.workflow for file in project.files if file.workflow):
         for child in _calls(scope):

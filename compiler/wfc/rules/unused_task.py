@@ -1,7 +1,7 @@
-"""A task that nothing runs.
+"""No step runs a task.
 
-Either a foreach was meant to run it and names another one, or it is left over and misleads whoever reads
-the file. A task that only unused tasks run is unused as well.
+Either a foreach should run it but names another task, or the task is a leftover that misleads readers. A task that only
+unused tasks run is unused too.
 
 Bad:
 
@@ -59,7 +59,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
         name = entry.key.text
         yield Finding(
             entry.key.span,
-            f"nothing runs the task `{name}`",
+            f"unused task `{name}`: no step runs it",
             help=f"run it with a foreach (`task: {name}`), or remove it",
             notes=only_from.get(name, ()),
             fix=none_left if len(unused) == len(node.entries) else _remove(node, entry),
@@ -67,19 +67,19 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _any_computed(workflow: Workflow) -> bool:
-    """Whether the name of a task is an expression (WF506): then any of them could be meant."""
+    """Whether the name of a task is a template (WF506), which could be the name of any task."""
     return any(is_template(name) for name in runners(workflow))
 
 
 def _used_tasks(workflow: Workflow) -> set[str]:
-    """Those that the main steps run, and those that these run in turn."""
+    """The tasks that the main steps run, directly or through other tasks."""
     tasks = workflow.declared_tasks
     meant = Nearest(tasks)
     used: set[str] = set()
     todo: list[Scope] = [workflow]
     while todo:
         names = {name for name, _ in _runs(todo.pop())}
-        # A misspelt name (WF102) means the task that is most like it: that one must not be removed as well.
+        # A misspelt name (WF102) probably means the most similar task, which must not be removed.
         names |= {near for name in names - tasks.keys() if (near := meant.to(name))}
         todo += [tasks[name] for name in sorted(names - used) if name in tasks]
         used |= names
@@ -94,13 +94,13 @@ def _runs(scope: Scope) -> Iterator[tuple[str, Child]]:
 
 
 def _named_by_unused(workflow: Workflow, used: set[str]) -> dict[str, tuple[Note, ...]]:
-    """For each task that unused tasks name: the first place where one does."""
+    """For each task that unused tasks run, the first place where one does."""
     found: dict[str, tuple[Note, ...]] = {}
     for title, task in workflow.declared_tasks.items():
         if title not in used:
             for name, child in _runs(task):
                 place = child.step.value_span(child.field)
-                note = Note(f"only `{title}` names it, which nothing runs either", place)
+                note = Note(f"only `{title}` runs it, which is unused too", place)
                 found.setdefault(name, (note,))
     return found
 

@@ -96,4 +96,4 @@ def test_a_name_that_a_file_beside_the_selected_one_has_too_does_not_confuse_cal
     write(tmp_path / "workflows", a=call("a", "b"), b=call("b", "a"), again=SMALL.format(name="a"))
     done = wfc("check", "workflows/a.yaml", cwd=tmp_path)
     assert done.status == 1
-    assert "`a` calls itself: a -> b -> a" in done.out
+    assert "unbounded recursion: `a` calls itself (a -> b -> a)" in done.out

@@ -34,13 +34,15 @@ def test_a_field_that_every_path_writes_is_there() -> None:
 
 def test_a_field_that_no_path_writes_is_read_before_it_is_written() -> None:
     assert found(f"- {READ.replace('return', 'delegate').replace('value', 'instructions')}\n- {MAKE}") == [
-        "WF304 nothing has written `made` before `read` reads it"
+        "WF304 `made` is never set here: no step before `read` writes it"
     ]
 
 
 def test_a_field_under_when_may_not_be_there() -> None:
     steps = f'- {MAKE[:-1]}, when: "{{{{ inputs.gate }}}}"}}\n- {READ}'
-    assert found(steps) == ["WF305 on the path where `inputs.gate` is false, nothing has written `made`"]
+    assert found(steps) == [
+        "WF305 `made` may be unset: nothing writes it on the path where `inputs.gate` is false"
+    ]
 
 
 @pytest.mark.parametrize(
@@ -81,7 +83,7 @@ def test_a_condition_counts_no_more_once_what_it_looked_at_was_written() -> None
       instructions: "{{{{ state.made }}}}"
     """
     assert found(steps, "initial_state: {go: false}\n") == [
-        "WF305 on the path where `state.go` is false, nothing has written `made`"
+        "WF305 `made` may be unset: nothing writes it on the path where `state.go` is false"
     ]
 
 
@@ -101,7 +103,7 @@ def test_the_opposite_of_a_condition_is_known_again() -> None:
 
 def test_a_step_that_may_fail_and_be_passed_over_may_have_written_nothing() -> None:
     assert found(f"- {MAKE[:-1]}, on_error: continue}}\n- {READ}") == [
-        "WF305 on the path where `make` fails, nothing has written `made`"
+        "WF305 `made` may be unset: nothing writes it on the path where `make` fails"
     ]
 
 
@@ -164,9 +166,7 @@ def test_a_branch_can_not_rely_on_what_another_one_writes() -> None:
         one: [{MAKE}]
         two: [{{id: use, type: delegate, needs_state: [made], instructions: "{{{{ state.made.response }}}}"}}]
     """
-    assert found(steps) == [
-        "WF305 `made` is written in another branch of `both`, which may not have come that far"
-    ]
+    assert found(steps) == ["WF305 `made` may be unset: another branch of `both` writes it at the same time"]
 
 
 def test_a_field_that_starts_as_null_may_still_be_null() -> None:
