@@ -1,4 +1,4 @@
-"""What generated modules and servers need at run time.
+"""The runtime of generated modules and servers.
 
 The names in `__all__` are the Python API, described in docs/api.md; generated modules import others, which belong to
 the format of the module. Importing the package loads nothing: the engine is imported by `open`.

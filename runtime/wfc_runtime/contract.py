@@ -1,7 +1,7 @@
-"""What crosses the line between a machine and whoever drives it: the shapes of results, and how a run can end.
+"""Types that a machine and its driver share: the shapes of results, and the terminal statuses of a run.
 
-Results are plain JSON, so they are TypedDicts: what an agent sends is what an expression reads. Annotations are not
-postponed here: TypedDict has to see which keys are NotRequired.
+Results are plain JSON, so they are TypedDicts: an expression reads exactly what an agent sent. Annotations are not
+postponed in this module, because TypedDict has to see which keys are NotRequired.
 """
 
 from typing import Any, NotRequired
@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 Json = Any
-"""A value whose shape nobody declared: anything JSON can say."""
+"""Any JSON value: its shape is not declared."""
 
 Number = int | float
 
@@ -40,11 +40,11 @@ HUMAN_KINDS = frozenset({"prompt"})
 """The actions that a person answers. An agent only passes the question and the answer on."""
 
 ENDED = ("completed", "failed", "cancelled")
-"""What a run that is over can be."""
+"""The terminal statuses of a run."""
 
 
 class Timed(TypedDict):
-    """When it was done and how many seconds it took, where whoever did it says so."""
+    """When an action was executed and how many seconds it took, if its executor reports that."""
 
     duration: NotRequired[Number]
     started_at: NotRequired[str]
@@ -52,7 +52,7 @@ class Timed(TypedDict):
 
 
 class ShellResult(TypedDict):
-    """What a command gave. A non-zero exit code is data, not a failure."""
+    """The result of a command. A non-zero exit code is data, not a failure."""
 
     stdout: str
     stderr: str
@@ -62,7 +62,7 @@ class ShellResult(TypedDict):
 
 
 class CommandResult(ShellResult):
-    """What a command gave that the server may run: with the files that it was to write, and when it ran."""
+    """The result of a command that the server may run: with its declared outputs, and when it ran."""
 
     outputs: NotRequired[dict[str, Json]]
     started_at: NotRequired[str]
@@ -78,7 +78,7 @@ class CreateFileResult(Timed):
 
 
 class ReadFileResult(Timed):
-    """What stands in a file."""
+    """The content of a file."""
 
     content: str
     path: str
@@ -87,7 +87,7 @@ class ReadFileResult(Timed):
 
 
 class RenderTemplateResult(Timed):
-    """What a template became, and the file that holds it."""
+    """The rendered template, and the file that it was written to."""
 
     content: str
     output_path: NotRequired[str | None]
@@ -95,7 +95,7 @@ class RenderTemplateResult(Timed):
 
 
 class ReadJsonStateResult(Timed):
-    """What a JSON file holds."""
+    """The content of a JSON file."""
 
     data: dict[str, Json]
     path: str
@@ -110,7 +110,7 @@ class WriteJsonStateResult(Timed):
 
 
 class MergeJsonStateResult(Timed):
-    """What a JSON file holds after the merge."""
+    """The content of a JSON file after the merge."""
 
     path: str
     created: bool
@@ -127,7 +127,7 @@ class CreateWorktreeResult(Timed):
 
 
 class InfoAnswer(TypedDict):
-    """The person has seen the message."""
+    """The user has seen the message."""
 
     acknowledged: bool
 
@@ -139,13 +139,13 @@ class ConfirmAnswer(TypedDict):
 
 
 class TextAnswer(TypedDict):
-    """What the person typed."""
+    """The text that the user typed."""
 
     input: str
 
 
 class ChoiceAnswer(TypedDict):
-    """The option the person picked."""
+    """The option that the user picked."""
 
     selected: str
 
@@ -159,7 +159,7 @@ class WaitResult(TypedDict):
 
 
 class DelegateResult(TypedDict):
-    """What the agent that did the work reports."""
+    """The report of the agent that did the work."""
 
     response: str
     agent_used: NotRequired[str]
@@ -167,6 +167,6 @@ class DelegateResult(TypedDict):
 
 
 class FailedChild(TypedDict):
-    """What stands in the list of a foreach in the place of a child that failed."""
+    """The entry of a failed child in the result list of a foreach."""
 
     error: Json

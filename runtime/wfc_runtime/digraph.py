@@ -1,4 +1,4 @@
-"""Directed graphs: components, reachability, circles. Nothing here recurses, and all of it is linear."""
+"""Directed graphs: components, reachability, cycles. All functions are iterative and take linear time."""
 
 from __future__ import annotations
 
@@ -8,11 +8,12 @@ from typing import TypeVar
 
 N = TypeVar("N", bound=Hashable)
 Graph = Mapping[N, Sequence[N]]
-"""Each node with its successors; a node without any may be left out."""
+"""Each node with its successors; a node without successors may be absent."""
 
 
 def components(nodes: Iterable[N], graph: Graph[N]) -> list[list[N]]:
-    """Tarjan's strongly connected components. One comes after every component that it leads to."""
+    """Tarjan's strongly connected components. A component comes after all components that it leads to."""
+    # An explicit stack instead of recursion: a workflow may have more steps than Python allows nested calls.
     found: list[list[N]] = []
     order: dict[N, int] = {}
     low: dict[N, int] = {}
@@ -48,12 +49,12 @@ def _close(open_: dict[N, None], first: N) -> list[N]:
 
 
 def has_circle(component: Sequence[N], graph: Graph[N]) -> bool:
-    """Whether one can go round in a component: a single node needs an edge to itself."""
+    """Whether a component has a cycle: a single node needs an edge to itself."""
     return len(component) > 1 or component[0] in graph.get(component[0], ())
 
 
 def reachable(starts: Iterable[N], graph: Graph[N]) -> set[N]:
-    """The nodes that can be come to, the starts included."""
+    """The reachable nodes, including the starts."""
     found = set(starts)
     todo = list(found)
     while todo:
@@ -65,7 +66,7 @@ def reachable(starts: Iterable[N], graph: Graph[N]) -> set[N]:
 
 
 def shortest_way(start: N, goal: N, graph: Graph[N]) -> list[N]:
-    """The fewest steps, at least one, from a node to another or back to itself; empty if there is no way."""
+    """The shortest path, of at least one edge, from a node to another or back to itself; empty if there is none."""
     before: dict[N, N] = {}
     todo = deque([start])
     while todo and goal not in before:

@@ -1,14 +1,14 @@
-"""What can go wrong at run time. Each error has a code for programs, a message, and a hint: what to do.
+"""Errors at run time. Each has a code for programs, a message, and a hint that says what to do.
 
 WfcError
-├── RequestError      an argument that can't be used: an id, inputs, a status
+├── RequestError      an invalid argument: an id, inputs, a status
 ├── NotFoundError     no such run, workflow or field
-├── RefusedError      the run is not waiting for this; it stays as it was
+├── RefusedError      the run is not waiting for this event; it is unchanged
 ├── DefinitionError   a generated module that is missing, edited, broken, or no longer fits a run
-├── SnapshotError     a snapshot that this version of wfc can't go on from
+├── SnapshotError     a snapshot that this version of wfc can't continue from
 └── StoreError        the store can't be opened, read or written
 
-StepError stays inside a machine: a step could not do its work, and retry, on_error or the run's end follow.
+StepError stays inside a machine: a step failed, and its retry, its on_error or the end of the run follows.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from typing import Any
 
 
 def guess(name: object, known: Iterable[str]) -> str:
-    """The beginning of a hint: which name may have been meant. Empty where none is near."""
+    """The start of a hint with the name that was probably meant; empty if none is similar."""
     from difflib import get_close_matches  # only ever needed for a message
 
     near = get_close_matches(str(name), list(known), 1)
@@ -26,7 +26,7 @@ def guess(name: object, known: Iterable[str]) -> str:
 
 
 class WfcError(Exception):
-    """The base: everything that a caller of the runtime has to expect."""
+    """Base class: every error that a caller of the runtime has to expect."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -40,15 +40,15 @@ class WfcError(Exception):
 
 
 class RequestError(WfcError):
-    """An argument that can't be used."""
+    """An invalid argument."""
 
 
 class NotFoundError(WfcError):
-    """There is nothing of that name."""
+    """Nothing has that name."""
 
 
 class RefusedError(WfcError):
-    """An event that does not fit what the run waits for."""
+    """An event that the run is not waiting for."""
 
 
 class DefinitionError(WfcError):
@@ -64,14 +64,14 @@ class StoreError(WfcError):
 
 
 def without_words(error: BaseException) -> str:
-    """An exception of which nobody was to know, for logs: what and where. What it says may quote what was worked on."""
+    """An unexpected exception for logs: type and traceback, without its message, which may quote private data."""
     from traceback import format_tb  # only ever needed for this
 
     return f"{type(error).__qualname__} at\n{''.join(format_tb(error.__traceback__))}"
 
 
 class StepError(Exception):
-    """A step could not do its work."""
+    """A step failed."""
 
     def __init__(self, code: str, message: str, hint: str = "") -> None:
         super().__init__(message)
@@ -80,6 +80,6 @@ class StepError(Exception):
         self.hint = hint
 
     def record(self, step_id: str) -> dict[str, Any]:
-        """As JSON, the way replies, results and history show it."""
+        """The error as JSON, in the form used by replies, results and history."""
         found = {"code": self.code, "message": self.message, "step_id": step_id}
         return {**found, "hint": self.hint} if self.hint else found

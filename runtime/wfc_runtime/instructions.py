@@ -1,6 +1,6 @@
-"""What an agent is told to do with an action, by its kind and parameters.
+"""The instruction that an agent gets with an action, by kind and parameters.
 
-Generated modules name an instruction only where it differs from the one here.
+Generated modules contain an instruction only if it differs from the one here.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ PROMPTS = {
 }
 _RUN = "Run this command and submit its stdout, stderr and exit_code"
 _RUN_WITH_OUTPUTS = (
-    f"{_RUN}, and as `outputs` what is then in the file of each of its outputs, by name and of its type "
-    "(null for one that need not be there and is not). "
-    "`$SCRATCH` is a folder for this run that you make and set for every command."
+    f"{_RUN}. Then read the file of each declared output and submit the values by name as `outputs`, each with its "
+    "declared type (null for an optional output whose file does not exist). "
+    "`$SCRATCH` is a folder for this run: create it and set the variable for every command."
 )
 _BY_KIND = {
     "mcp_call": "Call this tool and submit what it returns.",
@@ -26,14 +26,14 @@ _BY_KIND = {
     "create_file": "Write the content to the file and submit its path, its size in bytes and whether it is new.",
     "read_file": "Read the file and submit its content, its path, its size in bytes and whether it was found.",
     "render_template": (
-        "Fill in the template with the variables, write it to output_path if given, submit its content."
+        "Render the template with the variables, write it to output_path if given, and submit its content."
     ),
     "read_json_state": (
         "Read the JSON object in the file; submit it as data, with the path and whether the file was found."
     ),
     "write_json_state": "Write the data to the file as JSON and submit its path and its size in bytes.",
     "merge_json_state": (
-        "Merge the updates into the JSON object in the file; submit what it holds now as merged_data."
+        "Merge the updates into the JSON object in the file; submit the new object as merged_data."
     ),
     "create_worktree": (
         "Add a git working tree for the branch; submit its absolute path as worktree_path, and the branch."
@@ -42,7 +42,7 @@ _BY_KIND = {
 
 
 def instruction_for(kind: str, parameters: Mapping[str, Any]) -> str:
-    """The instruction of a kind of action; empty for a kind that has none of its own."""
+    """The instruction for a kind of action; empty for an unknown kind."""
     match kind:
         case "shell":
             return _RUN_WITH_OUTPUTS if parameters.get("outputs") else f"{_RUN}."

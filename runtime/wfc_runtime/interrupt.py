@@ -1,4 +1,4 @@
-"""Ctrl-C where there is nothing to put in order."""
+"""Handling of Ctrl-C for programs that have nothing to clean up."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ import signal
 from types import FrameType
 
 INTERRUPTED = 130
-"""What a shell says of a program that Ctrl-C has ended."""
+"""The exit code of a program that Ctrl-C has ended, as a shell reports it."""
 
 
 def leave_on_interrupt() -> None:
-    """From here on Ctrl-C ends the process at once and without a word, unless it is to be ignored altogether."""
+    """From now on Ctrl-C ends the process immediately and without a traceback, unless SIGINT is ignored."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, _leave)
 

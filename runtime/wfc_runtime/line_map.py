@@ -1,8 +1,8 @@
-"""The line map of a generated module: a JSON file beside it with the line of the YAML that each state comes from.
+"""The line map of a generated module: a JSON file next to it that maps each state to its line in the YAML.
 
-Lines shift with every comment, so they stand in a file of their own. A module and its map belong together if both name
-the same digest of the same source. The map is data: it is never executed, and a run does not depend on it. A map that
-is missing, edited or of another source is not used, so that a wrong line is never shown.
+Lines shift with every comment, so they are in a file of their own. A module and its map belong together if both name
+the same digest of the same source. The map is data: it is never executed, and no run depends on it. A map that is
+missing, edited or of another source is ignored, so that a wrong line is never shown.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ class LineMap(NamedTuple):
     source: str
     lines: Lines
     edited: bool
-    """Whether it is no longer what its digest says."""
+    """Whether it does not match its digest."""
 
 
 def map_path(module: Path) -> Path:
@@ -35,7 +35,7 @@ def map_path(module: Path) -> Path:
 
 
 def write_line_map(path: str, source: str, lines: Lines) -> str:
-    """The text of a map. Each machine has one line, so that a shift of all lines is a small diff."""
+    """The text of a map. Each machine is on one line, so that a shift of all lines is a small diff."""
     machines = ",\n".join(f"    {json.dumps(name)}: {json.dumps(states)}" for name, states in lines.items())
     return (
         "{\n"
@@ -48,7 +48,7 @@ def write_line_map(path: str, source: str, lines: Lines) -> str:
 
 
 def read_line_map(text: str) -> LineMap | None:
-    """A map that wfc made, or None for any other text."""
+    """A generated map, or None for any other text."""
     try:
         found: Any = json.loads(text)
     except (ValueError, RecursionError):
@@ -60,7 +60,7 @@ def read_line_map(text: str) -> LineMap | None:
     source, lines = str(source).removeprefix("sha256:"), found.get("lines")
     if not _is_lines(lines):
         return LineMap(path, source, {}, edited=True)
-    # Compared as a whole: also a key that is there twice, or one that does not belong there, is an edit.
+    # The whole text is compared: a duplicate or an unknown key is an edit, too.
     return LineMap(path, source, lines, edited=write_line_map(path, source, lines) != text)
 
 

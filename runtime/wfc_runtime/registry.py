@@ -1,4 +1,4 @@
-"""Generated modules: found, checked against their digest, loaded, and loaded again when they have changed."""
+"""The registry of generated modules: finds them, checks their digests, loads them, and reloads changed ones."""
 
 from __future__ import annotations
 
@@ -19,29 +19,29 @@ from wfc_runtime.trust import Stamp, Trust, UntrustedError, module_paths, read_m
 
 _PINNED = 64
 _FIRST_WITH_MAP = 3
-"""The first module format whose lines stand in a file beside it."""
-_COMPILE = "Run `wfc compile`; until then no lines of the YAML are shown for it."
+"""The first module format with a separate line map."""
+_COMPILE = "Run `wfc compile`. Until then, YAML line numbers are not shown for this workflow."
 _Stamps = tuple[Stamp, Stamp | None]
-"""Of a module and of its line map."""
+"""The stamps of a module and of its line map."""
 
 
 @dataclass(frozen=True)
 class Module:
-    """One version of a workflow, loaded."""
+    """A loaded version of a workflow."""
 
     workflow: Workflow
     digest: str
-    """Of the module's body: what a run is pinned to."""
+    """The digest of the module's body; runs are pinned to it."""
     text: str
     source: str
-    """The path of the YAML, as the header has it."""
+    """The path of the YAML source, from the header."""
     line_map: str | None = None
-    """The text of its line map, if it has one that can be used."""
+    """The text of its line map, if that is usable."""
     map_error: DefinitionError | None = None
-    """Why the line map beside it can't be used."""
+    """Why its line map can't be used."""
 
     def place_of(self, machine: str, state: str) -> str:
-        """Where in the YAML a state comes from."""
+        """The place in the YAML that a state comes from."""
         line = self.workflow.lines.get(machine, {}).get(state)
         return f"{self.source}:{line}" if line else self.source
 
@@ -49,7 +49,7 @@ class Module:
 class Registry:
     """The modules of one folder, and the older versions that runs still need.
 
-    Without `trust` every file whose digest holds is executed: for commands that load the folder as they start.
+    Without `trust`, every file whose digest matches is executed: for commands that load the folder when they start.
     """
 
     def __init__(self, folder: Path, trust: Trust | None = None) -> None:
@@ -62,6 +62,7 @@ class Registry:
     def find(self, name: str) -> Module:
         """The current version of a workflow."""
         with self._lock:
+            # The file is usually named after the workflow: most calls need not look at the others.
             likely = self.folder / f"{re.sub(r'[^A-Za-z0-9_]', '_', name)}.py"
             found = self._look_at(likely)
             if isinstance(found, DefinitionError):
@@ -74,27 +75,27 @@ class Registry:
             raise self._unknown(name)
 
     def modules(self) -> list[Module]:
-        """Every module that can be used, by the name of its workflow."""
+        """All usable modules, sorted by workflow name."""
         with self._lock:
             paths = module_paths(self.folder)
             found = [module for path in paths if isinstance(module := self._look_at(path), Module)]
             return sorted(found, key=lambda module: module.workflow.name)
 
     def problems(self) -> list[DefinitionError]:
-        """Why other modules, or line maps, can't be used."""
+        """Why the other modules, or some line maps, can't be used."""
         with self._lock:
             found = [self._look_at(path) for path in module_paths(self.folder)]
             errors = [one.map_error if isinstance(one, Module) else one for one in found]
             return [error for error in errors if error is not None]
 
     def of_digest(self, digest: str) -> Module | None:
-        """A version that has been loaded in this process."""
+        """A version that is already loaded in this process."""
         with self._lock:
             return self._by_digest.get(digest)
 
     def vouch(self, digest: str, text: str, line_map: str | None = None) -> Module | None:
-        """The version of that digest if this project has it, in the folder or in its sources. `text` comes from
-        outside, and is executed only if a source compiles to it. The same holds for the use of `line_map`."""
+        """The version of a digest, if this project has it in its folder or can compile it from a source. `text` is
+        untrusted: it is executed only if a source compiles to exactly this text. The same rule holds for `line_map`."""
         with self._lock:
             known = self._by_digest.get(digest)
             found = known or next((module for module in self.modules() if module.digest == digest), None)
@@ -107,25 +108,25 @@ class Registry:
             return self.pin(digest, text, line_map if is_own else None)
 
     def pin(self, digest: str, text: str, line_map: str | None = None) -> Module:
-        """A version whose text the store has kept. The store is trusted: the text is executed."""
+        """A version whose text the store has kept. The store is trusted, so the text is executed."""
         with self._lock:
             known = self._by_digest.get(digest)
             if known is not None:
                 return known
-            where = f"the kept module {digest[:12]}"
+            where = f"the stored module {digest[:12]}"
             module = self._load(text, where, formats=RUNNABLE, line_map=line_map)
             if module is None or module.digest != digest:
                 raise DefinitionError(
-                    "module_edited", f"the kept module {digest[:12]} is not what its digest says"
+                    "module_edited", f"the stored module {digest[:12]} does not match its digest"
                 )
             return module
 
     def take(self, text: str, line_map: str | None = None) -> Module:
-        """A module that was just made and stands in no file."""
+        """A module that was just compiled and is in no file."""
         with self._lock:
             module = self._load(text, "the module", line_map=line_map)
             if module is None:
-                raise DefinitionError("module_broken", "the module has no header of wfc's")
+                raise DefinitionError("module_broken", "the module has no wfc header")
             return module
 
     def _unknown(self, name: str) -> NotFoundError | DefinitionError:
@@ -142,7 +143,7 @@ class Registry:
     # -- files -----------------------------------------------------------------
 
     def _look_at(self, path: Path) -> Module | DefinitionError | None:
-        """What a file holds now. None: nothing that wfc made."""
+        """The current content of a file; None if it was not generated by wfc."""
         try:
             stamps = (stamp_of(path), _stamp_if_any(map_path(path)))
         except OSError:
@@ -156,7 +157,7 @@ class Registry:
         return found
 
     def _may_change(self, found: Module | DefinitionError | None) -> bool:
-        """Whether a file that has not changed may be something else now."""
+        """Whether the result for an unchanged file may have changed: a refusal is retried when the sources changed."""
         error = found.map_error if isinstance(found, Module) else found
         return isinstance(error, UntrustedError) and self._trust is not None and self._trust.may_change(error)
 
@@ -176,22 +177,23 @@ class Registry:
         formats: Collection[int] = (FORMAT,),
         line_map: str | None = None,
     ) -> Module | None:
-        """Execute a text, unless it stands in a file that is not trusted."""
+        """Execute a text, unless it is in an untrusted file."""
         header = read_header(text)
         if header is None:
             return None
         if header.edited:
             raise DefinitionError(
                 "module_edited",
-                f"{where} has been edited: its body is not what its digest says",
+                f"{where} has been edited: its body does not match its digest",
                 f"Change {header.path} and run `wfc compile`.",
             )
         if header.format not in formats:
             raise DefinitionError(
                 "module_format",
-                f"{where} has module format {header.format}, this version of wfc runs format {FORMAT}",
+                f"{where} has module format {header.format}, but this version of wfc needs format {FORMAT}",
                 "Compile it with this version of wfc.",
             )
+        # Before anything is executed.
         if path is not None and self._trust is not None:
             self._trust.check(path, header.path, text)
         known = self._by_digest.get(header.body)
@@ -203,7 +205,7 @@ class Registry:
         return module
 
     def _with_lines(self, module: Module, header: Header, path: Path | None, line_map: str | None) -> Module:
-        """A module with the lines of its map. It runs without them too: they are only shown."""
+        """Add the lines of its map to a module. Lines are only displayed: the module also works without them."""
         lines: Lines = {}
         error = None
         try:
@@ -213,7 +215,7 @@ class Registry:
                 lines = _lines(line_map, header, "the line map")
         except DefinitionError as refused:
             line_map, error = None, refused
-        # The same version with other lines: only a comment of its source has changed.
+        # A version that is already loaded may get new lines: only a comment of its source has changed.
         workflow = (
             module.workflow if module.workflow.lines == lines else replace(module.workflow, lines=lines)
         )
@@ -233,16 +235,17 @@ class Registry:
         self._by_digest[module.digest] = module
         self._by_digest.move_to_end(module.digest)
         while len(self._by_digest) > _PINNED:
+            # `sys.modules` would keep the evicted module alive.
             gone, _ = self._by_digest.popitem(last=False)
             sys.modules.pop(_module_name(gone), None)
 
 
 def _lines(text: str, header: Header, where: str) -> Lines:
-    """The lines of a map, if it is the one that was made with the module of that header."""
+    """The lines of a map, if it was generated together with the module of that header."""
     found = read_line_map(text)
     if found is None or found.edited:
         raise DefinitionError(
-            "map_edited", f"{where} has been edited: it is not what its digest says", _COMPILE
+            "map_edited", f"{where} has been edited: it does not match its digest", _COMPILE
         )
     if (found.path, found.source) != (header.path, header.source):
         raise DefinitionError("map_stale", f"{where} belongs to another version of the module", _COMPILE)
@@ -261,10 +264,10 @@ def _module_name(digest: str) -> str:
 
 
 def _execute(text: str, digest: str, where: str) -> Workflow:
-    """Run a module's text, under a name of its own: several versions of a workflow live side by side."""
+    """Execute a module's text under a unique name, since several versions of a workflow may be loaded together."""
     name = _module_name(digest)
     module = types.ModuleType(name)
-    # Annotations are resolved through sys.modules.
+    # Annotations are resolved through sys.modules, so the module must be there before it is executed.
     sys.modules[name] = module
     try:
         exec(compile(text, where, "exec", dont_inherit=True), vars(module))
@@ -276,13 +279,13 @@ def _execute(text: str, digest: str, where: str) -> Workflow:
             f"{where} can't be loaded: {type(error).__name__}: {error}",
             "Run `wfc compile` again.",
         ) from error
-    _let_go(name)
+    _unregister(name)
     assert isinstance(workflow, Workflow)
     return workflow
 
 
-def _let_go(name: str) -> None:
-    """Take a module's machines out of the library's own table, where no class would ever be given up."""
+def _unregister(name: str) -> None:
+    """Remove a module's machines from the global table of python-statemachine, which would keep every class alive."""
     from statemachine.registry import _REGISTRY
 
     for key in [key for key in _REGISTRY if key.startswith(f"{name}.")]:

@@ -1,4 +1,4 @@
-"""Files of generated modules and their line maps, and which of them may be used."""
+"""The files of generated modules and line maps, and the decision which of them may be used."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from wfc_runtime.errors import DefinitionError
 from wfc_runtime.header import digest
 from wfc_runtime.line_map import SUFFIX
 
-# The files.
+# Files.
 
 MOST_BYTES = 32 * 1024 * 1024
-"""No workflow compiles to a module of this size."""
+"""No workflow compiles to a module this large."""
 
 _FLAGS = os.O_RDONLY | sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_CLOEXEC", "O_BINARY"))
 
@@ -29,12 +29,12 @@ def module_paths(folder: Path) -> list[Path]:
 
 
 def generated_paths(folder: Path) -> list[Path]:
-    """The modules of a folder, and its line maps with or without their module."""
+    """The modules of a folder and its line maps, including maps without a module."""
     return sorted((*module_paths(folder), *folder.glob(f"*{SUFFIX}")))
 
 
 def stamp_of(path: Path) -> Stamp:
-    """Equal as long as the file is the same. A program can set a file's modification time, but not its ctime."""
+    """Equal as long as the file is unchanged. A program can set a file's modification time, but not its ctime."""
     about = path.stat()
     return about.st_mtime_ns, about.st_ctime_ns, about.st_size, about.st_ino, about.st_dev
 
@@ -49,7 +49,7 @@ def read_module(path: Path | str) -> bytes:
         if about.st_size > MOST_BYTES:
             raise OSError(EFBIG, f"it is larger than {MOST_BYTES:,} bytes")
         data = b""
-        # A read may give less than it was asked for. What is written meanwhile changes the stamp.
+        # A read may return less than requested. A write in the meantime changes the stamp, so the file is read again.
         while part := os.read(handle, about.st_size + 1 - len(data)):
             data += part
     finally:
@@ -59,20 +59,20 @@ def read_module(path: Path | str) -> bytes:
 
 # Which generated modules a process may execute.
 #
-# The digests in a module's header are plain hashes: they show an accidental edit, and anybody who can write
-# the file can compute them. So a process that lives long records the content of every module when it
-# starts. Content that differs from the record is executed only if the compiler makes the same text from a
-# workflow source of the project. Line maps are under the same rule: one that fails it is not used.
+# The digests in a module's header are plain hashes: they reveal an accidental edit, but anyone who can write the
+# file can compute them. So a long-running process records the content of every module when it starts. Content that
+# differs from the record is executed only if the compiler generates the same text from a workflow source of the
+# project. The same rule holds for line maps.
 
 
 class Verifier(Protocol):
     """Compiles the project's sources. The command line provides it: the runtime does not import the compiler."""
 
     def state(self) -> object:
-        """Equal as long as no source has changed."""
+        """A value that stays equal as long as no source has changed."""
 
     def refusal(self, source: str, text: str) -> str | None:
-        """Why the source that a header names does not compile to a module or line map of this text; None if it does."""
+        """Why the source named in a header does not compile to a module or line map of this text; None if it does."""
 
 
 class UntrustedError(DefinitionError):
@@ -81,11 +81,11 @@ class UntrustedError(DefinitionError):
     def __init__(self, message: str, hint: str, sources: object) -> None:
         super().__init__("module_untrusted", message, hint)
         self.sources = sources
-        """The state of the sources for which this holds."""
+        """The state of the sources that the refusal is based on."""
 
 
 class Trust:
-    """The modules and line maps of some folders as they are now, and those that are verified later."""
+    """The modules and line maps of some folders at this moment, and those that are verified later."""
 
     def __init__(self, folders: Iterable[Path], verifier: Verifier, process: str = "server") -> None:
         self._verifier = verifier
@@ -101,6 +101,7 @@ class Trust:
         before = self._at_start.get(path.absolute())
         if content == before or content in self._verified:
             return
+        # Read before compiling: a source that changes in between must lead to another attempt, not to a stale refusal.
         sources = self._verifier.state()
         refusal = self._verifier.refusal(source, text)
         if refusal is None:
@@ -114,7 +115,7 @@ class Trust:
         )
 
     def is_compiled(self, source: str, text: str) -> bool:
-        """Whether a text that stands in no file is what a source of the project compiles to."""
+        """Whether a text that is in no file is what a source of the project compiles to."""
         return self._verifier.refusal(source, text) is None
 
     def may_change(self, error: UntrustedError) -> bool:
@@ -127,5 +128,5 @@ def _contents(folder: Path) -> Iterable[tuple[Path, str]]:
         try:
             yield path, sha256(read_module(path)).hexdigest()
         except OSError:
-            # What can't be read now is verified when it can be read.
+            # A file that can't be read now is verified once it can be read.
             continue

@@ -170,7 +170,7 @@ def test_an_edited_map_is_not_shown_from_and_that_is_said(own: Project) -> None:
     for registry in (own.registry, Registry(own.generated)):
         own.registry = registry
         assert place(own) == "workflows/own.yaml"
-        assert own.said() == f"map_edited: {path} has been edited: it is not what its digest says"
+        assert own.said() == f"map_edited: {path} has been edited: it does not match its digest"
     own.compile()
     assert (place(own), own.said()) == ("workflows/own.yaml:5", "")
 

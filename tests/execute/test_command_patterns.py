@@ -71,9 +71,9 @@ def test_a_command_is_words_and_quotes(command: str, words: list[str]) -> None:
         ("'X=1' pytest", "an assignment"),
         ("pytest x\nrm y", "a newline outside quotes"),
         ("\npytest x", "a newline outside quotes"),
-        ("pytest x\\\ny", "before something else than a plain character"),
-        ("pytest x\\", "before something else than a plain character"),
-        ("pytest x\\\u00e9", "before something else than a plain character"),
+        ("pytest x\\\ny", "before a character that is not printable ASCII"),
+        ("pytest x\\", "before a character that is not printable ASCII"),
+        ("pytest x\\\u00e9", "before a character that is not printable ASCII"),
         ("pytest 'x", "a quote is not closed"),
         ('pytest "x', "a quote is not closed"),
         ("pytest x\0", "a control character (U+0000)"),
@@ -183,7 +183,7 @@ def test_a_builtin_of_the_shell_is_refused_where_no_program_has_its_name(
 ) -> None:
     name = builtin.split()[0]
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert f"`{name}` is part of the shell" in refusal_of(builtin, ("* *",))
+    assert f"`{name}` is a shell builtin" in refusal_of(builtin, ("* *",))
     if name != ".":
         (tmp_path / name).write_text("#!/bin/sh\n")
         (tmp_path / name).chmod(0o755)

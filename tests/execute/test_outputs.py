@@ -73,7 +73,7 @@ def test_a_file_that_is_not_of_its_type_is_a_crash(sh: Execute, root: Path, kind
 def test_a_required_output_that_is_missing_is_a_crash_and_an_optional_one_is_null(sh: Execute) -> None:
     assert sh("true", outputs=declared("f"))["error"]["code"] == "output_missing"
     failed = sh("exit 3", outputs=declared("f"))["error"]
-    assert failed["message"] == "output `x`: there is no file f; the command ended with exit code 3"
+    assert failed["message"] == "output `x`: there is no file f; the command failed with exit code 3"
     result = sh("true", outputs=declared("f", required=False))
     assert result["outputs"]["x"] is None
     assert result["exit_code"] == 0

@@ -200,7 +200,7 @@ def test_a_program_that_is_missing_ends_as_in_a_shell(place: Path) -> None:
     missing = {"type": "shell", "parameters": {"command": "no-such-program x"}}
     result = execute(missing, grant)
     assert (result["exit_code"], result["success"]) == (127, False)
-    assert "there is no such program" in result["stderr"]
+    assert "no such program" in result["stderr"]
     missing["parameters"]["shell"] = False  # type: ignore[index]
     assert "can't be started" in execute(missing, grant)["error"]["message"]
 

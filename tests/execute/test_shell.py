@@ -41,7 +41,7 @@ def test_a_command_starts_in_the_granted_folder_or_below_it(sh: Execute, root: P
 
 
 def test_a_missing_working_directory_is_a_crash(sh: Execute) -> None:
-    assert "is not there" in sh("pwd", working_dir="nowhere")["error"]["message"]
+    assert "does not exist" in sh("pwd", working_dir="nowhere")["error"]["message"]
 
 
 @pytest.mark.parametrize("escape", ["..", "../outside", "/", "/etc", "link"])

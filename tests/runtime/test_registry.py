@@ -127,7 +127,7 @@ def test_a_module_of_another_format_is_refused_with_both_numbers(folder: Path) -
     text = path.read_text()
     for other in (1, 7):
         path.write_text(text.replace(f"# wfc-format: {FORMAT}", f"# wfc-format: {other}"))
-        expected = f"has module format {other}, this version of wfc runs format {FORMAT}"
+        expected = f"has module format {other}, but this version of wfc needs format {FORMAT}"
         with pytest.raises(DefinitionError, match=expected):
             Registry(folder).find("w")
 

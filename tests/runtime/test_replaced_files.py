@@ -529,7 +529,7 @@ def test_a_folder_that_may_not_be_looked_into_is_refused_until_it_may(
     # Tests may be run by root, whom no mode keeps out.
     with monkeypatch.context() as patch:
         patch.setattr(os, "lstat", denied)
-        with pytest.raises(StoreError, match="can't be looked at: Permission denied") as caught:
+        with pytest.raises(StoreError, match="can't be inspected: Permission denied") as caught:
             service.submit(run, "test", OK)
         assert caught.value.code == "store_unusable"
     assert service.submit(run, "test", OK)["status"] == "completed"

@@ -68,7 +68,10 @@ def test_a_command_that_writes_files_says_how_their_values_are_submitted(box: Bo
         " outputs: {n: {type: integer, path: $SCRATCH/n}}}"
     )
     action = box.compile(text).service.start("w")["action"]
-    assert "and as `outputs` what is then in the file of each of its outputs" in action["instruction"]
+    assert (
+        "Then read the file of each declared output and submit the values by name as `outputs`"
+        in action["instruction"]
+    )
     assert "`$SCRATCH` is a folder" in action["instruction"]
 
 

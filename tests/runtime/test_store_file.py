@@ -83,7 +83,7 @@ def test_a_database_of_another_program_is_left_alone(tmp_path: Path) -> None:
     with sqlite3.connect(path) as connection:
         connection.execute("CREATE TABLE theirs (x)")
     connection.close()
-    with pytest.raises(StoreError, match="is a database of another program"):
+    with pytest.raises(StoreError, match="is another program's database"):
         Store(path)
 
 

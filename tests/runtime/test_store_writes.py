@@ -187,7 +187,7 @@ def test_a_child_is_erased_with_its_parent_only(box: Box) -> None:
         steps("{id: c, type: call, workflow: v, with: {}, output_to: o}"), TWO.replace("name: w", "name: v")
     )
     reply = box.service.start("w")
-    with pytest.raises(NotFoundError, match="to erase"):
+    with pytest.raises(NotFoundError, match="to delete"):
         box.service.store.erase(children(reply)[0])
 
 

@@ -134,7 +134,7 @@ def test_a_store_that_cannot_be_used_is_said_so_and_used_as_soon_as_it_can(place
     with place.server() as agent:
         assert agent.call("list_workflows")["workflows"]
         told = agent.refusal("start_workflow", workflow="greet", inputs={"name": "root"})
-        assert "is a database of another program" in told
+        assert "is another program's database" in told
         assert "--state or WFC_STATE" in told
         place.state.unlink()
         reply = agent.call("start_workflow", workflow="greet", inputs={"name": "root"})

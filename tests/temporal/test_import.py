@@ -83,7 +83,7 @@ def test_a_run_that_went_on_in_the_file_after_a_cut_off_move_is_not_moved_over_i
         patch.setattr(old, "cancel", lambda *_, **__: None)
         move_run(old, new, run, "mover")
     old.submit(run, "build", OK)
-    with pytest.raises(RefusedError, match="was moved before, after event 1, and has gone on in the file"):
+    with pytest.raises(RefusedError, match="was already moved, after event 1, and has continued in the file"):
         move_run(old, new, run, "mover")
 
 

@@ -1,4 +1,4 @@
-"""Which engine keeps the runs. Its modules are imported when it is opened, and not before."""
+"""Selects the engine that stores the runs. An engine's modules are imported only when it is opened."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ SQLITE, TEMPORAL = "sqlite", "temporal"
 
 @dataclass(frozen=True)
 class Engine:
-    """All that it takes to open one."""
+    """The settings of an engine, and how to open it."""
 
     state: Path
-    """The file of the default engine; other things that are kept stand beside it."""
+    """The file of the SQLite engine; other files of a project's runs are next to it."""
     generated: Path
     name: str = SQLITE
     limits: Mapping[str, int] = field(default_factory=dict)
     temporal: TemporalSettings = field(default_factory=TemporalSettings)
     more_modules: Sequence[Path] = ()
-    """Further folders in which a worker may find versions that runs are pinned to."""
+    """Further folders in which a worker looks for versions that runs are pinned to."""
     trust: Trust | None = None
-    """Which modules may be executed; None: all whose digest holds."""
+    """Which modules may be executed; None: every module whose digest matches."""
 
     @property
     def run_limits(self) -> Limits:
@@ -44,7 +44,7 @@ class Engine:
         return Limits.of(self.limits)
 
     def open(self, registry: Registry | None = None) -> Service:
-        """Raises `StoreError` where it can't be had."""
+        """Open the engine. Raises `StoreError` if that fails."""
         if self.name == TEMPORAL:
             require_temporal()
             from wfc_runtime.service.temporal.engine import TemporalService
@@ -59,7 +59,7 @@ class Engine:
         )
 
     def modules(self, registry: Registry | None = None) -> Modules:
-        """The compiled workflows, and the folder beside the store in which every version is kept."""
+        """The compiled workflows, and the folder next to the store that keeps every version."""
         from wfc_runtime.registry import Registry
         from wfc_runtime.service.temporal.modules import Modules
 
@@ -68,7 +68,7 @@ class Engine:
         return Modules(registry or Registry(self.generated, self.trust), kept, more)
 
     def start_worker(self) -> WorkerThread:
-        """A worker in this process, for as long as it lives."""
+        """Start a worker in this process; it lives as long as the process."""
         require_temporal()
         from wfc_runtime.service.temporal.worker import WorkerThread
 

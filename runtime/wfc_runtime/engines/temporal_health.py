@@ -29,7 +29,7 @@ def check_connection(settings: TemporalSettings) -> list[Finding]:
     except WfcError as error:
         return [Finding("package", False, error.message, error.hint)]
     package = Finding("package", True, "temporalio is installed")
-    return [package, _encryption(settings), *asyncio.run(_look(settings))]
+    return [package, _encryption(settings), *asyncio.run(_server_and_workers(settings))]
 
 
 def _encryption(settings: TemporalSettings) -> Finding:
@@ -44,7 +44,7 @@ def _encryption(settings: TemporalSettings) -> Finding:
     return Finding("encryption", True, f"payloads are encrypted with key `{ids[0]}`{more}{only}")
 
 
-async def _look(settings: TemporalSettings) -> list[Finding]:
+async def _server_and_workers(settings: TemporalSettings) -> list[Finding]:
     from wfc_runtime.service.temporal.connection import connect, pollers
 
     try:
@@ -54,7 +54,7 @@ async def _look(settings: TemporalSettings) -> list[Finding]:
         return [Finding("server", False, error.message, error.hint)]
     server = Finding("server", True, str(settings))
     if not workers:
-        detail = f"none serves task queue `{settings.task_queue}`"
+        detail = f"no worker polls task queue `{settings.task_queue}`"
         return [server, Finding("workers", False, detail, "Start one with `wfc worker`.")]
     latest = max(at for _, at in workers)
     detail = f"{len(workers)} seen, the last {max(0.0, time.time() - latest):.0f} s ago"

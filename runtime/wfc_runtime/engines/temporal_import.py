@@ -1,4 +1,4 @@
-"""Moves runs from a file to Temporal with their ids, versions and state."""
+"""Move runs from a SQLite file to Temporal, with their ids, versions and state."""
 
 from __future__ import annotations
 
@@ -37,19 +37,20 @@ def move_run(source: SqliteService, target: TemporalService, run: str, actor: st
         if served:
             raise RefusedError(
                 "run_busy",
-                f"the server is doing `{served[0]['step_id']}` of run {one['id']}",
-                "Move it when that is done.",
+                f"the server is executing `{served[0]['step_id']}` of run {one['id']}",
+                "Move the run when the action is done.",
             )
     depths = _depths(data["runs"])
     seeds = {one["id"]: _seed(one, depths[one["id"]], target, actor) for one in family}
     for digest, text in data["modules"].items():
         target.modules.keep(target.registry.pin(digest, text, data["line_maps"].get(digest)))
-    # Children first: once the run itself is on Temporal, its whole family is.
+    # Children first: once the run itself is on Temporal, all its children are.
     for member, seed in reversed(seeds.items()):
         _start(target, member, seed)
+    # The file was not locked in the meantime: if the run has changed there, the copy is discarded.
     if _exported(source, target, run) != data:
-        target.terminate(list(seeds), "the run went on in the file while it was being moved")
-        raise RefusedError("run_busy", f"run {run} went on while it was being moved", "Try again.")
+        target.terminate(list(seeds), "the run continued in the file while it was being moved")
+        raise RefusedError("run_busy", f"run {run} continued while it was being moved", "Try again.")
     source.cancel(run, f"moved to Temporal at {target.settings}", actor=actor)
     return target.status(run)
 
@@ -95,7 +96,7 @@ def _seed(one: dict[str, Any], depth: int, target: TemporalService, actor: str) 
         visit=one["visit"],
         position=one["position"],
         depth=depth,
-        # Its parent was moved too, and does not start it here.
+        # Its parent was moved separately, so Temporal does not report the end of this run to it as a child workflow's.
         tells=one["parent"] is not None,
         limits=target.differing_limits,
         keeps_overdue=True,
@@ -117,6 +118,6 @@ def _start(target: TemporalService, run: str, seed: Seed) -> None:
         if moved != seed.version:
             raise RefusedError(
                 "run_exists",
-                f"run {run} was moved before, after event {moved}, and has gone on in the file since",
-                "Cancel it on Temporal or in the file, whichever is not to go on.",
+                f"run {run} was already moved, after event {moved}, and has continued in the file since",
+                "Cancel the copy that should not continue, on Temporal or in the file.",
             ) from None

@@ -1,8 +1,8 @@
-"""Actions that a server executes itself, where its operator allowed it: the table of kinds.
+"""Actions that a server executes itself, if its operator allowed it: the table of action kinds.
 
-SECURITY. Nothing here decides whether to run: `Grant` does, and `execute` asks it each time. What a workflow can cause
-(a file that is not there, a command that is not allowed) comes back as `{"error": ...}`, which the step's retry rule
-handles; only bugs of wfc are raised.
+SECURITY. Nothing in this package decides whether an action may run: `Grant` does, and `execute` asks it each time. An
+error that a workflow can cause (a missing file, a command that is not allowed) is returned as `{"error": ...}`, which
+the step's retry rule handles; only bugs of wfc are raised.
 """
 
 from __future__ import annotations
@@ -47,14 +47,14 @@ EXECUTORS: dict[str, Executor] = {
 
 
 def refusal_of(action: Mapping[str, Json], grant: Grant) -> str:
-    """Why the server does not do an action; empty where it does."""
+    """Why the server does not execute an action; empty if it does."""
     executor = EXECUTORS.get(str(action.get("type")))
     if executor is None:
-        return f"the server can't do {action.get('type')!r} itself"
+        return f"the server can't execute {action.get('type')!r} actions"
     try:
         return executor.refusal(Parameters(action.get("parameters") or {}), grant)
     except ExecutionError:
-        # Bad parameters are for the step to fail with, not for the agent to puzzle over.
+        # Invalid parameters fail the step here; handing the action to the agent would not help.
         return "" if grant.anything else "nothing was granted to the server"
 
 
@@ -65,13 +65,14 @@ def can_execute(action: Mapping[str, Json], grant: Grant) -> bool:
 def execute(
     action: Mapping[str, Json], grant: Grant, run: str = "run", stop: Event | None = None
 ) -> dict[str, Json]:
-    """Do an action, as replies have it, and give what is to be submitted for it."""
+    """Execute an action in the form that replies have it; returns the result to submit."""
     begun, at = datetime.now(UTC), time.monotonic()
     try:
         executor = EXECUTORS.get(str(action.get("type")))
         if executor is None:
-            raise ExecutionError(f"there is no way to do {action.get('type')!r} here", "refused")
+            raise ExecutionError(f"the server can't execute {action.get('type')!r} actions", "refused")
         parameters = Parameters(action.get("parameters") or {})
+        # Asked again, although the caller did: the grant must hold at the moment of execution.
         refused = executor.refusal(parameters, grant)
         if refused:
             raise ExecutionError(refused, "refused")
@@ -96,6 +97,6 @@ def _fitting(result: Result, grant: Grant) -> Result:
         check_plain(result, grant.result_bytes, NESTING)
     except NotPlainError as error:
         raise ExecutionError(
-            f"the result {error}", "output_invalid", "Keep what is large in a file and hand on its path."
+            f"the result {error}", "output_invalid", "Write large data to a file and return its path."
         ) from None
     return result

@@ -1,4 +1,4 @@
-"""What every kind of action has in common: its parameters, the means it gets, and how it reports errors."""
+"""Common parts of all action kinds: parameters, the job with its grant, and execution errors."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
     from wfc_runtime.execute.permissions import Grant
 
 
-# Parameters, means and errors.
+# Parameters, jobs and errors.
 
 Result = dict[str, Json]
 NESTING = 100
-"""Lists and objects inside each other, of what comes out of the work."""
+"""How deeply lists and objects may be nested in a result."""
 _YES = ("true", "1", "yes", "on")
 _NO = ("false", "0", "no", "off", "")
 
 
 class ExecutionError(Exception):
-    """The work could not be done. A command that ran and failed is no such error: its exit code is data."""
+    """The action could not be executed. A command that ran and failed is not such an error: its exit code is data."""
 
     def __init__(self, message: str, code: str = "execution", hint: str = "") -> None:
         super().__init__(message)
@@ -37,7 +37,7 @@ class ExecutionError(Exception):
 
 
 class Parameters:
-    """An action's parameters. Null counts as not given; numbers and flags may come as text, out of templates."""
+    """An action's parameters. Null counts as absent; numbers and flags may be text, since templates produce text."""
 
     def __init__(self, values: Mapping[str, Json]) -> None:
         self._values = {name: value for name, value in values.items() if value is not None}
@@ -46,7 +46,7 @@ class Parameters:
         return name in self._values
 
     def value(self, name: str, *others: str) -> Json:
-        """The parameter under the first of its names that is given."""
+        """The parameter, under the first of its names that is present."""
         for one in (name, *others):
             if one in self._values:
                 return self._values[one]
@@ -86,7 +86,7 @@ class Parameters:
         return number
 
     def mapping(self, name: str, *others: str) -> dict[str, Json]:
-        """An object; nothing where it is not given under any of its names."""
+        """An object; empty if it is not present under any of its names."""
         if not any(one in self._values for one in (name, *others)):
             return {}
         value = self.value(name, *others)
@@ -97,29 +97,29 @@ class Parameters:
 
 @dataclass(frozen=True)
 class Job:
-    """One piece of work, and what it may use."""
+    """One action to execute, and what it may use."""
 
     parameters: Parameters
     grant: Grant
     run: str = "run"
-    """Names the scratch folder: the id of the run that nobody called."""
+    """The id of the root run; names the scratch folder."""
     stop: Event = field(default_factory=Event)
-    """Set when nobody wants the result any more: the run was cancelled, or the server ends."""
+    """Set when the result is no longer needed: the run was cancelled, or the server is shutting down."""
 
 
 @dataclass(frozen=True)
 class Executor:
-    """How one kind of action is done."""
+    """How one kind of action is executed."""
 
     kind: str
     work: Callable[[Job], Result]
     """Raises `ExecutionError`."""
     refusal: Callable[[Parameters, Grant], str]
-    """Why a grant does not cover the work; empty where it does."""
+    """Why a grant does not cover the action; empty if it does."""
 
 
 def always(parameters: Parameters, grant: Grant) -> str:
-    """The refusal of kinds that touch nothing outside."""
+    """The refusal of action kinds that have no effect outside the run: there is none."""
     return ""
 
 
@@ -128,7 +128,7 @@ def shortened(value: Any, most: int = 120) -> str:
     return text if len(text) <= most else f"{text[: most - 3]}..."
 
 
-# `echo`: a message, given back, for trying a workflow out.
+# `echo`: returns its message. For trying out a workflow.
 
 _LONGEST_ECHO = 60.0
 
@@ -136,7 +136,7 @@ _LONGEST_ECHO = 60.0
 def _echo(job: Job) -> Result:
     message = str(job.parameters.value("message"))
     if job.stop.wait(min(job.parameters.number("delay_ms", 0) / 1000, _LONGEST_ECHO)):
-        raise ExecutionError("the run ended while the message waited", "interrupted")
+        raise ExecutionError("the run ended before the delay was over", "interrupted")
     return {"echoed": f"Echo: {message}", "message": message, "success": True}
 
 

@@ -43,7 +43,7 @@ _COMMON = (
 
 
 _NAMES_ONLY = ("idna", "punycode", "undefined")
-"""Made for names of hosts: a file of some megabytes takes them minutes."""
+"""Codecs for host names; they would take minutes for a file of a few megabytes."""
 
 
 def _create_file(job: Job) -> Result:
@@ -55,7 +55,7 @@ def _create_file(job: Job) -> Result:
 
 
 def write_text(job: Job, name: str, text: str, mode: int | None = None) -> tuple[str, bool, int]:
-    """Write a text to the path that a parameter names: where it is, whether it is new, and its size."""
+    """Write a text to the path that a parameter names; returns its path, whether it is new, and its size."""
     parameters = job.parameters
     with located(job, name, "write") as place:
         data = encode(text, parameters.text("encoding", "utf-8"))
@@ -82,13 +82,13 @@ def encode(text: str, encoding: str) -> bytes:
 
 def check_encoding(encoding: str) -> None:
     try:
-        # Python also has codecs that are none, and packed ones would be bombs.
+        # Python also has bytes-to-bytes codecs; those that decompress could expand a small file without limit.
         found = codecs.lookup(encoding)
         is_text = found._is_text_encoding and found.name not in _NAMES_ONLY
     except (LookupError, ValueError):
         is_text = False
     if not is_text:
-        raise ExecutionError(f"there is no text encoding {encoding[:40]!r}")
+        raise ExecutionError(f"unknown text encoding {encoding[:40]!r}")
 
 
 def permissions(parameters: Parameters) -> int | None:
@@ -99,6 +99,8 @@ def permissions(parameters: Parameters) -> int | None:
     text = str(given).strip().lower().removeprefix("0o")
     try:
         is_itself = isinstance(given, int) and (given in _COMMON or not set(text) <= set("01234567"))
+        # YAML reads an unquoted 0644 or 644 in different ways: a number that is a usual mode is taken as the mode
+        # itself, any other number as its octal digits.
         mode = given if is_itself else int(text, 8)
     except ValueError:
         mode = -1
@@ -110,7 +112,7 @@ def permissions(parameters: Parameters) -> int | None:
 CREATE_FILE = Executor("create_file", _create_file, write_refusal)
 
 
-# `read_file`: content as text or in base64.
+# `read_file`: returns the content as text or base64.
 
 
 def _read_file(job: Job) -> Result:
@@ -145,8 +147,7 @@ def _content(data: bytes, mode: str, encoding: str, path: str) -> str:
 READ_FILE = Executor("read_file", _read_file, read_refusal)
 
 
-# `render_template`: a Jinja template with variables of its own, rendered by the same metered engine as all
-# expressions.
+# `render_template`: a Jinja template with its own variables, rendered by the same metered engine as all expressions.
 
 
 def _render_template(job: Job) -> Result:
@@ -159,7 +160,7 @@ def _render_template(job: Job) -> Result:
 
 
 def _render(parameters: Parameters, seed: str) -> str:
-    # As Jinja does it by default.
+    # Jinja also drops one trailing newline by default.
     template = parameters.text("template").removesuffix("\n")
     try:
         return render(
@@ -183,11 +184,11 @@ def _render_refusal(parameters: Parameters, grant: Grant) -> str:
 RENDER_TEMPLATE = Executor("render_template", _render_template, _render_refusal)
 
 
-# JSON files that hold one object: read, and written whole.
+# JSON files with one object: always read and written as a whole.
 
 
 def read_object(job: Job, place: paths.Place) -> dict[str, Json] | None:
-    """The object in a file. None: there is no such file."""
+    """The object in a file; None if there is no such file."""
     data = paths.read(place, job.grant.file_bytes)
     if data is None:
         return None
@@ -201,11 +202,11 @@ def read_object(job: Job, place: paths.Place) -> dict[str, Json] | None:
 
 
 def write_object(job: Job, place: paths.Place, value: dict[str, Json]) -> tuple[bool, int]:
-    """Whether the file is new, and its size. What could not be read again is not written."""
+    """Write an object; returns whether the file is new, and its size. Refuses a value that could not be read back."""
     try:
         check_plain(value, job.grant.file_bytes, NESTING)
     except NotPlainError as error:
-        raise ExecutionError(f"what {place} would hold {error}") from None
+        raise ExecutionError(f"the new content of {place} {error}") from None
     data = (json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, allow_nan=False) + "\n").encode()
     if len(data) > job.grant.file_bytes:
         raise ExecutionError(f"{place} would have {len(data):,} bytes; the limit is {job.grant.file_bytes:,}")
@@ -242,10 +243,10 @@ def _write_json_state(job: Job) -> Result:
 WRITE_JSON_STATE = Executor("write_json_state", _write_json_state, write_refusal)
 
 
-# `merge_json_state`: objects inside the object are merged, any other value is replaced.
+# `merge_json_state`: nested objects are merged, any other value is replaced.
 
 _one_at_a_time = Lock()
-"""Steps side by side may merge into one file: none of them may be lost."""
+"""Parallel steps may merge into the same file; without the lock one update would be lost."""
 
 
 def _merge_json_state(job: Job) -> Result:
@@ -268,9 +269,8 @@ def _merge_json_state(job: Job) -> Result:
 
 @contextmanager
 def _alone_in(root: Path) -> Iterator[None]:
-    """Other servers share the work of a run: the folder that they work in is locked, and let go by the system if this
-    process dies."""
-    # Not at the top: there is none on Windows, where a server does no work by itself.
+    """Lock the granted folder against other servers of the same store; the system unlocks it if this process dies."""
+    # Imported here: Windows has no fcntl, and a server on Windows executes no actions.
     import fcntl
 
     with ExitStack() as stack:
@@ -294,7 +294,7 @@ def merge(base: dict[str, Json], updates: dict[str, Json]) -> dict[str, Json]:
 
 
 def _merge_refusal(parameters: Parameters, grant: Grant) -> str:
-    """The file is read before it is written."""
+    """Both accesses are needed: the file is read before it is written."""
     return file_refusal(parameters, grant, "path", "read", "write")
 
 

@@ -1,7 +1,7 @@
-"""Commands run below a guard process, which ends them with all that they started, also when the server is killed.
+"""Run commands below a guard process that ends them and all their descendants, even if the server is killed.
 
-The guard is a process of its own, started with the first command; `guard_process.py` says what it does. It holds the
-locks by which other servers know that this one is alive: nobody repeats a command that is still being ended.
+The guard is a separate process, started with the first command; `guard_process.py` describes what it does. It holds the
+locks by which other servers see that this one is alive, so none repeats a command that is still being ended.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from wfc_runtime.execute import guard_process
 from wfc_runtime.execute.guard_process import COMMAND, END, HEADER, HOLD, LET_GO, READY, RECORD, TERMINATE
 
 _LOADER = ("LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH")
-"""What an interpreter may need to start."""
+"""Variables that an interpreter may need to start."""
 _ATTEMPTS = 5
 
 
@@ -31,16 +31,16 @@ class GuardLostError(Exception):
 
 
 class Supervised:
-    """A command, seen from the server: what its supervisor reports, and what can be asked of it."""
+    """A command, seen from the server: what its supervisor reports, and the requests to it."""
 
     def __init__(self, control: socket.socket) -> None:
         self.control = control
         self.error = 0
-        """The number of the error if the command could not be started."""
+        """The errno, if the command could not be started."""
         self.code: int | None = None
         """The exit code of the command's own process once it has ended."""
         self.is_gone = False
-        """Whether nothing is left of it."""
+        """Whether no process of the command is left."""
         self.is_lost = False
         """Whether the supervisor was killed."""
         self._pid = 0
@@ -51,12 +51,13 @@ class Supervised:
         return self.is_gone or self.is_lost
 
     def read(self) -> None:
-        """Take in what the supervisor has reported; waits until there is something."""
+        """Read what the supervisor has reported; blocks until there is something."""
         try:
             data = self.control.recv(4096)
         except OSError:
             data = b""
         if not data:
+            # The socket closes after "gone" or "error". A close without either means that the supervisor was killed.
             self.is_lost = not (self.is_gone or self.error)
             self.is_gone = not self.is_lost
         *lines, self._unread = (self._unread + data).split(b"\n")
@@ -72,15 +73,15 @@ class Supervised:
                 self.is_gone = True
 
     def terminate(self) -> None:
-        """Ask the command's process group to end."""
+        """Send SIGTERM to the command's process group."""
         self._say(TERMINATE)
 
     def end(self) -> None:
-        """End everything."""
+        """Kill the command and all its descendants."""
         self._say(END)
 
     def abandon(self) -> None:
-        """Leave what is left to the guard: a command may have stopped its supervisor."""
+        """Kill the supervisor, so that the guard ends the rest: a command may have stopped its supervisor."""
         if self._pid:
             with suppress(ProcessLookupError, PermissionError):
                 os.kill(self._pid, signal.SIGKILL)
@@ -101,11 +102,11 @@ class Guard:
         self._live: set[socket.socket] = set()
 
     def hold(self, lock: int) -> None:
-        """A locked file that is to stay locked until the last command has been ended."""
+        """Keep a locked file locked until the last command has ended."""
         with self._lock:
             self._held[lock] = os.dup(lock)
             if self._line is not None:
-                # A guard that was killed is replaced with the next command, and gets all locks then.
+                # If the guard was killed, the next command starts a new one, which then gets all locks.
                 with suppress(OSError):
                     self._order(HOLD, lock, self._held[lock])
 
@@ -125,20 +126,20 @@ class Guard:
         stdout: int,
         stderr: int,
     ) -> Supervised:
-        """Start a program with these words as its `argv`; raises `GuardLostError`, and `ValueError` for bad words."""
+        """Start a program with these words as `argv`. Raises `GuardLostError`, or `ValueError` for a NUL in a word."""
         request = _packed(program, words, cwd, env)
         try:
             control = self._supervisor(stdout, stderr)
         except OSError as error:
             why = error.strerror or str(error)
             raise GuardLostError(f"the process that supervises commands can't be used: {why}") from None
-        # A supervisor that has been killed since is found lost by whoever reads what it reports.
+        # If the supervisor has been killed since, the reader of its reports finds out.
         with suppress(BrokenPipeError, ConnectionResetError):
             control.sendall(len(request).to_bytes(HEADER, "big") + request)
         return Supervised(control)
 
     def _supervisor(self, stdout: int, stderr: int) -> socket.socket:
-        """The socket of a new supervisor. It has started nothing yet, so this can be tried again."""
+        """The socket of a new supervisor. Retrying is safe: a supervisor starts nothing before it has a request."""
         for _ in range(_ATTEMPTS):
             near, far = socket.socketpair()
             with far, self._lock:
@@ -148,7 +149,7 @@ class Guard:
                 self._live.add(near)
             if near.recv(1) == READY:
                 return near
-            # The guard was killed, or could not start a process.
+            # The guard was killed, or it could not fork.
             self.forget(near)
             with self._lock:
                 if self._line is line:
@@ -157,13 +158,13 @@ class Guard:
         raise OSError("it can't start a process")
 
     def forget(self, control: socket.socket) -> None:
-        """A command is over. If anything of it were left, closing the socket would end it."""
+        """Drop a finished command. Closing the socket makes the supervisor end anything that is left."""
         with self._lock:
             self._live.discard(control)
             control.close()
 
     def resume(self) -> None:
-        """Let the guard go on if a command has stopped it."""
+        """Resume the guard, in case a command has stopped it."""
         with self._lock:
             if self._process is not None and self._process.poll() is None:
                 self._process.send_signal(signal.SIGCONT)
@@ -176,7 +177,7 @@ class Guard:
         line, theirs = socket.socketpair()
         with theirs:
             self._process = subprocess.Popen(
-                # Without the site packages, the environment and the current folder: nothing there can change it.
+                # Isolated from site packages, environment and current folder, so that none of them can change it.
                 [sys.executable, "-I", "-S", guard_process.__file__],
                 stdin=theirs.fileno(),
                 stdout=subprocess.DEVNULL,
@@ -193,7 +194,7 @@ class Guard:
         return line
 
     def _end(self, process: subprocess.Popen[bytes], line: socket.socket) -> None:
-        """Nothing that was started here is left when this process ends in the ordinary way either."""
+        """At a normal exit: end every command, then wait until the guard has finished."""
         with self._lock:
             for control in self._live:
                 with suppress(OSError):

@@ -1,18 +1,18 @@
-"""The processes between a server and the commands that it runs. Started as a script by `guard.py`.
+"""The guard and supervisor processes between a server and its commands. `guard.py` starts this file as a script.
 
-    server - guard (one per server) - supervisor (one per command) - the command - whatever it starts
+    server - guard (one per server) - supervisor (one per command) - the command - its descendants
 
-A supervisor is the subreaper of its command (Linux): whatever the command starts stays below the supervisor, also after
-a double fork, `setsid` or a change of environment. It ends all of it when the command's own process has ended and the
-server has read the output, when the server asks for it, and when its socket closes, which is how it learns that the
-server has died. The guard is a subreaper as well: if a command kills its supervisor, the guard ends what is left.
+A supervisor is the subreaper of its command (Linux): every descendant of the command stays below the supervisor, also
+after a double fork, `setsid` or a change of environment. The supervisor kills them all when the command's own process
+has ended and the server has read the output, when the server asks for it, and when its socket closes, which means that
+the server has died. The guard is a subreaper as well: if a command kills its supervisor, the guard kills the rest.
 
-Both ignore every signal that can be ignored, have a session of their own, and hold the locks of the server: other
+Both ignore every signal that can be ignored, run in their own session, and hold the locks of the server, so that other
 servers see it as alive until its last command is gone.
 
-On a system without `prctl` and `/proc`, what is ended is the command's process group.
+On a system without `prctl` and `/proc`, only the command's process group is killed.
 
-The module must be cheap to start and to fork: it imports little, and nothing of this package.
+The module must be cheap to start and to fork: it imports little, and nothing from this package.
 """
 
 from __future__ import annotations
@@ -31,24 +31,24 @@ if TYPE_CHECKING:
     from typing import Any
 
 RECORD = 9
-"""The bytes of an order to the guard: a letter and a number. Descriptors come with it."""
+"""The size of an order to the guard: a letter and a number. Descriptors are attached to it."""
 HOLD, LET_GO, COMMAND = b"h", b"l", b"c"
 TERMINATE, END = b"t", b"e"
-"""What a server tells a supervisor: ask the command's process group to end; end everything."""
+"""Requests to a supervisor: send SIGTERM to the command's process group; kill everything."""
 READY = b"r"
-"""The first thing that a supervisor says: the server sends its request then, and only then."""
+"""The first byte from a supervisor. The server sends its request after it, so a retry runs nothing twice."""
 HEADER = 8
-"""The bytes of the length before a request."""
+"""The size of the length field before a request."""
 _PR_SET_CHILD_SUBREAPER = 36
 _AGAIN = 0.02
 _QUICK_ROUNDS = 500
 _MOST_ROUNDS = 50
 _Process = tuple[int, bytes]
-"""A process number, and when it started: numbers are used again."""
+"""A process id and its start time: ids are reused."""
 
 
 class Subreaper:
-    """Whatever is orphaned below this process becomes its child. Not inherited by a fork."""
+    """Makes this process adopt its orphaned descendants. The attribute is not inherited by a fork."""
 
     def __init__(self) -> None:
         self._prctl: Any = None
@@ -64,23 +64,23 @@ class Subreaper:
 
 
 class Children:
-    """The processes below this one."""
+    """The child processes of this one."""
 
     def __init__(self) -> None:
-        self._wake, told = os.pipe()
+        # SIGCHLD writes a byte into a pipe, so that one `poll` waits for children and sockets without a race.
+        self._wake, self._wake_write = os.pipe()
         os.set_blocking(self._wake, False)
-        os.set_blocking(told, False)
-        self._told = told
-        signal.set_wakeup_fd(told, warn_on_full_buffer=False)
+        os.set_blocking(self._wake_write, False)
+        signal.set_wakeup_fd(self._wake_write, warn_on_full_buffer=False)
         signal.signal(signal.SIGCHLD, lambda number, frame: None)
 
     def close(self) -> None:
         signal.set_wakeup_fd(-1)
         os.close(self._wake)
-        os.close(self._told)
+        os.close(self._wake_write)
 
     def wait(self, others: list[socket.socket], seconds: float | None = None) -> list[socket.socket]:
-        """Until a child has ended, or one of some sockets has something to read: which of them have."""
+        """Wait until a child has ended or a socket is readable; returns the readable sockets."""
         poll = select.poll()
         for number in (self._wake, *(one.fileno() for one in others)):
             poll.register(number, select.POLLIN)
@@ -93,9 +93,9 @@ class Children:
 
     @staticmethod
     def ended(*, resume: bool = False) -> Iterator[tuple[int, int]]:
-        """Children that have ended, each with its exit code; raises `ChildProcessError` if there are no children.
+        """Reap the children that have ended, with exit codes; raises `ChildProcessError` if there are no children.
 
-        `resume`: children that were stopped go on.
+        `resume`: send SIGCONT to children that were stopped.
         """
         while True:
             pid, status = os.waitpid(-1, os.WNOHANG | (os.WUNTRACED if resume else 0))
@@ -108,19 +108,19 @@ class Children:
 
 
 def end_descendants(spared: set[int], reap: Callable[[], object]) -> bool:
-    """Kill the processes below this one, without those of some children. False: there was none that could be killed.
+    """Kill the descendants of this process, except some children and theirs. False: none could be killed.
 
-    First the children, round after round: what they leave behind becomes a child as well. The list of one's own
-    children takes microseconds to read, so that a program which forks and exits over and over is caught between the
-    two. Then the whole tree, each process stopped first: a stopped process starts no other, so a program that forks
-    faster than it can be killed is halted as a whole before its parts are killed.
+    First the children, round after round: their orphans become children as well. Reading the list of one's own
+    children takes microseconds, so a program that keeps forking and exiting is caught in between. Then the whole tree,
+    stopping each process first: a stopped process can't fork, so a program that forks faster than it can be killed is
+    halted as a whole before its processes are killed.
     """
     killed = False
     for _ in range(_QUICK_ROUNDS):
         children = _own_children() - spared
         if not children:
             break
-        # A child that has not been reaped keeps its number: no other process can be hit.
+        # A child that has not been reaped keeps its process id, so the signal can't hit another process.
         for pid in children:
             killed |= _kill(pid, signal.SIGKILL)
         reap()
@@ -138,7 +138,7 @@ def end_descendants(spared: set[int], reap: Callable[[], object]) -> bool:
 
 
 def _own_children() -> set[int]:
-    """Empty on a kernel that does not list them."""
+    """The children of this process; empty if the kernel does not list them."""
     me = os.getpid()
     try:
         with open(f"/proc/{me}/task/{me}/children", "rb", buffering=0) as listed:
@@ -171,20 +171,20 @@ def _parent_and_start(pid: int) -> tuple[int, bytes] | None:
             text = stat.read(4096)
     except OSError:
         return None
-    # The name before the last parenthesis may hold anything.
+    # The process name, in parentheses, may contain anything, even spaces and parentheses.
     fields = text.rpartition(b")")[2].split()
     return (int(fields[1]), fields[19]) if len(fields) > 19 else None
 
 
 def _send(process: _Process, number: int) -> bool:
-    """Signal a process unless its number belongs to another one by now. False: this process may not."""
+    """Signal a process unless its id has been reused. False: this process may not signal it."""
     pid, start = process
     try:
         handle = os.pidfd_open(pid)
     except ProcessLookupError:
         return True
     except (AttributeError, OSError):
-        # A kernel that has no such handles.
+        # A kernel without pidfds.
         return _kill(pid, number)
     try:
         now = _parent_and_start(pid)
@@ -210,7 +210,7 @@ def _kill(pid: int, number: int) -> bool:
 
 
 class Supervisor:
-    """Starts one command, reports how it ended, and ends what is left of it."""
+    """Starts one command, reports how it ended, and kills what is left of it."""
 
     def __init__(self, control: socket.socket) -> None:
         self._control = control
@@ -225,6 +225,7 @@ class Supervisor:
         error = self._start(stdout, stderr, *marshal.loads(request))
         os.close(stdout)
         os.close(stderr)
+        # The write ends are closed here, so that the server sees the end of the output.
         if error:
             self._say(f"error {error}")
             return
@@ -234,7 +235,7 @@ class Supervisor:
         self._say("gone")
 
     def _request(self) -> bytes | None:
-        """What to start; nothing if the server died before it had said it."""
+        """The request; None if the server died before sending it."""
         with suppress(OSError):
             self._control.sendall(READY)
         size = self._receive(HEADER)
@@ -243,14 +244,14 @@ class Supervisor:
     def _receive(self, size: int) -> bytes | None:
         found = bytearray()
         while len(found) < size:
-            data = self._told(min(size - len(found), 1 << 16))
+            data = self._receive_some(min(size - len(found), 1 << 16))
             if not data:
                 return None
             found += data
         return bytes(found)
 
     def _say(self, text: str) -> None:
-        # The server may be gone.
+        # The server may have died.
         with suppress(OSError):
             self._control.sendall(f"{text}\n".encode())
 
@@ -263,7 +264,7 @@ class Supervisor:
         folder: bytes,
         env: dict[bytes, bytes],
     ) -> int:
-        """Start the command; the number of the error if that is not possible."""
+        """Start the command; returns the errno if that fails, else 0."""
         output = [(os.POSIX_SPAWN_DUP2, stdout, 1), (os.POSIX_SPAWN_DUP2, stderr, 2)]
         defaults = {*_signals(), signal.SIGCHLD}
         try:
@@ -278,7 +279,7 @@ class Supervisor:
         return 0
 
     def _watch(self) -> None:
-        """Until the server wants everything ended, has gone, or nothing is left."""
+        """Wait until the server asks for the end or has died, or no process is left."""
         reported = False
         while True:
             ready = self._children.wait([self._control])
@@ -287,19 +288,20 @@ class Supervisor:
             except ChildProcessError:
                 return
             finally:
+                # Also when this was the last child: the exit code must be reported before the end.
                 if self._code is not None and not reported:
                     self._say(f"ended {self._code}")
                     reported = True
             if ready:
-                told = self._told()
-                if not told or END in told:
+                received = self._receive_some()
+                if not received or END in received:
                     return
-                if TERMINATE in told and self._code is None:
+                if TERMINATE in received and self._code is None:
                     with suppress(ProcessLookupError, PermissionError):
                         os.killpg(self._command, signal.SIGTERM)
 
-    def _told(self, most: int = 64) -> bytes:
-        """What the server says; nothing if it has gone."""
+    def _receive_some(self, most: int = 64) -> bytes:
+        """Bytes from the server; empty if it has died."""
         try:
             return self._control.recv(most)
         except OSError:
@@ -311,7 +313,7 @@ class Supervisor:
                 self._code = code
 
     def _end_all(self) -> None:
-        """Until there are no children, or none that this process may signal: those run as another user."""
+        """Kill until there are no children, or only such that this process may not signal: they run as another user."""
         reported = self._code is not None
         with suppress(ChildProcessError):
             while True:
@@ -336,7 +338,7 @@ class Supervisor:
 
 
 class Guard:
-    """Starts a supervisor for each command, and ends what a supervisor that was killed left behind."""
+    """Starts a supervisor for each command, and kills what a killed supervisor left behind."""
 
     def __init__(self, line: socket.socket) -> None:
         self._line = line
@@ -345,10 +347,10 @@ class Guard:
         self._locks: dict[int, int] = {}
         self._supervised: dict[int, socket.socket] = {}
         self._left: list[socket.socket] = []
-        """The sockets of supervisors that were killed. They close when nothing of their commands is left."""
+        """The sockets of killed supervisors. They are closed once no process of their commands is left."""
 
     def run(self) -> None:
-        """Until the server has gone and no command is left."""
+        """Serve until the server has gone and no command is left."""
         self._subreaper.become()
         serving = True
         while serving or self._supervised or self._left:
@@ -367,9 +369,9 @@ class Guard:
             self._left.clear()
 
     def _reap(self) -> bool:
-        """Whether no child is left."""
+        """Reap the children; returns whether none is left."""
         try:
-            # A command can stop its supervisor.
+            # A command can stop its supervisor with SIGSTOP.
             for pid, code in self._children.ended(resume=True):
                 control = self._supervised.pop(pid, None)
                 if control is not None and code:
@@ -381,7 +383,7 @@ class Guard:
         return False
 
     def _take_order(self) -> bool:
-        """False: the server has gone."""
+        """Read one order. False: the server has gone."""
         try:
             order, received, _, _ = socket.recv_fds(self._line, RECORD, 3)
         except OSError:
@@ -398,7 +400,7 @@ class Guard:
         elif kind == COMMAND and len(received) == 3:
             self._supervise(*received)
         else:
-            # The descriptors did not arrive: there are too many open. The server sees its socket close.
+            # The descriptors did not arrive, since too many are open. The server sees its socket close and retries.
             for one in received:
                 os.close(one)
         return True
@@ -411,7 +413,8 @@ class Guard:
             pid = -1
         if not pid:
             try:
-                # It keeps the locks, and nothing else of the guard's.
+                # The supervisor keeps the locks and nothing else of the guard's: an open copy of a socket would hide
+                # from its other end that it was closed.
                 self._line.close()
                 self._children.close()
                 for other in (*self._supervised.values(), *self._left):
@@ -430,14 +433,14 @@ class Guard:
 
 
 def _signals() -> set[signal.Signals]:
-    """Those that can be ignored, but for SIGCHLD."""
+    """The signals that can be ignored, except SIGCHLD."""
     return {*signal.valid_signals()} - {signal.SIGKILL, signal.SIGSTOP, signal.SIGCHLD}
 
 
 def main() -> None:
     for number in _signals():
         signal.signal(number, signal.SIG_IGN)
-    # The socket leaves its number to the empty input that every command gets.
+    # Descriptor 0 is the socket; move it, since commands inherit 0 as their empty standard input.
     line = socket.socket(fileno=os.dup(0))
     null = os.open(os.devnull, os.O_RDWR)
     for stream in (0, 1, 2):

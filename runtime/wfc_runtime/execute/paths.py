@@ -1,4 +1,4 @@
-"""Files in the granted folders and nowhere else, and the scratch folder of a run."""
+"""Access to files in the granted folders and nowhere else, and the scratch folder of a run."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from wfc_runtime.execute.base import ExecutionError, Job, Parameters, shortened
 from wfc_runtime.execute.permissions import Access, Grant
 from wfc_runtime.execute.protected import Protected
 
-# `$SCRATCH`: a folder for what the commands of one run hand to each other and to their declared outputs.
+# `$SCRATCH`: a folder in which the commands of one run pass files to each other and to their declared outputs.
 #
-# It is `.scratch/<run>` in the working directory, readable by its owner only and ignored by git. What is
-# empty after a command is taken away again, and all of it when the run has completed.
+# It is `.scratch/<run>` in the working directory, readable by its owner only and ignored by git. If it is empty after
+# a command, it is removed; when the run has completed, it is removed with its content.
 
 FOLDER = ".scratch"
 _lock = Lock()
 _in_use: Counter[Path] = Counter()
 _made: dict[str, set[Path]] = {}
-"""By run, the folders that this process has made for it."""
+"""By run, the folders that this process has created for it."""
 
 
 @contextmanager
 def scratch(working_dir: Path, run: str) -> Iterator[Path]:
-    """The scratch folder of a run, there for as long as a command needs it and something is in it."""
+    """The scratch folder of a run. It exists while a command uses it, and afterwards if it is not empty."""
     above = working_dir / FOLDER
     place = above / run
     with _lock:
@@ -50,7 +50,7 @@ def scratch(working_dir: Path, run: str) -> Iterator[Path]:
 
 
 def clear_scratch(run: str) -> None:
-    """Remove what is left of a run that has completed. Of one that failed it stays, for whoever looks into it."""
+    """Remove the scratch folder of a completed run. That of a failed run is kept for debugging."""
     with _lock:
         for place in _made.pop(run, ()):
             if not _in_use[place]:
@@ -61,14 +61,14 @@ def clear_scratch(run: str) -> None:
 def _make(above: Path, place: Path) -> None:
     try:
         if above.is_symlink():
-            raise ExecutionError(f"{above} is a link: links are not followed", "refused")
+            raise ExecutionError(f"{above} is a symbolic link, and links are not followed", "refused")
         above.mkdir(mode=0o700, exist_ok=True)
         place.mkdir(mode=0o700, exist_ok=True)
         ignore = above / ".gitignore"
         if not ignore.exists():
             ignore.write_text("*\n", encoding="utf-8")
     except OSError as error:
-        raise ExecutionError(f"{place} can't be made: {error.strerror}") from None
+        raise ExecutionError(f"{place} can't be created: {error.strerror}") from None
 
 
 def _remove_empty(above: Path, place: Path) -> None:
@@ -80,14 +80,11 @@ def _remove_empty(above: Path, place: Path) -> None:
             above.rmdir()
 
 
-# Files in the granted folders and nowhere else.
-#
-# SECURITY. A path is looked at in two ways, and both must agree. First it is resolved (`..`, links in its
+# SECURITY. A path is checked in two ways, and both must agree. First it is resolved (`..`, links in its
 # folders) and compared with the granted folders, the patterns and the protected places. Then the file is
-# opened from the granted folder down, one name at a time, without following links, and each folder that was
-# opened is compared with the protected ones by device and inode. The file is read or replaced through the
-# last of these descriptors: a link or a folder put there in between leads nowhere. The last name may never
-# be a link.
+# opened from the granted folder down, one name at a time, without following links, and each opened folder is
+# compared with the protected ones by device and inode. The file is read or replaced through the last of these
+# descriptors, so a link or folder swapped in between the two checks has no effect. The last name must never be a link.
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 
@@ -114,7 +111,7 @@ class Place:
 
 
 def locate_for(grant: Grant, text: str, *access: Access) -> Place:
-    """The place of a file that may be read or written. Raises `ExecutionError`."""
+    """The place of a file, if the grant covers this access. Raises `ExecutionError`."""
     place = locate(grant, text)
     for one in access:
         why = grant.file_refusal(one, place.path)
@@ -128,13 +125,13 @@ def locate_for(grant: Grant, text: str, *access: Access) -> Place:
 def locate(grant: Grant, text: str, base: Path | None = None, within: tuple[Path, ...] = ()) -> Place:
     """The place of a path, relative to `base` or the root, inside `within` or the granted folders.
 
-    Raises `ExecutionError` where it is outside or belongs to the server. Whether the grant covers reading or writing it
-    is for the caller to ask.
+    Raises `ExecutionError` if it is outside or belongs to the server. The caller checks whether the grant covers
+    reading or writing it.
     """
     given = Path(base or grant.root, text)
     try:
         if given.is_symlink():
-            raise _refused(f"{text} is a link: links are not followed")
+            raise _refused(f"{text} is a symbolic link, and links are not followed")
         real = given.resolve()
         roots = [root.resolve() for root in within or grant.roots]
     except (OSError, RuntimeError, ValueError) as error:
@@ -148,7 +145,7 @@ def locate(grant: Grant, text: str, base: Path | None = None, within: tuple[Path
 
 
 def folder(grant: Grant, text: str) -> Path:
-    """A working directory."""
+    """A working directory, resolved. Raises `ExecutionError` if it is not in the granted folders or does not exist."""
     try:
         place = Path(grant.root, text).resolve()
         is_there = place.is_dir()
@@ -158,14 +155,15 @@ def folder(grant: Grant, text: str) -> Path:
     if not any(map(place.is_relative_to, roots)):
         raise _refused(f"the working directory {text} is outside the folders that the server may work in")
     if not is_there:
-        raise ExecutionError(f"the working directory {text} is not there")
+        raise ExecutionError(f"the working directory {text} does not exist")
     return place
 
 
 @contextmanager
 def parent_of(place: Place, forbidden: Mapping[tuple[int, int], str], create: bool = False) -> Iterator[int]:
-    """A descriptor of the folder that a place is in. `forbidden`: folders that must not be on the way there."""
+    """A descriptor of the parent folder of a place. `forbidden`: folders that the path must not lead through."""
     try:
+        # The root itself may be a link: the operator named it.
         current = os.open(place.root, _FOLDER & ~os.O_NOFOLLOW)
     except OSError as error:
         raise ExecutionError(f"{place.root} can't be opened: {error.strerror}") from None
@@ -188,13 +186,13 @@ def parent_of(place: Place, forbidden: Mapping[tuple[int, int], str], create: bo
 
 
 def read(place: Place, most_bytes: int) -> bytes | None:
-    """A file's content. None: there is no such file."""
+    """A file's content; None if there is no such file."""
     if not place.path.parent.is_dir():
         return None
     forbidden = place.protected.unreadable_files()
     with parent_of(place, forbidden) as parent:
         try:
-            # Without O_NONBLOCK a named pipe would keep us waiting for ever.
+            # Without O_NONBLOCK, opening a named pipe would block until someone writes to it.
             opened = os.open(
                 place.names[-1] if place.names else ".",
                 os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC,
@@ -213,6 +211,7 @@ def read(place: Place, most_bytes: int) -> bytes | None:
         os.close(opened)
         raise
     with os.fdopen(opened, "rb") as file:
+        # One byte more than allowed: the file may have grown since `fstat`, and some report size 0.
         data = file.read(most_bytes + 1) if about.st_size <= most_bytes else b""
     if about.st_size > most_bytes or len(data) > most_bytes:
         raise ExecutionError(
@@ -223,7 +222,7 @@ def read(place: Place, most_bytes: int) -> bytes | None:
 
 
 def write(place: Place, data: bytes, *, mode: int | None, overwrite: bool, create_parents: bool) -> bool:
-    """Write a file, whole or not at all. Says whether it is new."""
+    """Write a file atomically; returns whether it is new."""
     if why := place.protected.why_unwritable(place.path, place.root):
         raise _refused(why)
     if not place.names:
@@ -235,9 +234,9 @@ def write(place: Place, data: bytes, *, mode: int | None, overwrite: bool, creat
         if before is not None:
             _check_identity(place, before, forbidden)
         if before is not None and not stat.S_ISREG(before.st_mode):
-            raise ExecutionError(f"{place} is there and is not a file")
+            raise ExecutionError(f"{place} exists and is not a regular file")
         if before is not None and not overwrite:
-            raise ExecutionError(f"{place} is there already, and overwrite is false")
+            raise ExecutionError(f"{place} already exists, and overwrite is false")
         made = f".{name[:40]}.{token_hex(6)}.new"
         try:
             opened = os.open(made, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666, dir_fd=parent)
@@ -254,7 +253,7 @@ def write(place: Place, data: bytes, *, mode: int | None, overwrite: bool, creat
             if overwrite:
                 os.replace(made, name, src_dir_fd=parent, dst_dir_fd=parent)
             else:
-                # Unlike a rename, a link fails when somebody else was quicker.
+                # Unlike a rename, a link fails if another process has created the file in the meantime.
                 os.link(made, name, src_dir_fd=parent, dst_dir_fd=parent)
                 os.unlink(made, dir_fd=parent)
         except OSError as error:
@@ -277,14 +276,14 @@ def _about(name: str, parent: int) -> os.stat_result | None:
         return None
 
 
-# Files that parameters name, in the granted folders or in the run's own.
+# Files named by parameters, in the granted folders or in the run's scratch folder.
 
 _SCRATCH = re.compile(r"\$(?:SCRATCH|\{SCRATCH\})/+")
 
 
 @contextmanager
 def located(job: Job, name: str, *access: Access) -> Iterator[Place]:
-    """The file that a parameter names, for as long as it is worked on. `$SCRATCH` means the same as in commands."""
+    """The file that a parameter names, while it is in use. `$SCRATCH` means the same as in commands."""
     given = job.parameters.path(name)
     before = _SCRATCH.match(given)
     if before is None:
@@ -305,18 +304,18 @@ def write_refusal(parameters: Parameters, grant: Grant) -> str:
 
 
 def file_refusal(parameters: Parameters, grant: Grant, name: str, *access: Access) -> str:
-    """Why the patterns of a grant do not cover a file; empty where they do.
+    """Why the patterns of a grant do not cover a file; empty if they do.
 
-    A path that no pattern could cover (outside every folder, protected) is not refused here: the step fails with it,
-    instead of the agent being asked to do what the server must not.
+    A path that no pattern could cover (outside every folder, or protected) is not refused here: the step fails with
+    it. A refusal would hand the action to the agent, which would then do what the server must not.
     """
     for one in access:
         if not grant.grants_files(one):
-            return f"the server was not granted to {one} files (--allow-{one})"
+            return f"the server may not {one} files (no --allow-{one} pattern was given)"
     given = parameters.path(name)
     before = _SCRATCH.match(given)
     if before is not None:
-        # The run is not known here. Patterns match the folders of all runs alike.
+        # The run is not known here, but patterns match the scratch folders of all runs alike.
         given = f"{FOLDER}/run/{given[before.end() :]}"
     try:
         path = locate(grant, given).path

@@ -64,7 +64,7 @@ _BUILTINS = frozenset(
 _ANY_WORDS = ("", "")
 
 _Word = tuple[str, ...]
-"""The literal pieces of a word. Between two of them stands a `*`, so a word without one has a single piece."""
+"""The literal pieces of a word, with a `*` between each two of them; a word without `*` has a single piece."""
 
 
 class NotWordsError(ValueError):
@@ -83,9 +83,9 @@ def refusal_of(command: str, patterns: Iterable[str]) -> str:
     except NotWordsError as error:
         return str(error)
     if not any(_covers(_parse_pattern(pattern), words) for pattern in patterns):
-        return "the command is not on the list of what the server may run"
+        return "the command matches no --allow-exec pattern of the server"
     if words[0] in _BUILTINS and find_program(words[0], None, os.environ.get("PATH")) is None:
-        return f"it needs a shell: `{words[0]}` is part of the shell, not a program"
+        return f"it needs a shell: `{words[0]}` is a shell builtin, not a program"
     return ""
 
 
@@ -146,7 +146,7 @@ def _is_same_depth(expected: _Word, program: str) -> bool:
 
 
 def _fits(word: str, expected: _Word) -> bool:
-    """Match one word. The leftmost place for each piece is the best one, so nothing is ever tried twice."""
+    """Match one word. Taking the leftmost match of each piece is always right, so there is no backtracking."""
     head, tail = expected[0], expected[-1]
     if len(expected) == 1:
         return word == head
@@ -183,7 +183,7 @@ def _parse(text: str, *, is_pattern: bool = False) -> list[_Word]:
 
 
 def _word(text: str, index: int, is_pattern: bool) -> tuple[_Word, int]:
-    """The word that begins at an index, and the index behind it."""
+    """The word that starts at an index, and the index after it."""
     start = index
     pieces: list[str] = []
     piece: list[str] = []
@@ -197,7 +197,7 @@ def _word(text: str, index: int, is_pattern: bool) -> tuple[_Word, int]:
         elif char == "\\":
             index += 1
             if not " " <= text[index : index + 1] <= "~":
-                raise NotWordsError("it needs a shell: `\\` before something else than a plain character")
+                raise NotWordsError("it needs a shell: `\\` before a character that is not printable ASCII")
             piece.append(text[index])
         elif char == "*" and is_pattern:
             pieces.append("".join(piece))
@@ -224,7 +224,7 @@ def _require_plain(char: str, previous: str) -> None:
         raise NotWordsError(f"it needs a shell: {_SPECIAL[char]}")
     if char == "#" and not previous:
         raise NotWordsError("it needs a shell: a comment (`#`)")
-    # bash also expands `~` behind `=` and `:` in a word that looks like an assignment.
+    # bash also expands `~` after `=` and `:` in a word that looks like an assignment.
     if char == "~" and previous in ("", "=", ":"):
         raise NotWordsError("it needs a shell: a home directory (`~`)")
     _require_encodable(char)
@@ -233,9 +233,9 @@ def _require_plain(char: str, previous: str) -> None:
 def _require_encodable(char: str) -> None:
     code = ord(char)
     if code < 0x20 or 0x7F <= code <= 0x9F:
-        raise NotWordsError(f"it has a control character (U+{code:04X})")
+        raise NotWordsError(f"it contains a control character (U+{code:04X})")
     if 0xD800 <= code <= 0xDFFF:
-        raise NotWordsError("it has half of a surrogate pair, which is no character")
+        raise NotWordsError("it contains half of a surrogate pair, which is not a character")
 
 
 # Patterns of files, as `--allow-read` and `--allow-write` take them.
@@ -253,7 +253,7 @@ def pattern_problem(pattern: str, root: Path, more_roots: Iterable[Path] = ()) -
     if not pattern.strip():
         return "the pattern is empty"
     if "\0" in pattern or "\\" in pattern:
-        return "it contains a NUL character or a backslash; separate segments with `/`"
+        return "it contains a NUL character or a backslash; use `/` between segments"
     if pattern.startswith("~"):
         return "`~` is not expanded; write a path relative to the project, or an absolute one"
     segments = pattern.split("/")
@@ -301,7 +301,7 @@ def _is_wild(segment: str) -> bool:
 
 
 def _matches(segments: Sequence[str], names: Sequence[str]) -> bool:
-    """Segment by segment, with the set of positions that the pattern may have reached: no backtracking."""
+    """Match segment by segment, keeping the set of positions the pattern may have reached: no backtracking."""
     reached = {0}
     for segment in segments:
         if not reached:
@@ -314,53 +314,53 @@ def _matches(segments: Sequence[str], names: Sequence[str]) -> bool:
 
 
 def _matches_one(segment: str, name: str) -> bool:
+    # In a file pattern `[` is an ordinary character; fnmatch would start a set.
     return fnmatchcase(name, segment.replace("[", "[[]"))
 
 
-# What the operator of a server allows it to do by itself. Without a grant it does nothing, and the agent is
-# asked.
+# The grant: what the operator of a server allows it to execute. Without a grant the server executes nothing, and the
+# agent is asked.
 #
-# SECURITY. A command that is covered runs with all the rights of the server's user: the list of commands
-# and the folders are rails against mistakes and against workflows that were tampered with, not a sandbox.
-# Whoever may write a file that a listed command reads (a Makefile, a test) may run anything. For workflows
-# that are not trusted, run the server in a container.
+# SECURITY. A granted command runs with all rights of the server's user: command patterns and folders protect against
+# mistakes and against manipulated workflows, but they are not a sandbox. Anyone who can write a file that a granted
+# command reads (a Makefile, a test) can run anything. For untrusted workflows, run the server in a container.
 
 Access = Literal["read", "write"]
 DEFAULT_ENV = (
     *("PATH", "HOME", "USER", "LOGNAME", "SHELL", "TERM", "TMPDIR", "VIRTUAL_ENV"),
     *("LANG", "LANGUAGE", "LC_ALL", "LC_CTYPE", "LC_MESSAGES", "TZ"),
 )
-"""What commands see of the server's environment unless more is named. It has keys and tokens that they must not."""
+"""The server's environment variables that commands see by default. Others may hold keys and tokens."""
 
 
 @dataclass(frozen=True)
 class Grant:
-    """Commands, folders, names of the environment, and limits."""
+    """Granted commands, folders and environment variables, and limits."""
 
     root: Path
-    """Where commands start; relative paths are below it."""
+    """Where commands start; relative paths are resolved against it."""
     commands: tuple[str, ...] | None = ()
-    """Patterns of commands (see `commands.py`). None: any command, and any file in the folders."""
+    """Command patterns. None: any command, and any file in the folders."""
     more_roots: tuple[Path, ...] = ()
     """Further folders that files and working directories may be in."""
     read: tuple[str, ...] = ()
-    """Patterns of files that may be read (see `file_patterns.py`). Patterns of commands grant no file access."""
+    """Patterns of files that may be read. Command patterns grant no file access."""
     write: tuple[str, ...] = ()
     """Patterns of files that may be written."""
     pattern_root: Path | None = None
-    """What relative patterns are relative to, where that is not `root`."""
+    """The folder that relative patterns are relative to, if it is not `root`."""
     protected: Protected = field(default_factory=Protected)
-    """What is never written, whatever else is granted."""
+    """Files that are never written, whatever else is granted."""
     env: tuple[str, ...] = ()
-    """Names of environment variables that commands see beside `DEFAULT_ENV`. With a list of commands, a workflow may
-    set no others: PATH or LD_PRELOAD would make any command out of a listed one."""
+    """Environment variables that commands see in addition to `DEFAULT_ENV`. With command patterns, a workflow may set
+    no others: with PATH or LD_PRELOAD, a granted command could run any other."""
     stdout_bytes: int = 128 * 1024
     stderr_bytes: int = 48 * 1024
     file_bytes: int = 10 * 1024 * 1024
     result_bytes: int = 250 * 1024
     seconds: float = 6 * 3600
     parallel: int = 8
-    """Commands at once, in all runs of a server."""
+    """The number of commands at the same time, over all runs of a server."""
 
     @classmethod
     def nothing(cls) -> Grant:
@@ -368,11 +368,11 @@ class Grant:
 
     @classmethod
     def all_commands(cls, root: Path) -> Grant:
-        """For a person who runs a workflow in a terminal: any command, files below `root` and temporary ones."""
+        """For a person who runs a workflow in a terminal: any command, files below `root`, and temporary files."""
         return cls(root, commands=None, more_roots=temporary_folders())
 
     def extended(self, roots: Iterable[Path], env: Iterable[str]) -> Grant:
-        """The same with further folders and names."""
+        """The same grant with further folders and environment variables."""
         return replace(self, more_roots=(*self.more_roots, *roots), env=(*self.env, *env))
 
     @property
@@ -388,7 +388,7 @@ class Grant:
         return self.commands is None or bool(self._patterns(access))
 
     def file_refusal(self, access: Access, path: Path) -> str:
-        """Why a resolved path is not covered; empty where it is. Protected paths are a matter of their own."""
+        """Why a resolved path is not covered; empty if it is. Protected paths are checked separately."""
         if self.commands is None or matches_any(self._patterns(access), self.pattern_root or self.root, path):
             return ""
         return f"{path} matches no --allow-{access} pattern of the server"
@@ -397,15 +397,15 @@ class Grant:
         return self.read if access == "read" else self.write
 
     def refusal(self, command: str) -> str:
-        """Why a command is not covered; empty where it is."""
+        """Why a command is not covered; empty if it is."""
         if self.commands is None:
             return ""
         if not self.commands:
-            return "no command was granted to the server"
+            return "no command was granted to the server (no --allow-exec pattern was given)"
         return refusal_of(command, self.commands)
 
     def environment(self, own: dict[str, str]) -> dict[str, str]:
-        """What a command sees: the server's variables by name, then its own."""
+        """The environment of a command: the server's variables that are granted, then the action's own."""
         names = (*DEFAULT_ENV, *self.env)
         return {**{name: os.environ[name] for name in names if name in os.environ}, **own}
 

@@ -1,4 +1,4 @@
-"""A command as a process: its output within bounds, its time limit, and the end of everything it started."""
+"""Run a command as a process: bounded output, a timeout, and the end of everything that it started."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from wfc_runtime.execute.guard import GUARD, GuardLostError, Supervised
 from wfc_runtime.execute.permissions import find_program
 from wfc_runtime.machine.values import size_of
 
-# What a command prints, kept within bounds: the beginning and the end, and how much there was in between.
+# Captured output is bounded: the beginning, the end, and the number of bytes left out between them.
 
 _MARK = "\n[... {:,} bytes left out ...]\n"
 
 
 class Captured:
-    """One stream. Memory stays bounded however much comes."""
+    """One output stream. Memory stays bounded, however much is written."""
 
     def __init__(self, limit: int) -> None:
         self._limit = limit
@@ -36,11 +36,12 @@ class Captured:
         room = self._limit - len(self._head)
         self._head += data[:room]
         self._tail += data[room:] if room < len(data) else b""
+        # Trimmed only at twice the limit, so that each byte is moved at most once on average.
         if len(self._tail) > 2 * self._limit:
             del self._tail[: -self._limit]
 
     def text(self) -> tuple[str, bool]:
-        """All of it or, where that is too long as JSON, its two ends; and whether something was left out."""
+        """All output or, if that is too long as JSON, its two ends; and whether something was left out."""
         if self.total <= self._limit:
             whole = self._head.decode("utf-8", "replace")
             if size_of(whole) <= self._limit:
@@ -57,7 +58,7 @@ class Captured:
 
 
 def _clean_end(data: bytes) -> bytes:
-    """Without the beginning of a character whose rest was cut off."""
+    """Drop the first bytes of a character whose rest was cut off."""
     for back in range(1, min(4, len(data)) + 1):
         lead = data[-back]
         if lead & 0xC0 != 0x80:
@@ -67,7 +68,7 @@ def _clean_end(data: bytes) -> bytes:
 
 
 def _clean_start(data: bytes) -> bytes:
-    """Without the end of a character whose beginning was cut off."""
+    """Drop the last bytes of a character whose beginning was cut off."""
     skip = 0
     while skip < min(3, len(data)) and data[skip] & 0xC0 == 0x80:
         skip += 1
@@ -75,7 +76,7 @@ def _clean_start(data: bytes) -> bytes:
 
 
 def streams(stdout: Captured, stderr: Captured) -> dict[str, Json]:
-    """Both as a result has them; with their full sizes where something was left out."""
+    """Both streams in the form of a result; with the full size of a stream that was shortened."""
     found: dict[str, Json] = {}
     for name, stream in (("stdout", stdout), ("stderr", stderr)):
         text, cut = stream.text()
@@ -85,23 +86,23 @@ def streams(stdout: Captured, stderr: Captured) -> dict[str, Json]:
     return found
 
 
-# The process.
+# Running the process.
 
 _LOOK_EVERY = 0.1
 _DRAIN = 0.5
 _GRACE = 2.0
 _CLEARING = 5.0
-"""How long a supervisor may take to end everything before the guard is asked to."""
+"""How long a supervisor may take to kill everything before the guard takes over."""
 _CHUNK = 64 * 1024
 _FULL_PIPE = 1024 * 1024
-"""The most that a pipe can be made to hold without special rights."""
+"""The largest capacity that an unprivileged process can give a pipe."""
 _KILLED = 137
 
 
 @dataclass(frozen=True)
 class Finished:
     exit_code: int
-    """As shells have it: 128 and the number of the signal for what a signal ended."""
+    """As in a shell: 128 plus the signal number if a signal ended it."""
     stdout: Captured
     stderr: Captured
     timed_out: bool = False
@@ -109,7 +110,7 @@ class Finished:
 
 
 class NotStartedError(ExecutionError):
-    """There is no such program, or it can't be executed."""
+    """The program does not exist, or it can't be executed."""
 
     def __init__(self, program: str, why: str, *, is_missing: bool = False) -> None:
         super().__init__(f"{shortened(program)} can't be started: {why}")
@@ -128,14 +129,15 @@ def run_process(
     capture: bool = True,
     path: str | None = None,
 ) -> Finished:
-    """Run a command to its end or the end of its time. `path` is the PATH to find it in; by default that of `env`."""
+    """Run a command until it ends or times out. `path` is the PATH to find it in; by default that of `env`."""
     name = arguments[0]
     program = find_program(name, cwd, env.get("PATH") if path is None else path)
     if program is None:
-        raise NotStartedError(name, "there is no such program", is_missing=True)
+        raise NotStartedError(name, "no such program", is_missing=True)
     streams = (Captured(limits[0]), Captured(limits[1]))
     with ExitStack() as stack:
         selector = stack.enter_context(selectors.DefaultSelector())
+        # The write ends are closed as soon as the guard has its copies: otherwise the read ends would never see an end.
         with ExitStack() as theirs:
             given = []
             for stream in streams:
@@ -160,7 +162,7 @@ def run_process(
 
 
 class _Watch:
-    """A command that runs, seen from outside."""
+    """Watches a running command: output, timeout, stop requests."""
 
     def __init__(
         self,
@@ -174,7 +176,7 @@ class _Watch:
         self._selector = selector
         self._streams = streams
         self._open = sum(1 for key in selector.get_map().values() if key.data is not None)
-        """How many of its streams may still have something."""
+        """The number of streams that are not at their end."""
 
     def until_end(self, deadline: float, stop: Event) -> Finished:
         command = self._command
@@ -189,6 +191,7 @@ class _Watch:
             self._read(min(left, _LOOK_EVERY))
         if command.error:
             raise NotStartedError(self._name, os.strerror(command.error))
+        # A background process that holds the streams open must not delay the result for long.
         if not (timed_out or stopped):
             self._read_until(lambda: command.is_over or not self._open, _DRAIN)
         self._end_all()
@@ -200,9 +203,9 @@ class _Watch:
         return Finished(exit_code, *self._streams, timed_out, stopped)
 
     def _drain(self) -> None:
-        """Everything that wrote has ended. Only a stream that was handed to another process can still be open."""
+        """Read the rest. All writers have ended; only a stream passed to another process can still be open."""
         self._read_until(lambda: not self._open, _DRAIN)
-        # On a busy machine that time can pass without a single read. What a full pipe holds is read in any case.
+        # On a busy machine the time may pass without a single read: read at least as much as a full pipe holds.
         for _ in range(2 * _FULL_PIPE // _CHUNK):
             if not (self._open and self._read(0)):
                 break
@@ -222,7 +225,7 @@ class _Watch:
             self._read(left)
 
     def _read(self, seconds: float) -> bool:
-        """Read what has come, within so many seconds at most; whether that was anything."""
+        """Read what is available, waiting at most this long; returns whether there was anything."""
         ready = self._selector.select(seconds)
         for key, _ in ready:
             if key.data is None:

@@ -1,11 +1,11 @@
-"""Files that no served file step writes, whatever the grant.
+"""Files that no file action of a server may write, whatever the grant.
 
-These are the files that the server, git, an agent or CI takes as code or settings.
+These are the files that the server, git, an agent or CI treats as code or configuration.
 
-SECURITY. A path is compared in two ways. By name, in a form in which spellings that some file systems treat as equal
-are equal (case, Unicode forms, invisible characters, trailing dots). By identity: device and inode of every folder on
-the way and of the file itself, taken from the descriptors that the write then uses, so that links, mounts and folders
-that were renamed in between lead nowhere new.
+SECURITY. A path is compared in two ways. By name, in a normal form in which names that some file system treats as equal
+are equal (case, Unicode forms, invisible characters, trailing dots). By identity: device and inode of the file and of
+every folder on the path, taken from the descriptors that the write then uses, so that links, mounts and folders renamed
+in between have no effect.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ class Guarded:
     what: str
     """Completes the sentence "PATH is ..."."""
     endings: tuple[str, ...] = ()
-    """Only files with these endings below the path; empty: the path itself and everything below it."""
+    """Protects only files with these endings below the path; empty: the path itself and everything below it."""
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ class Protected:
 
     places: tuple[Guarded, ...] = ()
     stores: tuple[Path, ...] = ()
-    """Files of runs. Neither they nor anything beside them whose name begins with theirs (logs, keys) is read or
+    """The files of runs. Neither they nor files beside them whose names start with theirs (logs, keys) may be read or
     written."""
 
     def why_unreadable(self, path: Path) -> str:
@@ -71,7 +71,7 @@ class Protected:
             return why
         names = _canonical(path)
         if ".git" in names[len(_canonical(root)) :]:
-            return f"{path} is inside a git repository's own files"
+            return f"{path} is inside a .git folder"
         for one in self.places:
             place = _canonical(one.path)
             is_inside = names[: len(place)] == place
@@ -80,7 +80,7 @@ class Protected:
         return ""
 
     def unreadable_files(self) -> dict[tuple[int, int], str]:
-        """Device and inode of the store's files that exist, for files reached by another name."""
+        """Device and inode of the existing files of the store, to recognise them under another name."""
         found: dict[tuple[int, int], str] = {}
         for store in self.stores:
             with suppress(OSError):
@@ -90,7 +90,7 @@ class Protected:
         return found
 
     def identities(self) -> dict[tuple[int, int], str]:
-        """Device and inode of all protected files and folders that exist, with what they are."""
+        """Device and inode of all existing protected files and folders, with a description."""
         found = self.unreadable_files()
         for one in self.places:
             if not one.endings:
@@ -106,10 +106,10 @@ def protected_paths(
     modules: Iterable[Path] = (),
     stores: Iterable[Path] = (),
 ) -> Protected:
-    """What a server of a project protects.
+    """The protected places of a server for a project.
 
-    `sources` are folders and files of workflows, template folders included; `modules` are the folders of compiled
-    ones; `roots` are the folders that file steps may work in.
+    `sources` are the folders and files of workflows, template folders included; `modules` are the folders of compiled
+    modules; `roots` are the folders that file actions may use.
     """
     granted = [root.resolve() for root in (project, *roots)]
     places = [
@@ -120,14 +120,14 @@ def protected_paths(
     places += [Guarded(path, "part of a git repository") for path in _git_folders(project)]
     places += _whole_or_ending(sources, granted, _SOURCE_ENDINGS, "a workflow source")
     places += _whole_or_ending(
-        modules, granted, _MODULE_ENDINGS, "a place that the server loads modules from"
+        modules, granted, _MODULE_ENDINGS, "in a folder that the server loads modules from"
     )
     drop_import_folders(granted)
     places += _whole_or_ending(
-        _loaded_from(), granted, _MODULE_ENDINGS, "a place that the server loads code from"
+        _loaded_from(), granted, _MODULE_ENDINGS, "in a folder that the server loads code from"
     )
     places += [
-        Guarded(path, "a place that commands are found in")
+        Guarded(path, "in a folder of programs (PATH)")
         for path in _program_folders()
         if not _contains_any(path, granted)
     ]
@@ -136,10 +136,10 @@ def protected_paths(
 
 
 def drop_import_folders(granted: Iterable[Path]) -> None:
-    """Stop importing from folders that file steps may write to.
+    """Stop importing from folders that file actions may write to.
 
-    `python -m` and PYTHONPATH put the current folder on `sys.path`. A module that is imported late could then come
-    from a file that a workflow has written. Folders that modules were loaded from stay, and are protected.
+    `python -m` and PYTHONPATH put the current folder on `sys.path`. A late import could then load a file that a
+    workflow has written. Folders that modules have already been loaded from stay, and are protected instead.
     """
     roots = [*granted]
     entries = {entry: Path(entry or ".").resolve() for entry in sys.path}
@@ -150,10 +150,10 @@ def drop_import_folders(granted: Iterable[Path]) -> None:
 
 
 def _in_use(folders: set[Path]) -> set[Path]:
-    """The folders that loaded modules came from: of each module the innermost folder that contains it."""
+    """The folders that loaded modules came from: for each module the innermost folder that contains it."""
     files = [getattr(module, "__file__", None) for module in [*sys.modules.values()]]
     found: set[Path] = set()
-    # Thousands of modules come from a few hundred folders.
+    # By folder, not by module: thousands of modules come from a few hundred folders, and resolving a path is slow.
     for name in {os.path.dirname(file) for file in files if isinstance(file, str)}:
         place = Path(name).resolve()
         found.update([folder for folder in (place, *place.parents) if folder in folders][:1])
@@ -161,7 +161,7 @@ def _in_use(folders: set[Path]) -> set[Path]:
 
 
 def _project_folders(project: Path) -> Iterator[Path]:
-    """The project's folder, the one the server runs in, and those above the project up to the repository's top."""
+    """The project's folder, the working directory, and the parents of the project up to the repository root."""
     yield from dict.fromkeys((project, Path.cwd().resolve()))
     above = [project, *project.parents]
     top = next((at for at, folder in enumerate(above) if (folder / ".git").exists()), 0)
@@ -169,7 +169,7 @@ def _project_folders(project: Path) -> Iterator[Path]:
 
 
 def _git_folders(project: Path) -> Iterator[Path]:
-    """Where the repository's files are, if a `.git` file says that they are elsewhere."""
+    """The repository's git folders, if a `.git` file points elsewhere, as in a worktree or submodule."""
     for folder in _project_folders(project.resolve()):
         with suppress(OSError, UnicodeDecodeError):
             said = (folder / ".git").read_text(encoding="utf-8").strip()
@@ -181,7 +181,7 @@ def _git_folders(project: Path) -> Iterator[Path]:
 
 
 def _loaded_from() -> Iterator[Path]:
-    """Folders that this process imports from, and its caches."""
+    """The folders that this process imports from, and its caches."""
     yield from (Path(entry or ".").resolve() for entry in sys.path)
     paths = sysconfig.get_paths()
     yield from (Path(paths[name]).resolve() for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -202,7 +202,7 @@ def _program_folders() -> Iterator[Path]:
 def _whole_or_ending(
     paths: Iterable[Path], granted: list[Path], endings: tuple[str, ...], what: str
 ) -> Iterator[Guarded]:
-    """Folders as a whole; of one that contains a granted folder, the files that matter."""
+    """Protect folders as a whole; in a folder that contains a granted one, only the files with these endings."""
     for path in dict.fromkeys(one.resolve() for one in paths):
         yield Guarded(path, what, endings if _contains_any(path, granted) else ())
 
@@ -217,9 +217,10 @@ def _canonical(path: Path) -> tuple[str, ...]:
 
 @lru_cache(maxsize=4096)
 def _canonical_name(name: str) -> str:
-    """Equal for names that some file system takes for the same one."""
+    """A normal form that is equal for names that some file system treats as the same."""
     text = unicodedata.normalize("NFKC", name).casefold()
     seen = "".join(char for char in text if unicodedata.category(char) != "Cf")
+    # Removing format characters can leave a sequence that is not normalized any more.
     return unicodedata.normalize("NFKC", seen).rstrip(". ") or name
 
 

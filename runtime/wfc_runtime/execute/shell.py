@@ -1,4 +1,4 @@
-"""A command line, and its declared outputs: files that it wrote, read as values."""
+"""The `shell` action: a command line, and its declared outputs, which are files read back as values."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from wfc_runtime.execute.permissions import Grant, find_program, words_of
 from wfc_runtime.execute.process import Captured, Finished, NotStartedError, run_process, streams
 from wfc_runtime.expr import ExpressionError, evaluate_condition
 
-# Declared outputs of a command: files that it wrote, read as values.
+# Declared outputs: files that a command wrote, read back as values.
 #
 # SECURITY. The path is relative to the working directory and stays in it, or is in `$SCRATCH`; with
-# `unsafe: true` it may be absolute, in the granted folders. Links are never followed, and a file has at
+# `unsafe: true` it may be absolute, in the granted folders. Links are never followed, and a file may have at
 # most 10 MB.
 
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
@@ -41,7 +41,7 @@ _JSON: dict[str, type | tuple[type, ...]] = {
 def read_outputs(
     declared: Mapping[str, Json], grant: Grant, working_dir: Path, env: Mapping[str, str]
 ) -> dict[str, Json]:
-    """The values by name. One that is not required and can't be had is null."""
+    """The values by name. An optional output that can't be read is null."""
     found: dict[str, Json] = {}
     for name, about in declared.items():
         if not isinstance(about, dict):
@@ -57,13 +57,13 @@ def read_outputs(
 
 
 def outputs_refusal(declared: Mapping[str, Json], grant: Grant, working_dir: str) -> str:
-    """Why a grant does not cover reading the declared files; empty where it does, or a path is not known yet."""
+    """Why a grant does not cover reading the declared files; empty if it does, or if a path is not known yet."""
     for about in declared.values():
         given = about.get("path") if isinstance(about, dict) else None
         if not isinstance(given, str) or _IN_SCRATCH.match(given):
             continue
         if not grant.grants_files("read"):
-            return "the server was not granted to read files (--allow-read), and the command declares outputs"
+            return "the command declares outputs, but the server may not read files (no --allow-read pattern was given)"
         if "$" not in given:
             try:
                 place = paths.locate(grant, given, paths.folder(grant, working_dir))
@@ -89,7 +89,7 @@ def _place(given: str, unsafe: bool, grant: Grant, working_dir: Path, env: Mappi
     expanded = Path(_VARIABLE.sub(lambda found: env.get(found[1] or found[2], found[0]), given))
     scratch = Path(env["SCRATCH"])
     if expanded.parts[:1] == (FOLDER,) and not (working_dir / expanded).exists():
-        # Written against a scratch folder that all runs shared.
+        # A workflow written for older versions, in which all runs shared one scratch folder.
         expanded = scratch.joinpath(*expanded.parts[1:])
     in_scratch = expanded.is_relative_to(scratch) and ".." not in expanded.parts
     if expanded.is_absolute() and not (unsafe or in_scratch):
@@ -98,7 +98,7 @@ def _place(given: str, unsafe: bool, grant: Grant, working_dir: Path, env: Mappi
         )
     within = (scratch,) if in_scratch else () if unsafe else (working_dir,)
     place = paths.locate(grant, str(expanded), working_dir, within)
-    # What the command put into the run's own folder was written to be read. Other files need a grant.
+    # Files that the command wrote into the run's scratch folder need no grant. Other files do.
     if not in_scratch and (why := grant.file_refusal("read", place.path)):
         raise ExecutionError(why, "refused", "The operator of the server grants files with --allow-read.")
     return place
@@ -116,10 +116,10 @@ def _parse(data: bytes, kind: str, path: str) -> Json:
         if kind in _JSON:
             return _parse_json(text, kind)
     except UnicodeDecodeError:
-        raise ExecutionError(f"{path} is not text in UTF-8", "output_invalid") from None
+        raise ExecutionError(f"{path} is not UTF-8 text", "output_invalid") from None
     except (ValueError, RecursionError) as error:
         raise ExecutionError(f"{path} is not {kind}: {shortened(error)}", "output_invalid") from None
-    raise ExecutionError(f"there is no output type `{kind}`", "output_invalid")
+    raise ExecutionError(f"unknown output type `{kind}`", "output_invalid")
 
 
 def _parse_number(text: str, kind: str) -> float:
@@ -135,7 +135,7 @@ def _parse_number(text: str, kind: str) -> float:
 def _parse_flag(text: str) -> bool:
     said = text.lower()
     if said not in (*_TRUE, *_FALSE):
-        raise ValueError(f"{shortened(text, 40)!r} is neither of true, 1, yes and false, 0, no")
+        raise ValueError(f"{shortened(text, 40)!r} is not one of true, 1, yes, false, 0, no")
     return said in _TRUE
 
 
@@ -155,6 +155,7 @@ def _validate(output: Parameters, value: Json) -> None:
         return
     demand = output.value("validation")
     if isinstance(demand, dict):
+        # Imported here: importing the schema checker is slow, and few outputs use it.
         from wfc_runtime.machine.results import UnusableSchemaError, problems
 
         try:
@@ -174,10 +175,11 @@ def _validate(output: Parameters, value: Json) -> None:
         raise ExecutionError(f"it is not valid: {shortened(expression)} does not hold", "output_invalid")
 
 
-# `shell`.
+# Running the command.
 
 _SECONDS = 120.0
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+# Syntax that dash, the /bin/sh of Debian, does not have. A false match only means that bash runs the command.
 _BASH_ONLY = re.compile(
     r"\[\[|<<<|[<>]\(|\bpipefail\b|^\s*(?:function|declare|typeset|shopt|mapfile|readarray)\b|^\s*source\s"
     r"|\$\{\w+(?:\[|\^|,|/|:[0-9 -])|(?<![\w'^])\$'|\b\w+=\(|\{\d+\.\.\d+\}|(?<!\$)\(\(|&>|\$RANDOM"
@@ -193,7 +195,7 @@ def _shell(job: Job) -> Result:
     refused = refusal(parameters, grant)
     if refused:
         raise ExecutionError(
-            refused, "refused", "The operator of the server says with --allow-exec what it may run."
+            refused, "refused", "The operator of the server grants commands with --allow-exec."
         )
     command = parameters.text("command")
     working_dir = paths.folder(grant, parameters.text("working_dir", ""))
@@ -212,7 +214,7 @@ def _shell(job: Job) -> Result:
             "command_executed": command if len(command) <= _SHOWN else f"{command[:_SHOWN]}...",
         }
         if finished.stopped:
-            raise ExecutionError("the command was stopped before it had ended", "interrupted")
+            raise ExecutionError("the command was stopped before it ended", "interrupted")
         if finished.timed_out:
             return {**result, "timed_out": True, "success": False}
         declared = parameters.mapping("outputs")
@@ -220,13 +222,13 @@ def _shell(job: Job) -> Result:
             outputs = read_outputs(declared, grant, working_dir, env)
         except ExecutionError as error:
             code = finished.exit_code
-            why = f"; the command ended with exit code {code}" if code else ""
+            why = f"; the command failed with exit code {code}" if code else ""
             raise ExecutionError(f"{error.message}{why}", error.code, error.hint) from None
         return {**result, "outputs": outputs} if declared else result
 
 
 def own_environment(parameters: Parameters) -> dict[str, str]:
-    """The variables that the action itself sets."""
+    """The environment variables that the action itself sets."""
     found = {}
     for name, value in parameters.mapping("env").items():
         if not _NAME.fullmatch(name) or isinstance(value, (dict, list)) or "\0" in str(value):
@@ -254,16 +256,16 @@ def _run(job: Job, command: str, working_dir: Path, env: dict[str, str], seconds
             limits=(grant.stdout_bytes, grant.stderr_bytes),
             stop=job.stop,
             capture=capture,
-            # A variable of the step must not decide which program a pattern means.
+            # The step's own PATH must not decide which program a granted pattern runs.
             path=os.environ.get("PATH", "") if is_plain else None,
         )
     except NotStartedError as error:
         if not (is_plain and in_shell):
             raise
-        # The exit codes that a shell gives: whether a pattern or a shell runs a step makes no difference to its result.
-        said = Captured(grant.stderr_bytes)
-        said.add(f"{error.message}\n".encode() if capture else b"")
-        return Finished(127 if error.is_missing else 126, Captured(0), said)
+        # A shell reports these exit codes. The result must not depend on whether a pattern or a shell runs the step.
+        stderr = Captured(grant.stderr_bytes)
+        stderr.add(f"{error.message}\n".encode() if capture else b"")
+        return Finished(127 if error.is_missing else 126, Captured(0), stderr)
 
 
 def _arguments(command: str, in_shell: bool) -> list[str]:
@@ -282,12 +284,12 @@ def _arguments(command: str, in_shell: bool) -> list[str]:
 def refusal(parameters: Parameters, grant: Grant) -> str:
     command = parameters.text("command")
     if "\0" in command:
-        return "the command has a NUL character in it"
+        return "the command contains a NUL character"
     why = grant.refusal(command)
     if not why and grant.commands is not None:
         foreign = [name for name in parameters.mapping("env") if name not in grant.env]
         if foreign:
-            return f"it sets {', '.join(foreign)} in the environment, which the operator did not name"
+            return f"it sets environment variables that the operator did not grant: {', '.join(foreign)}"
     return why or outputs_refusal(parameters.mapping("outputs"), grant, parameters.text("working_dir", ""))
 
 

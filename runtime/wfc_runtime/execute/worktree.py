@@ -1,4 +1,4 @@
-"""A git worktree on a branch, made where neither is there yet."""
+"""The `create_worktree` action: a git worktree on a branch; both are created if they do not exist."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ def _create_worktree(job: Job) -> Result:
             "check-ref-format",
             "--allow-onelevel",
             name,
-            why=f"{name[:80]!r} is no branch name",
+            why=f"{name[:80]!r} is not a valid branch name",
         )
     created = not _is_worktree(job, repository, place, branch)
     if created:
         known = _succeeds(job, repository, "show-ref", "--verify", "--quiet", f"refs/heads/{branch}")
         new = [str(place), branch] if known else ["-b", branch, str(place), base]
-        _git(job, repository, "worktree", "add", *new, why="the worktree can't be made")
+        _git(job, repository, "worktree", "add", *new, why="the worktree can't be created")
     where = str(place)
     return {
         "worktree_path": where,
@@ -50,16 +50,16 @@ def _create_worktree(job: Job) -> Result:
 
 
 def _is_worktree(job: Job, repository: Path, place: Path, branch: str) -> bool:
-    """Whether it is there already, on that branch."""
-    listed = _git(job, repository, "worktree", "list", "--porcelain", why="there is no git repository here")
+    """Whether the worktree already exists, on that branch."""
+    listed = _git(job, repository, "worktree", "list", "--porcelain", why="not a git repository")
     entries = [entry.splitlines() for entry in listed.split("\n\n")]
     return any(f"worktree {place}" in entry and f"branch refs/heads/{branch}" in entry for entry in entries)
 
 
 def _git(job: Job, repository: Path, *arguments: str, why: str) -> str:
-    code, out, said = _run(job, repository, arguments)
+    code, out, err = _run(job, repository, arguments)
     if code:
-        raise ExecutionError(f"{why}: {shortened(said or out, 400)}" if said or out else why)
+        raise ExecutionError(f"{why}: {shortened(err or out, 400)}" if err or out else why)
     return out
 
 
@@ -71,18 +71,19 @@ def _run(job: Job, repository: Path, arguments: tuple[str, ...]) -> tuple[int, s
     finished = run_process(
         ["git", *arguments],
         cwd=repository,
+        # git must fail rather than wait for a password that nobody can type.
         env={**job.grant.environment({}), "GIT_TERMINAL_PROMPT": "0"},
         seconds=_SECONDS,
         limits=(job.grant.stdout_bytes, job.grant.stderr_bytes),
         stop=job.stop,
     )
     if finished.stopped or finished.timed_out:
-        raise ExecutionError("git was stopped before it had ended", "interrupted")
+        raise ExecutionError("git was stopped before it ended", "interrupted")
     return finished.exit_code, finished.stdout.text()[0], finished.stderr.text()[0]
 
 
 def refusal(parameters: Parameters, grant: Grant) -> str:
-    """Covered if both commands that may be needed are: for a branch that exists, and for a new one."""
+    """Why the grant does not cover the action: it must cover the command for an existing branch and for a new one."""
     branch, base = parameters.text("branch"), parameters.text("base_branch", "") or "HEAD"
     path = parameters.text("path", "") or f".worktrees/{branch}"
     known, new = [path, branch], ["-b", branch, path, base]

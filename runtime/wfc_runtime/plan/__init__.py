@@ -1,4 +1,4 @@
-"""What a workflow can ask for, computed from its machines before anything runs."""
+"""The plan of a workflow: what it can ask for, computed from its machines before anything runs."""
 
 from wfc_runtime.plan.explain import explain_plan
 

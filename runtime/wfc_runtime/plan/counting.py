@@ -1,4 +1,4 @@
-"""How many actions a run asks of agents: at least, at most, and per item where the number is unknown."""
+"""Count the actions that a run asks of agents: the least, the most, and per item if the list has no known length."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ from wfc_runtime.machine.effects import Ask, Begin, Delay
 from wfc_runtime.machine.interpreter import Condition, Edge, Node, Structure, structure_of
 from wfc_runtime.machine.spawn import Spawn
 
-# A machine's states and edges as the graph of each region: which state leads to which, and how often.
+# The states and edges of a machine as one graph per region: which state leads to which, and how often.
 
 _NOT_FOLLOWED = frozenset({"retry", "fail", "cancel"})
-"""A retry counts as part of its step; a run that fails or is cancelled is not worked to its end."""
+"""A retry is counted with its step; a run that fails or is cancelled does not complete."""
 
 
 @dataclass(frozen=True, eq=False)
 class GraphEdge:
-    """An edge between two states of one region, or between the groups of branches that they stand in."""
+    """An edge between two states of one region, or between the parallel groups that contain them."""
 
     source: str
     target: str
     edge: Edge
     most: int | None = None
-    """How often it can be taken: in the whole run or, for a loop, each time the loop is begun."""
+    """How often it can be taken: in the whole run or, for a loop, each time the loop starts."""
     begin: str | None = None
-    """The state that begins the loop."""
+    """The state that starts the loop."""
 
     def reversed(self) -> GraphEdge:
         return GraphEdge(self.target, self.source, self.edge, self.most, self.begin)
 
 
 class RegionGraph:
-    """The edges of a machine by the region they are in."""
+    """The edges of a machine, by region."""
 
     def __init__(self, structure: Structure) -> None:
         self.structure = structure
@@ -46,16 +46,17 @@ class RegionGraph:
         self._of: dict[str, list[GraphEdge]] = {}
         for _, edge in edges_of(structure):
             if edge.domain is not None:
-                self._of.setdefault(edge.domain.id, []).append(self._way(edge, edge.domain))
+                self._of.setdefault(edge.domain.id, []).append(self._graph_edge(edge, edge.domain))
 
     def within(self, region: Node) -> list[GraphEdge]:
         return self._of.get(region.id, [])
 
     def nodes(self, region: Node) -> list[str]:
         steps = self.structure.steps
+        # A delay belongs to the retry of its step, which is counted there.
         return [node.id for node in region.children if not isinstance(steps.get(node.id), Delay)]
 
-    def _way(self, edge: Edge, region: Node) -> GraphEdge:
+    def _graph_edge(self, edge: Edge, region: Node) -> GraphEdge:
         condition = counted(edge)
         return GraphEdge(
             child_in(region, edge.source).id,
@@ -67,7 +68,7 @@ class RegionGraph:
 
 
 def edges_of(structure: Structure) -> Iterator[tuple[str | None, Edge]]:
-    """Every edge that work can take, with its event. What a retry goes through is left out."""
+    """Every edge that a run can take, with its event. Edges that only a retry uses are left out."""
     for node in structure.nodes.values():
         if isinstance(structure.steps.get(node.id), Delay):
             continue
@@ -88,17 +89,17 @@ def counted(edge: Edge) -> Condition | None:
 
 
 def child_in(region: Node, node: Node) -> Node:
-    """The child of a region that a node is, or stands in."""
+    """The child of a region that is a node, or that contains it."""
     return next(one for one in (node, *node.ancestors) if one.parent is region)
 
 
-# The heaviest path through a graph whose cycles are counted, without enumerating paths.
+# The heaviest path through a graph with bounded cycles, without enumerating paths.
 
 Weight = Callable[[str], float]
 
 
 class Longest:
-    """Walks over nodes that weigh something. RegionGraph that could be taken for ever are kept in `endless`."""
+    """Finds the heaviest walks over weighted nodes. Cycles without a bound are collected in `endless`."""
 
     def __init__(self, weight: Weight) -> None:
         self._weight = weight
@@ -107,9 +108,9 @@ class Longest:
     def ending_with(
         self, nodes: Iterable[str], links: Sequence[GraphEdge], before: Mapping[str, float]
     ) -> dict[str, float]:
-        """For each node that can be come to, the most that a walk ending with it weighs, itself included.
+        """For each reachable node, the weight of the heaviest walk that ends with it, itself included.
 
-        `before`: where walks begin, and what they weigh already.
+        `before`: the nodes where walks start, and their weight so far.
         """
         graph: dict[str, list[str]] = {}
         leaving: dict[str, list[GraphEdge]] = {}
@@ -118,6 +119,7 @@ class Longest:
             leaving.setdefault(link.source, []).append(link)
         arriving = dict(before)
         found: dict[str, float] = {}
+        # `components` lists a component after its successors; reversed, every predecessor has been computed.
         for members in reversed(components(nodes, graph)):
             entering = {node: arriving[node] for node in members if node in arriving}
             if not entering:
@@ -138,6 +140,8 @@ class Longest:
         self, members: Sequence[str], links: list[GraphEdge], entering: dict[str, float]
     ) -> dict[str, float]:
         inside = set(members)
+        # Without its counted jumps the component has fewer cycles, so the recursion ends. A jump whose loop starts
+        # inside the component is reset there, and so does not bound it.
         jumps = [link for link in links if link.most is not None and link.begin not in inside]
         rest = [link for link in links if link.most is None or link.begin in inside]
         if not jumps:
@@ -148,6 +152,7 @@ class Longest:
         reached = max((first[source] for source in sources if source in first), default=None)
         if reached is None:
             return first
+        # Upper bound: take every jump as often as allowed, each time with the heaviest walk back to some jump.
         total = reached + sum((link.most or 0) * back.get(link.target, 0.0) for link in jumps)
         if total == inf:
             return dict.fromkeys(members, inf)
@@ -172,7 +177,7 @@ class Longest:
 
 
 class Shortest:
-    """Dijkstra's shortest path through each region; branches side by side are all gone through, unless one leaves."""
+    """Dijkstra's shortest path through each region. All branches of a parallel step count, unless one leaves it."""
 
     def __init__(self, regions: RegionGraph, weight: Callable[[str], float]) -> None:
         self._regions = regions
@@ -181,12 +186,12 @@ class Shortest:
         self._before: dict[str, dict[str, float]] = {}
 
     def through(self, region: Node) -> float:
-        """From the beginning of a region to its end."""
+        """The fewest actions from the start of a region to its end."""
         end = next(node.id for node in region.children if node.is_final)
         return self._distances(region).get(end, inf)
 
     def _distances(self, region: Node) -> dict[str, float]:
-        """What it takes to come to each child."""
+        """The fewest actions before each child of a region."""
         if region.id not in self._before:
             self._before[region.id] = self._search(region, [child.id for child in region.initial])
         return self._before[region.id]
@@ -221,12 +226,12 @@ class Shortest:
             return sum(self.through(branch) for branch in node.children)
         branch = next(one for one in node.children if one in edge.source.ancestors)
         cost = self._out_of(branch, edge)
-        # Whoever gets an action of this branch has got the first ones of the others too.
+        # An agent that gets an action of this branch has also been asked for the first action of the others.
         beside = sum(self._asked_first(other) for other in node.children if other is not branch)
         return cost + beside if cost else 0
 
     def _used_up(self, node: Node, edge: Edge) -> float:
-        """A goto takes its `else` only after all of its jumps, each of which leads back to it somehow."""
+        """The cost of a goto's jumps: it takes its `else` only after all of them, and each leads back to it."""
         jump = next((one for one in node.eventless if counted(one)), None)
         condition = counted(jump) if jump else None
         if jump is None or condition is None or condition.text is not True or edge in node.eventless:
@@ -242,7 +247,7 @@ class Shortest:
         return self._distances(region).get(child.id, inf) + self._leave(child, edge)
 
     def _asked_first(self, region: Node) -> int:
-        """1 where a branch can't but begin with an action."""
+        """1 if a branch always starts with an action, else 0."""
         steps = self._regions.structure.steps
         graph: dict[str, list[str]] = {}
         for link in self._regions.within(region):
@@ -265,28 +270,28 @@ class Shortest:
 # Counting.
 
 Lookup = Callable[[str], Workflow | None]
-"""A workflow by its name; None where there is none that could be called."""
+"""Finds a workflow by its name; None if it can't be called."""
 
 
 @dataclass(frozen=True)
 class PerItem:
-    """A foreach over a list of any length: what each item asks for, each time the step runs."""
+    """A foreach over a list of unknown length: the actions of each item, each time the step runs."""
 
     step: str
     scope: str
-    """The workflow or task that has the step."""
+    """The workflow or task that contains the step."""
     least: float
     most: float
 
 
 @dataclass(frozen=True)
 class Endless:
-    """Steps that a run can go round in for as long as something fails."""
+    """Steps that a run can repeat as long as something fails."""
 
     scope: str
     steps: tuple[str, ...]
     failing: tuple[str, ...]
-    """Those whose `on_error` leads back."""
+    """The steps whose `on_error` leads back."""
 
 
 @dataclass(frozen=True)
@@ -297,11 +302,11 @@ class Count:
     per_item: tuple[PerItem, ...] = ()
     endless: tuple[Endless, ...] = ()
     unknown: tuple[str, ...] = ()
-    """Workflows that are called and not there to be counted."""
+    """Called workflows that could not be found, and so are not counted."""
 
 
 class Counter:
-    """Counts a workflow, its tasks and what it calls, each once."""
+    """Counts a workflow, its tasks and the workflows that it calls, each once."""
 
     def __init__(self, workflow: Workflow, lookup: Lookup, found: dict[str, Count] | None = None) -> None:
         self._workflow = workflow
@@ -312,7 +317,7 @@ class Counter:
     def main(self) -> Count:
         name = self._workflow.name
         if name not in self._called:
-            # Whoever calls itself is refused by the compiler; here it must only not go on for ever.
+            # The compiler refuses recursive calls; this entry only makes sure that the counting ends.
             self._called[name] = Count(0, 0, unknown=(name,))
             self._called[name] = self._count(self._workflow.machine, name)
         return self._called[name]
@@ -338,7 +343,7 @@ class Counter:
 
 
 class _Scope:
-    """One machine while it is counted."""
+    """The counting of one machine."""
 
     def __init__(self, counter: Counter, machine: AnyMachine, scope: str) -> None:
         self._counter = counter

@@ -1,4 +1,4 @@
-"""The plan of a workflow: plain data for `wfc plan --json` and for the tool of that name."""
+"""The plan of a workflow as plain data, for `wfc plan --json` and for the tool of the same name."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from wfc_runtime.machine.interpreter import Edge, Node, Structure, structure_of
 from wfc_runtime.machine.spawn import Spawn
 from wfc_runtime.plan.counting import Count, Counter, Lookup, condition_of, counted
 
-# The step of the YAML that a state comes from: its id, type and line.
+# The YAML step that a state comes from: its id, type and line.
 
 
 @dataclass(frozen=True)
@@ -22,18 +22,18 @@ class StepInfo:
     id: str
     type: str
     line: int | None
-    """None where the module has no line map."""
+    """None if the module has no line map."""
     node: Node
     effect: Effect | None
     condition: Node | None
-    """The state that decides whether the step is taken at all: its `when`."""
+    """The state that decides whether the step runs: its `when`."""
 
 
 def steps_of(structure: Structure, lines: Mapping[str, int]) -> Iterator[StepInfo]:
-    """The steps in the order of the YAML. What the compiler added to them for its own use is left out."""
+    """The steps in the order of the YAML. States that the compiler added for its own use are left out."""
     states: dict[str, list[Node]] = {}
     for node in structure.nodes.values():
-        # Branches of a parallel step are compound states, and the ends of branches are final ones.
+        # Branches of a parallel step are compound states, and their ends are final states.
         title = _title(node, structure)
         if title and not node.is_final and (node.is_parallel or not node.children):
             states.setdefault(title, []).append(node)
@@ -52,7 +52,7 @@ def _title(node: Node, structure: Structure) -> str:
 
 
 def _main(nodes: list[Node], structure: Structure) -> Node:
-    """The state that does a step's work. Its `when` comes before it, the turns of a loop and retries after it."""
+    """The state that does the work of a step. Its `when` comes before it; loop turns and retries come after it."""
     doing = [node for node in nodes if structure.steps.get(node.id) or node.children]
     return doing[0] if doing else nodes[-1]
 
@@ -88,15 +88,15 @@ def _jump(node: Node, structure: Structure) -> str:
 
 
 def _is_past(turn: Node, node: Node) -> bool:
-    """Whether a node stands after a loop: what follows the loop comes before it, or is it."""
+    """Whether a node comes after a loop: the loop's exit leads to the node, or to one before it."""
     after = turn.eventless[-1].target
     return turn.order < after.order <= node.order
 
 
-# What a workflow needs and what it waits for: tools, agents, commands, people, time.
+# What a workflow needs and waits for: tools, agents, commands, people, time.
 
 Placed = list[tuple[dict[str, Json], StepInfo]]
-"""Steps, and where each stands: its id and line, the task and the called workflow that have it."""
+"""Steps with their location: id and line, and the task and the called workflow that contain them."""
 
 
 def needs_of(placed: Placed) -> dict[str, list[Json]]:
@@ -147,7 +147,7 @@ def _waits_for_time(step: StepInfo) -> dict[str, Json] | None:
 
 
 def timeouts_of(placed: Placed) -> list[dict[str, Json]]:
-    """The longest first."""
+    """The timeouts of all steps, longest first."""
     found = [
         {**place, "seconds": step.effect.timeout}
         for place, step in placed
@@ -191,9 +191,10 @@ def _steps(workflow: Workflow, task: str | None) -> Iterator[StepInfo]:
 
 
 def _everything(workflow: Workflow, lookup: Lookup) -> Placed:
-    """The steps of a workflow, of its tasks, and of whatever it calls."""
+    """The steps of a workflow, of its tasks, and of the workflows that it calls."""
     found: Placed = []
     todo, seen = [workflow], {workflow.name}
+    # The list grows while it is iterated: called workflows are appended once each.
     for one in todo:
         called = {"workflow": one.name} if one is not workflow else {}
         for task in (None, *one.tasks):
@@ -263,7 +264,7 @@ def _reads(step: StepInfo) -> list[str]:
 
 
 def _deciding(step: StepInfo) -> Node:
-    """The state that chooses where a step leads: of a loop, its turn."""
+    """The state that chooses where a step leads; for a loop, its turn."""
     return step.node.eventless[0].target if step.type == "while" else step.node
 
 
@@ -273,7 +274,7 @@ def _writes(effect: Effect) -> list[str]:
 
 
 def _branches(step: StepInfo) -> Iterator[dict[str, Json]]:
-    """Where a run can go one way or another, and why."""
+    """The points where a run can continue in more than one way, with their conditions."""
     if step.condition is not None:
         yield _choice(step, step.condition.eventless, "when")
     edges = _deciding(step).eventless

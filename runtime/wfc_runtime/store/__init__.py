@@ -1,4 +1,4 @@
-"""The durable part: one SQLite file with every run, its history and the modules that runs are pinned to."""
+"""Durable storage: one SQLite file with every run, its history and the modules that runs are pinned to."""
 
 from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS
 from wfc_runtime.store.queries import Queries

@@ -1,4 +1,4 @@
-"""Opening the file: its tables, numbered migrations, soundness checks, and SQLite's errors in words."""
+"""Open the store file: schema and numbered migrations, integrity checks, and the translation of SQLite's errors."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from types import TracebackType
 from wfc_runtime.errors import StoreError
 from wfc_runtime.store.files import OpenFiles
 
-# Tables, one numbered step after the other. A step that has been released is never changed.
+# Numbered schema migrations. A migration that has been released is never changed: stores in the field have run it.
 
 APPLICATION_ID = 0x57464331
 """Marks the file as ours ("WFC1"), so that another program's database is never touched."""
 
 MIGRATIONS: tuple[tuple[str, ...], ...] = (
     (
-        # What a run was started with, so that it can go on after `wfc compile` has changed it.
+        # The compiled module that a run was started with: the run continues with it after `wfc compile` changed it.
         """
         CREATE TABLE modules (
             digest TEXT PRIMARY KEY,
@@ -29,9 +29,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
             created REAL NOT NULL
         )
         """,
-        # `version` counts the events that the run has seen: whoever writes says which one was read.
-        # `snapshot` stands last, so that lists and the clock do not have to read past it. SQLite does not
-        # notice a flipped bit in a text: the checksum does.
+        # `version` counts the events of a run and is the optimistic lock: a writer names the version that it read.
+        # `snapshot` is the last column, so that lists and timers need not read past it. SQLite does not detect a
+        # flipped bit in a text; `checksum` does.
         """
         CREATE TABLE runs (
             key INTEGER PRIMARY KEY,
@@ -59,9 +59,9 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         "CREATE INDEX runs_under_way ON runs(root) WHERE status = 'running'",
         "CREATE INDEX runs_of_parent ON runs(parent) WHERE parent IS NOT NULL",
         "CREATE INDEX runs_of_module ON runs(digest)",
-        # The state, one row per field: a step writes what it changes, however large the rest is. A result that
-        # was kept as it came is not written again: `seq` names its event. By rowid, fields stand in the order in
-        # which they were first written.
+        # The state, one row per field: a step writes only what it changes, however large the rest is. A result that
+        # was stored unchanged is not written twice: `seq` names its event. Ordered by rowid, fields come in the
+        # order in which they were first written.
         """
         CREATE TABLE fields (
             run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,
@@ -86,11 +86,11 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         )
         """,
         "CREATE UNIQUE INDEX history_in_order ON history(run, seq)",
-        # One accepted answer per visit, and the way to find it when it is sent again.
+        # At most one accepted answer per visit; the index also finds it when the same answer is sent again.
         "CREATE UNIQUE INDEX history_answers ON history(run, visit) WHERE kind = 'submitted'",
     ),
     (
-        # What servers are doing by themselves. `owner` names the process: see wfc_runtime.service.server_liveness.
+        # Actions that a server is executing. `owner` names the process: see wfc_runtime.service.server_liveness.
         """
         CREATE TABLE claims (
             root INTEGER NOT NULL,
@@ -103,7 +103,7 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
         """,
         "CREATE INDEX claims_of_run ON claims(run)",
     ),
-    # The line map that was made with a module. Modules up to format 2 have their lines in the text.
+    # The line map generated with a module. Modules up to format 2 keep their line numbers in the text.
     ("ALTER TABLE modules ADD COLUMN line_map TEXT",),
     # What the clock has to do next, whatever else is in the store: servers ask once a second.
     ("CREATE INDEX runs_due ON runs(due) WHERE status = 'running' AND due IS NOT NULL",),
@@ -111,9 +111,10 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
 
 
 def migrate(connection: sqlite3.Connection, path: str) -> None:
-    """Bring the file to this version's tables: all steps or, if anything goes wrong, none."""
+    """Migrate the file to the current schema: all steps or, if one fails, none."""
     if version_of(connection, path) == len(MIGRATIONS):
         return
+    # The write lock comes first: the version is read again under it, since another process may have migrated meanwhile.
     connection.execute("BEGIN IMMEDIATE")
     try:
         for number in range(version_of(connection, path), len(MIGRATIONS)):
@@ -128,9 +129,9 @@ def migrate(connection: sqlite3.Connection, path: str) -> None:
 
 
 def version_of(connection: sqlite3.Connection, path: str) -> int:
-    """The number of the tables in a file. Raises `StoreError` for a file that is not ours, or of a later wfc."""
-    # One read transaction: another process may commit the first migration between two of these statements, and the
-    # file would seem to have tables but no owner.
+    """The schema version of a file. Raises `StoreError` for another program's file and for one of a later wfc."""
+    # One read transaction: if another process committed the first migration between two of these statements, the
+    # file would seem to have tables but no application id.
     outermost = not connection.in_transaction
     if outermost:
         connection.execute("BEGIN")
@@ -139,19 +140,19 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
         (owner,) = connection.execute("PRAGMA application_id").fetchone()
         (tables,) = connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
     finally:
-        # SQLite itself ends the transaction after some errors.
+        # SQLite ends the transaction itself after some errors; a second ROLLBACK would raise.
         if outermost and connection.in_transaction:
             connection.execute("ROLLBACK")
     if owner != APPLICATION_ID and (owner or version or tables):
         raise StoreError(
             "store_foreign",
-            f"{path} is a database of another program",
+            f"{path} is another program's database",
             "Name another file with --state or WFC_STATE.",
         )
     if version > len(MIGRATIONS):
         raise StoreError(
             "store_newer",
-            f"{path} was written by a newer wfc (store version {version}, this one knows {len(MIGRATIONS)})",
+            f"{path} was written by a newer wfc (store version {version}, this one supports {len(MIGRATIONS)})",
             "Upgrade wfc, or name another file with --state or WFC_STATE.",
         )
     return int(version)
@@ -162,12 +163,12 @@ def version_of(connection: sqlite3.Connection, path: str) -> int:
 DEFAULT_BUSY_SECONDS = 10.0
 _LOG_PAGES = 128
 _LEAST_BYTES = 512
-"""No database is smaller."""
+"""The smallest page size of SQLite: no database is smaller."""
 RESTORE = "Keep a copy and restore a backup, or name another file with --state or WFC_STATE."
 
 
 def prepare_file(path: Path) -> None:
-    """Make the folder, and an empty file that only its owner can read: -wal and -shm get the same mode."""
+    """Create the folder and an empty file that only its owner can read. SQLite gives -wal and -shm the same mode."""
     folder = path.parent
     try:
         if not folder.exists():
@@ -175,18 +176,18 @@ def prepare_file(path: Path) -> None:
             if folder.name == ".wfc":
                 (folder / ".gitignore").write_text("*\n", encoding="utf-8")
         if _size_at(path) == 0 and _size_at(f"{os.path.realpath(path)}-wal"):
-            # SQLite would make a new database, and delete the log with the answers in it.
+            # SQLite would create a new database and delete the log, with acknowledged answers in it.
             raise StoreError(
                 "store_damaged",
-                f"{path} is missing or empty, but its log {path.name}-wal is there",
-                "Put the file back that belongs to the log; to begin with an empty store, delete the log too.",
+                f"{path} is missing or empty, but its log {path.name}-wal exists",
+                "Restore the file that belongs to the log. To start with an empty store, delete the log too.",
             )
         if not path.exists():
             os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600))
         elif path.is_dir():
             raise StoreError("store_unusable", f"{path} is a folder, not a file")
         elif 0 < path.stat().st_size < _LEAST_BYTES:
-            # SQLite would take it for an empty one and write over it.
+            # SQLite would treat it as an empty database and overwrite it.
             raise damaged(path, "it is too short to be a store")
         elif not os.access(path, os.W_OK):
             raise _read_only(path)
@@ -199,7 +200,7 @@ def prepare_file(path: Path) -> None:
 
 
 def _size_at(path: Path | str) -> int:
-    """The size of a file; 0 if there is none."""
+    """The size of a file; 0 if it does not exist."""
     try:
         return os.stat(path).st_size
     except FileNotFoundError:
@@ -209,7 +210,7 @@ def _size_at(path: Path | str) -> int:
 def connect(
     path: Path, busy_seconds: float = DEFAULT_BUSY_SECONDS, durable: bool = True
 ) -> sqlite3.Connection:
-    """A connection with our settings, on a file that has today's tables. One that is thrown away need not last."""
+    """A connection with our settings, on a file with the current schema. `durable=False` is for temporary stores."""
     with translated(path):
         connection = sqlite3.connect(
             path, timeout=busy_seconds, isolation_level=None, check_same_thread=False
@@ -221,11 +222,11 @@ def connect(
             connection.execute(f"PRAGMA synchronous = {'FULL' if durable else 'OFF'}")
             connection.execute("PRAGMA fullfsync = 1")
             connection.execute("PRAGMA foreign_keys = 1")
-            # What a run has forgotten, or was erased, is overwritten; FAST would leave whole pages as they were.
+            # Overwrite values that a run has cleared and runs that were deleted; FAST would leave whole pages intact.
             connection.execute("PRAGMA secure_delete = 1")
             connection.execute("PRAGMA trusted_schema = 0")
-            # Writing where the log has been before costs half of making it longer, of which the file system keeps a
-            # journal too: bring the pages home early and begin the log anew.
+            # Writing over an existing part of the log costs half as much as extending it, because the file system
+            # journals the new size: checkpoint early, so that the log starts over.
             connection.execute(f"PRAGMA wal_autocheckpoint = {_LOG_PAGES}")
             migrate(connection, str(path))
         except BaseException:
@@ -250,12 +251,12 @@ def _until_free(action: Callable[[], object], seconds: float) -> None:
 
 
 def translated(path: Path, files: OpenFiles | None = None) -> Translation:
-    """SQLite's errors as ours: what is wrong with the store and what to do about it."""
+    """Turn SQLite's errors into `StoreError`s that say what is wrong with the store and what to do."""
     return Translation(path, files)
 
 
 class Translation:
-    """Around each question to the file: a generator would cost more than the question."""
+    """A class rather than a generator: entering a generator would cost more than the query inside it."""
 
     def __init__(self, path: Path, files: OpenFiles | None) -> None:
         self._path = path
@@ -269,12 +270,12 @@ class Translation:
     ) -> None:
         if isinstance(error, sqlite3.Error):
             if self._files is not None:
-                # SQLite has no words for a file that was deleted or replaced.
+                # SQLite has no error of its own for a file that was deleted or replaced.
                 self._files.check()
             raise _translate(self._path, error) from error
         if isinstance(error, UnicodeDecodeError):
-            # SQLite quotes what it could not make sense of, byte by byte.
-            raise damaged(self._path, "it has text that is none") from error
+            # The original message quotes the undecodable bytes: do not repeat it.
+            raise damaged(self._path, "it contains text that is not UTF-8") from error
 
 
 def damaged(path: Path, why: str) -> StoreError:
@@ -282,7 +283,7 @@ def damaged(path: Path, why: str) -> StoreError:
 
 
 def _primary_code(error: sqlite3.Error) -> int:
-    # The low byte is the kind of error, the rest says more.
+    # The low byte is the primary result code; the rest is the extended code.
     return getattr(error, "sqlite_errorcode", 0) & 0xFF
 
 
@@ -297,8 +298,8 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
         case sqlite3.SQLITE_FULL:
             return StoreError(
                 "store_full",
-                f"there is no room left on the disk for {path}",
-                "Free some space; nothing was lost.",
+                f"no space left on the disk for {path}",
+                "Free some space. Nothing was lost.",
             )
         case sqlite3.SQLITE_CORRUPT | sqlite3.SQLITE_NOTADB:
             return StoreError(
@@ -310,7 +311,7 @@ def _translate(path: Path, error: sqlite3.Error) -> StoreError:
             return StoreError(
                 "store_unusable", f"{path} can't be read or written: {error}", "Check the disk."
             )
-    # Our statements are right, so a row or a table is not what it was: a text that is none, a number that is taken.
+    # Our statements are valid, so a row or a table has been changed: invalid text, a duplicate key, a missing table.
     if _primary_code(error) in (0, sqlite3.SQLITE_ERROR, sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH):
         return damaged(path, str(error))
     return StoreError("store_unusable", f"{path} can't be used: {error}")
@@ -324,11 +325,11 @@ def _read_only(path: Path) -> StoreError:
     )
 
 
-# Whether a file is a store, of a version that this wfc knows, and intact. Nothing is changed.
+# Read-only checks: is this file a store, of a supported version, and intact?
 
 
 def check_soundness(path: Path) -> None:
-    """Raises `StoreError`, which says what is wrong."""
+    """Raise `StoreError` if the file is not an intact store that this version can read."""
     with translated(path):
         connection = sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True, timeout=1)
         try:

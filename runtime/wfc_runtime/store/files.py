@@ -1,11 +1,11 @@
-"""Whether the files that SQLite has open are still those that the path of the store names.
+"""Detect that the files SQLite has open are no longer the ones that the path of the store names.
 
-A deleted or moved file stays readable and writable for the process that has it open. SQLite does not look at the path
-again in WAL mode, so a server would go on acknowledging answers that no later server finds. `OpenFiles` compares device
+A deleted or moved file stays readable and writable for the process that has it open. In WAL mode SQLite does not look
+at the path again, so a server would keep acknowledging answers that no later server finds. `OpenFiles` compares device
 and inode of the database, its log (`-wal`) and the index of the log (`-shm`) with what the path names now.
 
-The files are only ever asked for by name. Opening and closing one of them here would release the POSIX locks that
-SQLite holds on it.
+This module never opens these files, it only calls `stat`: closing a descriptor releases all POSIX locks that the
+process, and so SQLite, holds on the file.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Identity = tuple[int, int]
 
 
 class OpenFiles:
-    """The three files of a store as they were when it was opened."""
+    """The three files of a store, as they were when it was opened."""
 
     def __init__(self, path: Path) -> None:
         """Raises `OSError` if one of them is missing."""
@@ -39,7 +39,7 @@ class OpenFiles:
         self._modified = found[0].st_mtime_ns
 
     def check(self) -> None:
-        """Raise `StoreError` if the path names other files, or if a part of them was cut off."""
+        """Raise `StoreError` if the path names other files, or if one of them was truncated."""
         try:
             database, log, index = self._found()
         except OSError as error:
@@ -53,10 +53,10 @@ class OpenFiles:
         self._modified = database.st_mtime_ns
 
     def may_checkpoint(self) -> bool:
-        """Whether closing the last connection may copy the log into the database and delete the log, as SQLite does.
+        """Whether closing the last connection may copy the log into the database and delete it, as SQLite does.
 
-        It may also when the log or its index was deleted: then this is what saves the answers in it. It must not when
-        another process has worked on the same database in the meantime.
+        It may do so when the log or its index was deleted: the checkpoint then saves the answers in it. It must not
+        when another process has used the same database in the meantime.
         """
         name = self._resolved()
         try:
@@ -69,7 +69,7 @@ class OpenFiles:
         _, own_log, own_index = self.identities
         if (log, index) == (own_log, own_index):
             return True
-        # A process that commits changes the database as it ends, or is killed and leaves an index and a log behind.
+        # A process that commits changes the database when it exits; a killed one leaves an index and a log behind.
         is_unused = log in (None, own_log) or os.stat(f"{name}-wal").st_size == 0
         return is_unused and index in (None, own_index) and database.st_mtime_ns == self._modified
 
@@ -77,7 +77,7 @@ class OpenFiles:
         database = os.lstat(self._absolute)
         log, index = self._beside
         if stat.S_ISLNK(database.st_mode):
-            # SQLite names the log after the file that the link leads to.
+            # SQLite names the log after the target of the link.
             name = os.path.realpath(self._absolute)
             database, log, index = os.stat(name), f"{name}-wal", f"{name}-shm"
         return database, os.stat(log), os.stat(index)
@@ -86,22 +86,22 @@ class OpenFiles:
         return os.path.realpath(self._absolute) if os.path.islink(self._absolute) else self._absolute
 
     def _check_shorter(self, database: os.stat_result, log: os.stat_result) -> None:
-        """`VACUUM` shortens the database, a checkpoint empties the log. Anything else has destroyed a part of it."""
-        # SQLite takes an empty database for a new one, and deletes its log.
+        """Accept a database shortened by `VACUUM` or a log emptied by a checkpoint; refuse any other truncation."""
+        # SQLite treats an empty database as a new one and deletes its log.
         if not database.st_size or not _is_whole(self._resolved()):
             raise self._error(
-                "it, or its log, was cut short by another program",
-                "Restart the server; if it then says that the store is damaged, restore a backup.",
+                "it, or its log, was truncated by another program",
+                "Restart the server. If it then reports that the store is damaged, restore a backup.",
             )
         self._sizes = (database.st_size, log.st_size)
 
-    # -- what is said ------------------------------------------------------------
+    # -- messages ----------------------------------------------------------------
 
     def _refusal(self, error: OSError | None = None) -> StoreError:
         if error is not None and error.errno not in _ABSENT:
             return StoreError(
                 "store_unusable",
-                f"{self.path} can't be looked at: {error.strerror}",
+                f"{self.path} can't be inspected: {error.strerror}",
                 "Make its folder accessible again.",
             )
         name = self._resolved()
@@ -115,8 +115,8 @@ class OpenFiles:
         ]
         return self._error(
             f"{' and '.join(lost) or 'a part of it'} was deleted or replaced",
-            "End this server without kill -9: it then writes what it has acknowledged into the store, if no other "
-            "process has changed the store since. After that, start it again.",
+            "Stop this server without kill -9: it then writes what it has acknowledged into the store, unless another "
+            "process has changed the store since. Then start it again.",
         )
 
     def _moved(self, what: str) -> StoreError:
@@ -124,22 +124,22 @@ class OpenFiles:
         if place is None:
             return self._error(
                 f"the file was deleted or moved, and {what}",
-                "What it acknowledged before is in the file that was open. If that was moved, move it back together "
+                "Earlier acknowledged answers are in the file that was open. If that was moved, move it back together "
                 "with its -wal and -shm files; if it was deleted, restore a backup. Then restart the server.",
             )
         return self._error(
             f"the file was moved to {place}, and {what}",
-            f"What it acknowledged before is in {place}. Move it back together with its -wal and -shm files, or name "
+            f"Earlier acknowledged answers are in {place}. Move it back together with its -wal and -shm files, or name "
             "it with --state or WFC_STATE. Then restart the server.",
         )
 
     def _error(self, what: str, hint: str) -> StoreError:
-        said = f"{self.path} is not the store that this server opened: {what}. Nothing is read or written any more"
-        return StoreError("store_replaced", said, hint)
+        message = f"{self.path} is not the store that this server opened: {what}"
+        return StoreError("store_replaced", f"{message}. The server no longer reads or writes it", hint)
 
 
 def identity_of(path: Path) -> Identity | None:
-    """Device and inode of the file that a path leads to."""
+    """Device and inode of the file that a path resolves to."""
     return _identity_at(str(path))
 
 
@@ -151,7 +151,7 @@ def _identity_at(name: str) -> Identity | None:
 
 
 def _is_whole(name: str) -> bool:
-    """Whether every page can be read. A connection of its own has none of them in memory."""
+    """Whether every page can be read. A new connection has no pages cached, so it reads them from disk."""
     try:
         connection = sqlite3.connect(f"{Path(name).as_uri()}?mode=ro", uri=True, timeout=1)
         try:
@@ -167,7 +167,7 @@ def _identity(found: os.stat_result) -> Identity:
 
 
 def _place_of(identity: Identity) -> str | None:
-    """Where Linux says that an open file of this process is now; None if it was deleted, or elsewhere."""
+    """The current path of an open file of this process, from /proc; None if it was deleted or can't be found."""
     with suppress(OSError):
         for opened in os.listdir("/proc/self/fd"):
             with suppress(OSError):

@@ -1,4 +1,4 @@
-"""Reading. Every statement sees the last commit, whichever process made it."""
+"""Read queries. Every statement sees the last commit, whichever process made it."""
 
 from __future__ import annotations
 
@@ -18,26 +18,25 @@ from wfc_runtime.store.files import OpenFiles
 from wfc_runtime.store.records import RUN_COLUMNS, ClaimRow, HistoryRow, ModuleRow, RunRow, checksum, sealed
 from wfc_runtime.store.writer import Writer
 
-# The steps that runs wait in, read without opening the store for work: the compiler asks before a step is
-# removed.
+# The steps that runs wait in. The compiler reads them, without opening the store for writing, before a step is removed.
 
 
 @dataclass(frozen=True)
 class Waiting:
-    """A run under way and the steps that it waits in."""
+    """A run in progress and the steps that it waits in."""
 
     run: str
     workflow: str
     task: str | None
     steps: tuple[str, ...]
     is_brief: bool = False
-    """Whether a named agent works the whole task as one brief: then it waits in no step of the task."""
+    """Whether a named agent executes the whole task as one brief; it then waits in no step of the task."""
     is_child: bool = False
-    """Whether it works for another run."""
+    """Whether it is a child run."""
 
 
 def waiting_runs(path: Path) -> list[Waiting]:
-    """Runs under way in a store, children included. A file that is not a store, or not one of ours, has none."""
+    """The runs in progress of a store, children included. A file that is not a wfc store has none."""
     if not path.is_file():
         return []
     try:
@@ -49,7 +48,7 @@ def waiting_runs(path: Path) -> list[Waiting]:
         finally:
             connection.close()
     except sqlite3.Error:
-        # Whether the store is sound is for whoever runs it to say; a check of sources does not fail over it.
+        # The server reports a damaged store; a check of workflow sources must not fail because of it.
         return []
     return [
         Waiting(
@@ -64,7 +63,7 @@ def _steps(pending: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(visit.partition("@")[0] for visit in pending.split()))
 
 
-# Queries of an open store.
+# Queries on an open store.
 
 _RUN = ", ".join(RUN_COLUMNS)
 _EVENT = "seq, at, kind, data, visit, actor, told, checksum"
@@ -77,6 +76,7 @@ _RUN_TYPES: tuple[Any, ...] = (
 )
 _EVENT_TYPES: tuple[Any, ...] = (_I, _F, _T, _T, (str, _NONE), (str, _NONE), (bytes, _NONE))
 _DUE = "SELECT key FROM runs WHERE root = ? AND status = 'running' AND due <= ? ORDER BY due, key"
+# Whether any claim exists comes with the row: most calls then need no second query.
 _BARE = f"SELECT {_RUN}, EXISTS (SELECT 1 FROM claims WHERE claims.root = runs.root) FROM runs WHERE"
 _BY_ID, _BY_KEY = f"{_BARE} id = ?", f"{_BARE} key = ?"
 _SEALED = f"SELECT {_RUN}, snapshot, checksum FROM runs"
@@ -89,9 +89,9 @@ _FIELDS = (
 
 
 class Queries:
-    """The questions that can be asked of a store.
+    """All read queries of a store.
 
-    Rows that an older wfc wrote have a checksum of their content alone: that one still holds.
+    Rows written by an older wfc have a checksum of their content only; that checksum is accepted too.
     """
 
     def __init__(
@@ -101,7 +101,7 @@ class Queries:
         writer: Writer | None = None,
         files: OpenFiles | None = None,
     ) -> None:
-        """`files` are compared with the path after each question; inside a transaction, the writer does that."""
+        """`files` are checked after each query; inside a transaction the writer does that instead."""
         self._connection = connection
         self._path = path
         self._writer = writer
@@ -109,7 +109,7 @@ class Queries:
         self._lock = Lock()
 
     def run(self, run_id: str) -> RunRow | None:
-        """A run's row alone."""
+        """A run's row, without its snapshot."""
         return self._bare(_BY_ID, run_id)
 
     def require(self, run_id: str) -> RunRow:
@@ -121,7 +121,7 @@ class Queries:
         return row
 
     def sound(self, run_id: str) -> RunRow:
-        """A run's row that is as it was written, and where it belongs. Raises `NotFoundError` where there is none."""
+        """A run's row with a verified checksum. Raises `NotFoundError` if there is no such run."""
         for row in self._fetch(f"{_SEALED} WHERE id = ?", run_id):
             return self._sealed(row)
         return self.require(run_id)
@@ -137,7 +137,7 @@ class Queries:
         return None
 
     def whole(self, key: int) -> tuple[RunRow, dict[str, Json]] | None:
-        """A run with its snapshot, and the fields of its state, all of the same moment."""
+        """A run with its snapshot and the fields of its state, all read in one transaction."""
         rows, fields = self._fetch_all((_WHOLE, (key,)), (_FIELDS, (key,)))
         if not rows:
             return None
@@ -145,7 +145,7 @@ class Queries:
         return row, {name: self._field(row, name, *rest) for name, *rest in fields}
 
     def _field(self, row: RunRow, name: str, value: str | None, written: int | None, *event: Any) -> Json:
-        """A field's own value, or the result of the event that it was kept from."""
+        """The value of a field: stored in the row itself, or as the result of the event that the row refers to."""
         if value is None:
             source = self._event(event)
             kept = json.loads(source.data)
@@ -158,7 +158,7 @@ class Queries:
         raise self.damaged(f"field {name} of run {row.id}")
 
     def due(self, root: int, now: float) -> list[int]:
-        """The runs of a family whose clock has something to do, the longest due first."""
+        """The runs of a family whose timers are due, the longest overdue first."""
         return [key for (key,) in self._fetch(_DUE, root, now)]
 
     def due_families(self, now: float) -> list[int]:
@@ -176,9 +176,9 @@ class Queries:
         return [ClaimRow(*row) for row in self._fetch("SELECT root, run, visit, at, owner FROM claims")]
 
     def listed(self, statuses: tuple[str, ...], limit: int, before: int | None) -> list[RunRow]:
-        """Runs that are nobody's children, the newest first."""
+        """Runs without a parent, newest first."""
         newest = before if before is not None else 2**62
-        # One look into the index per status: sorting all that have it would take ever longer.
+        # One index range per status: sorting all rows of a status would get slower as the store grows.
         parts = " UNION ALL ".join(
             f"SELECT * FROM ({_SEALED} WHERE parent IS NULL AND status = ? AND key < ? "
             "ORDER BY key DESC LIMIT ?)"
@@ -189,12 +189,12 @@ class Queries:
         return [self._sealed(row) for row in found]
 
     def ids(self, beginning: str, limit: int) -> list[str]:
-        """Ids that begin so, in order."""
+        """The ids with this prefix, in order."""
         sql = "SELECT id FROM runs WHERE id >= ? AND id < ? ORDER BY id LIMIT ?"
         return [found for (found,) in self._fetch(sql, beginning, f"{beginning}\x7f", limit)]
 
     def ended_before(self, statuses: tuple[str, ...], moment: float) -> list[RunRow]:
-        """Runs that are nobody's children, of some statuses, that last moved before a moment; the oldest first."""
+        """Runs without a parent, with one of these statuses, last updated before a moment; oldest first."""
         marks = ", ".join("?" for _ in statuses)
         sql = f"SELECT {_RUN} FROM runs WHERE parent IS NULL AND status IN ({marks}) AND updated < ? ORDER BY key"
         return self._rows(sql, *statuses, moment)
@@ -203,16 +203,16 @@ class Queries:
         return self._rows(f"SELECT {_RUN} FROM runs WHERE parent = ? ORDER BY key", key)
 
     def open_family(self, root: int) -> list[RunRow]:
-        """The runs under way of a family, parents first."""
+        """The runs in progress of a family, parents first."""
         return self._rows(f"SELECT {_RUN} FROM runs WHERE root = ? AND status = 'running' ORDER BY key", root)
 
     def claims(self, root: int) -> list[ClaimRow]:
-        """What servers are doing for a family of runs."""
+        """The actions that servers are executing for a family of runs."""
         sql = "SELECT root, run, visit, at, owner FROM claims WHERE root = ?"
         return [ClaimRow(*row) for row in self._fetch_few(sql, root)]
 
     def answer(self, key: int, visit: str) -> HistoryRow | None:
-        """The event that answered a visit, if one has."""
+        """The event that answered a visit, or None."""
         sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND visit = ? AND kind = 'submitted'"
         rows = self._fetch(sql, key, visit)
         return self._event(rows[0]) if rows else None
@@ -222,17 +222,17 @@ class Queries:
         found = [self._event(row) for row in self._fetch(sql, key, after, limit)]
         first = max(after, 0) + 1
         if [event.seq for event in found] != list(range(first, first + len(found))):
-            raise damaged(self._path, f"of the events from {first} on some are missing")
+            raise damaged(self._path, f"events are missing from number {first} on")
         return found
 
     def newest(self) -> float:
-        """The time of the newest event, as far as the last ones tell; 0 where there is none.
+        """The time of the newest of the last events; 0 if there is none.
 
-        Events are written in the order of time, but for those of servers whose clocks differ and of imported runs.
+        Rowid order is time order, except for imported runs and for servers whose clocks differ.
         """
         found = 0.0
         for row in self._fetch(f"SELECT {_EVENT} FROM history ORDER BY rowid DESC LIMIT {_LAST}"):
-            # A time that is not as it was written tells nothing. Whoever asks for that run is told of the damage.
+            # An event with a wrong checksum is skipped here; reading that run reports the damage.
             with suppress(StoreError):
                 found = max(found, self._event(row).at)
         return found
@@ -243,6 +243,7 @@ class Queries:
 
     def _event(self, row: Sequence[Any]) -> HistoryRow:
         *values, written = row
+        # Types first: the checksum of a row with a wrong type could not be computed.
         if not _fits(values, _EVENT_TYPES):
             raise self.damaged("an event")
         event = HistoryRow(*values)
@@ -251,7 +252,7 @@ class Queries:
         return event
 
     def _sealed(self, values: Sequence[Any]) -> RunRow:
-        """A row that is as it was written."""
+        """A run's row whose checksum matches."""
         *facts, snapshot, written = values
         row = self._row(facts)
         row.snapshot = snapshot
@@ -271,8 +272,8 @@ class Queries:
         return [self._row(row) for row in self._fetch(sql, *values)]
 
     def _fetch_few(self, sql: str, *values: object) -> list[tuple[Any, ...]]:
-        """As `_fetch`, for what is read in a moment: writers may have to wait for it."""
-        # Whoever wrote last need not read it again: the writer's connection has it in memory.
+        """Like `_fetch`, for short queries: writers may have to wait for it."""
+        # After a write, the writer's connection has the pages cached; the reader's connection has to load them again.
         idle = self._writer.borrow() if self._writer is not None else None
         if idle is None or self._writer is None:
             return self._fetch(sql, *values)
@@ -285,14 +286,14 @@ class Queries:
         return self._fetch_all((sql, values))[0]
 
     def _fetch_all(self, *questions: tuple[str, Sequence[object]]) -> list[list[tuple[Any, ...]]]:
-        """The answers to all questions, as of the same commit."""
+        """The results of all queries, read from the same commit."""
         with self._lock:
             return self._asked(self._connection, questions)
 
     def _asked(
         self, connection: sqlite3.Connection, questions: Sequence[tuple[str, Sequence[object]]]
     ) -> list[list[tuple[Any, ...]]]:
-        """One thread at a time on each connection."""
+        """Run the queries. The caller makes sure that only one thread uses the connection."""
         with translated(self._path, self._files):
             begin = len(questions) > 1 and not connection.in_transaction
             if begin:
@@ -308,5 +309,5 @@ class Queries:
 
 
 def _fits(row: Sequence[Any], types: Sequence[Any]) -> bool:
-    """SQLite puts anything into any column: one flipped bit makes a text of a number."""
+    """Whether the values have the types of their columns. SQLite stores any type anywhere: a bit flip can change it."""
     return all(map(isinstance, row, types))

@@ -1,4 +1,4 @@
-"""What goes into the store and comes out of it."""
+"""The rows of the store as Python values, their checksums, and `Changes`: everything that one call writes."""
 
 from __future__ import annotations
 
@@ -32,33 +32,33 @@ class RunRow:
     status: str = "running"
     due: float | None = None
     pending: str = ""
-    """The visits that it waits in, for lists."""
+    """The visits that it waits in, separated by spaces; shown in lists."""
     created: float = 0
     updated: float = 0
     snapshot: str = ""
-    """As JSON, without the state. Empty where only the row itself was asked for."""
+    """JSON, without the state. Empty if only the row itself was read."""
     fields: dict[str, str | int] = field(default_factory=dict)
-    """Fields of the state that are to be written: as JSON, or the number of the event whose result they are."""
+    """State fields to write: JSON, or the number of the event whose result the field is."""
     migrated: bool = False
-    """Whether `digest` is another than the one that was read."""
+    """Whether `digest` differs from the one that was read."""
     may_be_served: bool = True
-    """Whether a server may be doing something for its family: claims are to be looked up."""
+    """Whether a server may be executing an action of its family, so that claims have to be looked up."""
     parent_row: RunRow | None = None
-    """The parent of a run that has not been written yet."""
+    """The parent of a run that has not been written yet; its key is only known after the insert."""
 
     @property
     def ended(self) -> bool:
         return self.status in ENDED
 
     def bare(self) -> RunRow:
-        """The row alone, as a question for it gives it."""
+        """A copy without snapshot and fields, as a query for the row returns it."""
         row = RunRow(*_COLUMNS(self))
         row.may_be_served = self.may_be_served
         return row
 
     @property
     def seal(self) -> int:
-        """A checksum of the snapshot and of all that stands beside it."""
+        """A checksum of the snapshot and all other columns."""
         facts = (
             f"{self.id}\n{self.workflow}\n{self.digest}\n{self.depth}\n{self.root}\n{self.parent}\n{self.visit}\n"
             f"{self.position}\n{self.task}\n{self.agent}\n{self.version}\n{self.status}\n{self.pending}"
@@ -70,13 +70,13 @@ RUN_COLUMNS = (
     *("id", "workflow", "digest", "depth", "key", "root", "parent", "visit", "position", "task", "agent"),
     *("version", "status", "due", "pending", "created", "updated"),
 )
-"""What a bare row has, in the order of its fields."""
+"""The columns of a row without its snapshot, in the order of the fields."""
 _COLUMNS = attrgetter(*RUN_COLUMNS)
 
 
 @dataclass(slots=True)
 class HistoryRow:
-    """One event of a run. `data` is JSON; `reply` (column `told`) is what a repeated call gets again."""
+    """One event of a run. `data` is JSON; `reply` (column `told`) is returned again when the call is repeated."""
 
     seq: int
     at: float
@@ -88,14 +88,14 @@ class HistoryRow:
 
     @property
     def seal(self) -> int:
-        """A checksum of what happened, and of all that stands beside it."""
+        """A checksum of the event's content and all other columns."""
         facts = f"{self.seq}\n{self.kind}\n{self.visit}\n{self.actor}"
         return sealed(checksum(self.data, self.reply), facts, self.at)
 
 
 @dataclass(frozen=True, slots=True)
 class ClaimRow:
-    """A server is doing a pending visit."""
+    """A server is executing a pending visit."""
 
     root: int
     run: int
@@ -115,12 +115,12 @@ class ModuleRow(NamedTuple):
 
 @dataclass(slots=True)
 class Changes:
-    """All that one call changes: written together or not at all."""
+    """Everything that one call changes, written in one transaction."""
 
     created: list[RunRow] = field(default_factory=list)
     """Parents before their children."""
     updated: dict[int, tuple[RunRow, int]] = field(default_factory=dict)
-    """By key: the row as it is to be, and the version that was read."""
+    """By key: the new row, and the version that was read."""
     history: list[tuple[RunRow, HistoryRow]] = field(default_factory=list)
     modules: dict[str, ModuleRow] = field(default_factory=dict)
     """By digest."""
@@ -128,18 +128,18 @@ class Changes:
     """Claims to make, each with the version of its run that was read."""
     released: list[ClaimRow] = field(default_factory=list)
     free: list[tuple[RunRow, str]] = field(default_factory=list)
-    """Visits that nobody may have claimed in the meantime."""
+    """Visits that must be unclaimed at the time of writing."""
 
     def __bool__(self) -> bool:
         return bool(self.created or self.updated or self.history or self.claims or self.released)
 
 
 class ConflictError(Exception):
-    """Somebody else has written to a run since it was read. Read again and try again."""
+    """Another writer has changed a run since it was read. The caller reads it again and retries."""
 
 
 def sealed(content: int, facts: str, *times: float | None) -> int:
-    """The checksum of a row: of its content, and of what stands in its other columns."""
+    """The checksum of a row: its content, already summed, and the other columns."""
     found = crc32(facts.encode("utf-8", "surrogatepass"), content)
     for time in times:
         found = crc32(_NEVER if time is None else _TIME.pack(time), found)

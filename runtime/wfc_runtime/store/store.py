@@ -1,4 +1,9 @@
-"""The store as the service sees it: questions, and changes that are committed whole."""
+"""The store as the service uses it: queries, and changes that are committed as a whole.
+
+Concurrency control is optimistic. A caller reads without a lock, computes, and commits a `Changes`; the commit fails
+with `ConflictError` if a run has a newer version than the one read, and the caller starts over. `exclusively` holds the
+write lock during the computation instead, for a caller that keeps losing that race.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +21,7 @@ from wfc_runtime.store.writer import Hook, Writer, no_hook
 
 T = TypeVar("T")
 _TRIES = 5
-"""How often a path is opened that names another file by the time that it is open."""
+"""How often opening is retried when the path names another file by the time it is open."""
 
 
 def _insert(table: str, columns: str) -> str:
@@ -24,7 +29,7 @@ def _insert(table: str, columns: str) -> str:
     return f"INSERT INTO {table} ({columns}) VALUES ({marks})"
 
 
-# Sources that differ in comments only give the same version: the latest tells the lines.
+# Sources that differ only in comments share a digest; the text and line map of the latest one are kept.
 _MODULE = (
     _insert("modules", "digest, workflow, text, line_map, created")
     + " ON CONFLICT (digest) DO UPDATE SET text = excluded.text, line_map = excluded.line_map"
@@ -42,9 +47,9 @@ _MOVED = (
     "UPDATE runs SET version = ?, due = ?, pending = ?, updated = ?, checksum = ?, snapshot = ? "
     "WHERE key = ? AND version = ?"
 )
-# Of a run whose family no server was working for when it was read: still none.
+# For a family without claims at the time of reading: there must still be none, since this call did not look them up.
 _UNSERVED = " AND NOT EXISTS (SELECT 1 FROM claims WHERE root = ?)"
-# What is in an index is named only when it changes: SQLite would write the index again even for the same value.
+# Indexed columns are set only when they change: SQLite would rewrite the index entry even for an equal value.
 _TURNED = _MOVED.replace("SET ", "SET status = ?, digest = ?, ")
 _FIELD = (
     _insert("fields", "run, name, seq, checksum, value")
@@ -56,7 +61,7 @@ _EVENT = _insert("history", "run, seq, at, kind, visit, actor, checksum, data, t
 
 
 class Store:
-    """One file. Any number of processes may have it open; within one, threads share two connections."""
+    """One file. Any number of processes may open it; the threads of one process share two connections."""
 
     def __init__(
         self,
@@ -80,15 +85,15 @@ class Store:
             _leave_open(self._write_connection)
 
     def check_files(self) -> None:
-        """Raise `StoreError` if the path names other files than those that are open here."""
+        """Raise `StoreError` if the path names files other than the open ones."""
         self._files.check()
 
     def commit(self, changes: Changes) -> None:
-        """Write all of it, or raise `ConflictError` when a run has moved since it was read."""
+        """Write everything, or raise `ConflictError` if a run has changed since it was read."""
         self._writer.run(lambda connection: self._write(connection, changes))
 
     def exclusively(self, work: Callable[[Queries], tuple[Changes, T]]) -> T:
-        """Read, work and write with nobody in between: for whoever keeps losing to quicker writers."""
+        """Read, compute and write under the write lock, for a caller that keeps losing to faster writers."""
 
         def job(connection: sqlite3.Connection) -> T:
             changes, result = work(Queries(connection, self.path))
@@ -98,13 +103,13 @@ class Store:
         return self._writer.run(job)
 
     def erase(self, run_id: str) -> int:
-        """Forget a run that is nobody's child, its children and all their history; how many runs went."""
+        """Delete a run without a parent, its children and their history; returns the number of runs deleted."""
 
         def job(connection: sqlite3.Connection) -> int:
             sql = "SELECT key FROM runs WHERE id = ? AND parent IS NULL"
             found = connection.execute(sql, (run_id,)).fetchone()
             if found is None:
-                raise NotFoundError("unknown_run", f"there is no run `{run_id}` to erase")
+                raise NotFoundError("unknown_run", f"there is no run `{run_id}` to delete")
             (count,) = connection.execute("SELECT count(*) FROM runs WHERE root = ?", found).fetchone()
             connection.execute("DELETE FROM runs WHERE key = ?", found)
             return int(count)
@@ -112,7 +117,7 @@ class Store:
         return self._writer.run(job)
 
     def flush(self) -> None:
-        """Bring the file up to date and empty its log, as far as nobody else is reading."""
+        """Checkpoint and truncate the log, as far as no reader prevents it."""
         self._files.check()
         with translated(self.path, self._files):
             self._write_connection.execute("PRAGMA wal_checkpoint(TRUNCATE)").fetchall()
@@ -132,7 +137,7 @@ class Store:
             connection.execute(_RELEASED, (claim.root, claim.run, claim.visit, claim.owner))
         for digest, module in changes.modules.items():
             connection.execute(_MODULE, (digest, *module))
-        # First what can be lost to somebody else: the children that it starts have the same ids as theirs.
+        # Updates come first: they detect a lost race. The winner's children have the same ids as the ones created here.
         for row, read_version in changes.updated.values():
             self._move(connection, row, read_version, is_unserved=not (row.may_be_served or changes.claims))
             self._hook("run")
@@ -170,6 +175,7 @@ class Store:
         assert cursor.lastrowid is not None
         row.key = cursor.lastrowid
         if row.parent is None:
+            # A root run refers to itself, so its checksum is only known after the insert.
             row.root = row.key
             connection.execute("UPDATE runs SET root = key, checksum = ? WHERE key = ?", (row.seal, row.key))
         self._hook("run")
@@ -184,7 +190,7 @@ class Store:
 def _opened(
     path: Path, busy_seconds: float, durable: bool
 ) -> tuple[sqlite3.Connection, sqlite3.Connection, OpenFiles]:
-    """A connection to write and one to read, since reading must not wait for a commit, and what both have open."""
+    """A write connection, a read connection (reads must not wait for a commit), and the files that both have open."""
     for _ in range(_TRIES):
         prepare_file(path)
         before = identity_of(path)
@@ -194,24 +200,27 @@ def _opened(
             files = OpenFiles(path)
             connections.append(connect(path, busy_seconds, durable))
             if before == files.identities[0] and OpenFiles(path).identities == files.identities:
+                # The list is emptied so that `finally` closes nothing that is returned.
                 writing, reading = connections
                 connections.clear()
                 return writing, reading, files
         except OSError:
-            pass  # One of the files is gone already: the next attempt says why, or finds them all.
+            pass  # One of the files has just disappeared: the next attempt reports why, or finds all of them.
         finally:
             for connection in connections:
                 connection.close()
     raise StoreError(
-        "store_replaced", f"{path} keeps being replaced while it is opened", "Try again when that is over."
+        "store_replaced",
+        f"{path} keeps being replaced while it is opened",
+        "Try again once the file is stable.",
     )
 
 
 def _leave_open(connection: sqlite3.Connection) -> None:
-    """Let a connection end with the process: closing it would write into a log that is another process's."""
+    """Leak a connection until the process exits: closing it would write into a log that belongs to another process."""
     import ctypes  # Only ever needed here.
 
-    # Python closes a connection when nothing refers to it any more, also while it exits.
+    # Python closes a connection when its last reference goes, also during shutdown: this reference never goes.
     ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
 

@@ -1,4 +1,4 @@
-"""One writer per process. Jobs that come while another is being committed share the next commit."""
+"""One writer per process, with group commit: jobs that arrive during a commit share the next one."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ T = TypeVar("T")
 Hook = Callable[[str], None]
 _BATCH = 64
 _PATIENCE = 0.004
-"""Seconds. Nobody notices them who waits for an agent."""
+"""Seconds that a leader waits for announced jobs. Negligible beside the time that an agent takes."""
 
 
 def no_hook(point: str) -> None:
-    """Nothing to do at a point of a write. Tests put a fault there."""
+    """The default hook. Tests inject faults at the named points of a write."""
 
 
 class _Ticket(Generic[T]):
-    """A job in the queue, and whoever waits for it."""
+    """A queued job and the thread that waits for it."""
 
     def __init__(self, job: Callable[[sqlite3.Connection], T]) -> None:
         self.job = job
         self.done = False
         self.leads = False
         self.turn = Lock()
-        """Released when the job is done, or when it is this one's turn to commit."""
+        """Released when the job is done, or when this thread becomes the leader."""
         self.turn.acquire()
         self.error: BaseException | None = None
         self.result: T
@@ -48,10 +48,10 @@ class _Ticket(Generic[T]):
 
 
 class Writer:
-    """Runs jobs inside IMMEDIATE transactions. A job that raises leaves nothing behind and hurts no other.
+    """Runs jobs inside IMMEDIATE transactions. A job that raises is rolled back without affecting the others.
 
-    The first in the queue commits for all that are in it by then, and hands the rest on to the next. A commit costs
-    as much for many as for one: who has said `enter` is on the way here with a job, and is waited for a moment.
+    The first thread in the queue is the leader: it commits every queued job, then passes leadership to the next. A
+    commit of many jobs costs as much as a commit of one, so the leader waits briefly for threads that called `enter`.
     """
 
     def __init__(self, connection: sqlite3.Connection, path: Path, hook: Hook, files: OpenFiles) -> None:
@@ -60,42 +60,43 @@ class Writer:
         self._files = files
         self._hook = hook
         self._in_use = Lock()
-        """Of the connection."""
+        """Guards the connection."""
         self._queue: list[_Ticket[object]] = []
         self._changed = Condition(Lock())
         self._is_led = False
         self._present = 0
 
     def enter(self) -> None:
-        """Somebody has begun what may end in a job."""
+        """Announce a call that may lead to a job."""
         with self._changed:
             self._present += 1
 
     def leave(self) -> None:
         with self._changed:
             self._present -= 1
-            self._tell_leader()
+            self._notify_leader()
 
     def run(self, job: Callable[[sqlite3.Connection], T]) -> T:
-        """The job's result, on disk."""
+        """Run a job and return its result once it is on disk."""
         ticket = _Ticket(job)
         with self._changed:
             self._queue.append(ticket)  # type: ignore[arg-type]  # each job knows its own type
             ticket.leads = not self._is_led
             self._is_led = True
-            self._tell_leader()
+            self._notify_leader()
         try:
             if not ticket.leads:
                 ticket.turn.acquire()
             if not ticket.done:
                 self._commit_batch()
         finally:
+            # Reached without `done` when an exception interrupts the wait, such as KeyboardInterrupt.
             if not ticket.done:
                 self._withdraw(ticket)  # type: ignore[arg-type]
         return ticket.outcome()
 
     def borrow(self) -> sqlite3.Connection | None:
-        """The connection, for reading, if nobody is writing. Whoever gets it gives it back at once."""
+        """The connection, for reading, if no write is in progress. The caller must give it back immediately."""
         return self._connection if self._in_use.acquire(blocking=False) else None
 
     def give_back(self) -> None:
@@ -114,6 +115,7 @@ class Writer:
         finally:
             for ticket in batch:
                 ticket.done = True
+            # Leadership is passed on before any thread wakes up, so that the queue always has a leader.
             self._hand_on()
             for ticket in batch:
                 ticket.turn.release()
@@ -127,7 +129,7 @@ class Writer:
     def _is_enough(self) -> bool:
         return len(self._queue) >= min(self._present, _BATCH)
 
-    def _tell_leader(self) -> None:
+    def _notify_leader(self) -> None:
         if self._is_enough():
             self._changed.notify()
 
@@ -139,7 +141,7 @@ class Writer:
                 self._queue[0].turn.release()
 
     def _withdraw(self, ticket: _Ticket[object]) -> None:
-        """Whoever waited was broken off."""
+        """Remove a ticket whose thread was interrupted, and pass on its leadership."""
         with self._changed:
             if ticket in self._queue:
                 self._queue.remove(ticket)
@@ -147,7 +149,7 @@ class Writer:
             self._hand_on()
 
     def _transaction(self, batch: list[_Ticket[object]]) -> None:
-        """One commit, into the files that the path names: else nobody would find what is acknowledged."""
+        """One commit. The files are checked first: nobody would find answers that go into a replaced file."""
         connection = self._connection
         connection.execute("BEGIN IMMEDIATE")
         try:
@@ -158,12 +160,13 @@ class Writer:
             self._files.check()
             connection.execute("COMMIT")
             self._hook("committed")
+            # Again: if the files were replaced during the commit, the answers must not be acknowledged.
             self._files.check()
         except BaseException:
-            # A full disk has rolled back already.
+            # SQLite has already rolled back after some errors, such as a full disk.
             if connection.in_transaction:
                 connection.execute("ROLLBACK")
-            # What a job says of files that were replaced is not worth telling.
+            # If the files were replaced, that is the cause, and the job's own error is misleading.
             self._files.check()
             raise
 
@@ -172,7 +175,7 @@ class Writer:
         if not alone:
             self._connection.execute("SAVEPOINT job")
         ticket.work(self._connection)
-        # Alone, or with SQLite itself in trouble, nothing of the transaction is worth keeping.
+        # For a single job, or after an SQLite error, the whole transaction is rolled back.
         if ticket.error is not None and (alone or isinstance(ticket.error, sqlite3.Error)):
             raise ticket.error
         if ticket.error is not None:
