@@ -147,7 +147,7 @@ BAD: dict[str, tuple[Callable[[Payload], Payload], str]] = {
     ),
     "not a payload inside": (
         lambda one: changed(one, data=ring(OLD).encrypt(b"\xff\xff\xff", "r1", "payload")[1]),
-        "it holds no payload",
+        "it does not contain a payload",
     ),
 }
 

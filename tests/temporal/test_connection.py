@@ -76,7 +76,7 @@ def test_without_a_worker_nothing_is_started_and_the_reply_says_so(temporal_box:
     with pytest.raises(StoreError) as caught:
         service.start("w")
     assert caught.value.code == "no_worker"
-    assert f"no worker serves task queue `{temporal_box.settings.task_queue}`" in caught.value.message
+    assert f"no worker polls task queue `{temporal_box.settings.task_queue}`" in caught.value.message
     assert "wfc worker" in caught.value.hint
     assert service.runs("all")["runs"] == []
     service.close()

@@ -64,7 +64,7 @@ def test_one_process_serves_and_works_and_another_picks_the_run_up_after_it_was_
 def test_without_a_worker_the_agent_is_told_what_is_missing(place: Place, env: dict[str, str]) -> None:
     with place.server("--engine", "temporal", env=env) as agent:
         told = agent.refusal("start_workflow", workflow="w")
-        assert f"no worker serves task queue `{env['WFC_TEMPORAL_TASK_QUEUE']}`" in told
+        assert f"no worker polls task queue `{env['WFC_TEMPORAL_TASK_QUEUE']}`" in told
         assert "wfc worker" in told
 
 

@@ -103,9 +103,9 @@ def test_a_run_whose_version_no_worker_has_waits_says_so_and_goes_on_when_one_ha
             service.submit(run, "build", OK)
         assert caught.value.code == "definition_missing"
         assert "no worker that was asked has version" in caught.value.message
-        assert "of `w`; the run waits until one has" in caught.value.message
+        assert "of `w`; the run waits for one" in caught.value.message
         assert "--modules" in caught.value.hint
-        said = lacking.wait_for("runs of `w` wait: no worker here has its version")
+        said = lacking.wait_for("runs of `w` are waiting: this worker does not have version")
         # One rpc, and nothing where an MCP client would read it.
         assert "Traceback" not in said
         assert lacking.out.read_text(encoding="utf-8") == ""
@@ -116,7 +116,7 @@ def test_a_run_whose_version_no_worker_has_waits_says_so_and_goes_on_when_one_ha
         kept = elsewhere / ".wfc" / "modules"
         kept.mkdir(parents=True, exist_ok=True)
         shutil.copy(module, kept / f"{header.body}.py")
-        lacking.wait_for("its runs go on")
+        lacking.wait_for("its runs continue")
         assert step_ids(_once_it_goes_on(service, run)) == ["test"]
 
 

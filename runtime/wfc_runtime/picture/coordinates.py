@@ -12,7 +12,7 @@ from wfc_runtime.picture.model import Line, Shape
 from wfc_runtime.picture.routes import BOTTOM, FOOT, LEFT, RIGHT, TOP, LaneKey, Route
 from wfc_runtime.picture.scene import LABEL_LEADING, Box, Figure, Point, Text, Wire, label_lines, width_of
 
-# Lanes. Parallel lines get a lane each; lines to the same target share one.
+# Lanes. Parallel lines get one lane each; lines to the same target share one.
 
 Interval = tuple[int, int]
 Key = TypeVar("Key", bound=Hashable)
@@ -39,11 +39,11 @@ def _fits(taken: list[Interval], interval: Interval) -> bool:
 _LANE, _SIDE, _CHANNEL = 12.0, 14.0, 40.0
 _STUCK, _FRAME_GAP = 20.0, 16.0
 _FRAME_SHARE = 120.0
-"""The width that a frame needs in its own column; it may cover the columns beside it with the rest."""
+"""The width that a frame needs in its own column; the rest of it may cover the columns to its right."""
 
 
 class Columns:
-    """x of each node's centre, of each column's axis and of each lane."""
+    """The x coordinates of node centres, column axes and lanes."""
 
     def __init__(self, grid: Grid, figures: list[Figure], routes: list[Route]) -> None:
         self._grid, self._figures, self._routes = grid, figures, routes
@@ -61,7 +61,7 @@ class Columns:
         grid, figures = self._grid, self._figures
         lanes, labels = self._lanes(), self._labels()
         frames = [node for node, figure in enumerate(figures) if figure.inside]
-        # Where each channel may begin at the earliest: a frame covers several columns and pushes what follows it.
+        # The leftmost position of each channel: a frame covers several columns and pushes what follows it to the right.
         clear = [0.0] * (grid.columns + 1)
         x = 0.0
         for channel in range(grid.columns + 1):
@@ -75,12 +75,13 @@ class Columns:
         for node, figure in enumerate(figures):
             if not figure.inside:
                 self.x[node] = self.axis[grid.column[node]]
+        # A stuck end is drawn beside its step and is not part of the column.
         for node, step in grid.stuck.items():
             self.x[node] += figures[step].width / 2 + _STUCK + figures[node].width / 2
         return max([x, *(self.x[node] + figures[node].width / 2 for node in frames)])
 
     def _column(self, column: int, x: float, frames: list[int]) -> float:
-        """In the first column frames are centred; in others they begin where the column does."""
+        """Place a column and its frames. In the first column frames are centred; in others they start at its left."""
         wide = self._columns[column]
         if column == 0:
             x += max([0.0, *((self._figures[node].width - wide) / 2 for node in frames)])
@@ -99,10 +100,10 @@ class Columns:
         groups: dict[LaneKey, tuple[Interval, bool]],
         labels: tuple[float, float],
     ) -> float:
-        """Give lanes their places from x on; returns where the next column may begin."""
+        """Place lanes from x on; returns the position where the next column may start."""
         near, left = assign_lanes((key, span) for key, (span, right) in groups.items() if not right)
         far, right = assign_lanes((key, span) for key, (span, right) in groups.items() if right)
-        # Lanes of nodes on the left fill the channel from the left, the others from the right: fewer crossings.
+        # Lanes of nodes on the left fill the channel from the left, the others from the right: this avoids crossings.
         outer = channel in (0, self._grid.columns)
         start = x + (max(_SIDE, labels[0]) if channel or labels[0] else 2.0)
         end = start + _LANE * (left + right)
@@ -118,7 +119,7 @@ class Columns:
         return max(end, x + (_CHANNEL if channel else 0.0))
 
     def _lanes(self) -> dict[int, dict[LaneKey, tuple[Interval, bool]]]:
-        """Per channel, how far each group of links runs, and whether it belongs to what is on the right."""
+        """Per channel, the extent of each group of links, and whether it belongs to nodes on the right."""
         found: dict[int, dict[LaneKey, tuple[Interval, bool]]] = {}
         for route in self._routes:
             if route.channel is None:
@@ -134,7 +135,7 @@ class Columns:
     # -- labels ----------------------------------------------------------------
 
     def _labels(self) -> list[tuple[float, float]]:
-        """Per channel, the room that labels need on its left and on its right."""
+        """Per channel, the space that labels need on its left and on its right."""
         found = [(0.0, 0.0)] * (self._grid.columns + 1)
         for channel, side, room in self._rooms():
             left, right = found[channel]
@@ -148,7 +149,7 @@ class Columns:
             if target in self._grid.stuck:
                 yield self._grid.after(source), LEFT, _STUCK + self._figures[target].width + 10
             elif wide and route.leave == BOTTOM:
-                # What is wider than half the column reaches into the channel beside it.
+                # A label wider than half the column reaches into the channel beside it.
                 over = wide + 8 - self._columns[self._grid.column[source]] / 2
                 if over > 0:
                     yield self._grid.column[source] + 1, LEFT, over + 4
@@ -165,7 +166,7 @@ _In = tuple[int, Line, bool]
 
 
 class Rows:
-    """y of each node's centre and of each track."""
+    """The y coordinates of node centres and tracks."""
 
     def __init__(self, grid: Grid, figures: list[Figure], routes: list[Route]) -> None:
         self._grid, self._routes = grid, routes
@@ -198,7 +199,7 @@ class Rows:
     def _gap(
         self, gap: int, y: float, outs: dict[_Out, Interval], ins: dict[_In, Interval], labels: int
     ) -> float:
-        """Place the tracks, those that leave above those that arrive; returns where the row begins."""
+        """Place the tracks of a gap, leaving ones above arriving ones; returns the position where the row starts."""
         leaving, first = assign_lanes(outs.items())
         arriving, second = assign_lanes(ins.items())
         count = first + second
@@ -233,12 +234,12 @@ class Rows:
         return found
 
     def _places(self, route: Route) -> tuple[int, int, int]:
-        """Source, target and channel from left to right: channels are even places, columns odd ones."""
+        """Source, target and channel as horizontal positions: channels have even numbers, columns odd ones."""
         source, target = (2 * self._grid.column[node] + 1 for node in (route.arc.source, route.arc.target))
         return source, target, source if route.channel is None else 2 * route.channel
 
     def _labels(self) -> dict[int, int]:
-        """Per gap, how many lines the labels at its top have."""
+        """Per gap, the number of lines of the labels at its top."""
         found: dict[int, int] = {}
         for route in self._routes:
             lines = label_lines(route.arc.link.label)
@@ -257,7 +258,7 @@ def _group(route: Route) -> _In:
 _FOOT = 16.0
 _LEAVE = {RIGHT: 0.0, LEFT: -6.0}
 _ENTER = {RIGHT: 12.0, LEFT: 9.0}
-"""How far from a node's middle lines leave and enter at its sides, so that they never lie on each other."""
+"""Vertical distance from a node's middle at which lines leave and enter its sides, so that they never overlap."""
 
 
 def draw_wire(route: Route, grid: Grid, boxes: list[Box], columns: Columns, rows: Rows) -> Wire:
@@ -287,7 +288,7 @@ def draw_wire(route: Route, grid: Grid, boxes: list[Box], columns: Columns, rows
 
 
 def side_port(box: Box, side: str, dy: float) -> Point:
-    """Where a line meets a node's outline at its left or right, some way below the middle."""
+    """The point where a line meets the left or right outline of a node, `dy` below its middle."""
     half = box.width / 2
     match box.node.shape:
         case Shape.CHOICE:
@@ -299,7 +300,7 @@ def side_port(box: Box, side: str, dy: float) -> Point:
 
 
 def _foot(box: Box, axis: float) -> Point:
-    """Where a line leaves a node downwards, left of its axis."""
+    """The point where a line leaves the bottom of a node, left of its axis."""
     x = axis - _FOOT
     away = box.x - x
     match box.node.shape:
@@ -326,7 +327,7 @@ def _label(label: str, leave: str, start: Point) -> tuple[Text, ...]:
 
 
 def _corners(points: list[Point]) -> tuple[Point, ...]:
-    """The points at which the line turns, and both ends."""
+    """The points where the line turns, and both ends."""
     kept: list[Point] = []
     for point in points:
         if kept and point == kept[-1]:

@@ -78,7 +78,7 @@ def _is_short(text: str) -> bool:
 
 
 def _frame(node: Node, prefix: str, indent: str) -> Iterator[str]:
-    """A cluster with a point at its top and one at its bottom, to which links from outside are tied."""
+    """A cluster with an invisible point at its top and one at its bottom: DOT can't link clusters, only nodes."""
     stroke, title = color_of(node.color).stroke, _quote(shorten(node.title, _TITLE))
     yield f"{indent}subgraph cluster_{prefix}_{node.id} {{"
     yield f'{indent}  label={title}; style=rounded; color="{stroke}"; tooltip={_quote(*node.tip)};'
@@ -124,5 +124,5 @@ def _quote(*lines: str) -> str:
 
 
 def _escape(text: str) -> str:
-    """Inside quotes: entities are read in labels, and so are escapes such as \\N."""
+    """Escape text for a quoted string: Graphviz interprets entities in labels, and escapes such as \\N."""
     return printable(text).replace("\\", "\\\\").replace('"', '\\"').replace("&", "&amp;")

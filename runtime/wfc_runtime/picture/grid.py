@@ -1,7 +1,7 @@
 """Place nodes on a grid: the main flow straight down, branches one column further to the right.
 
-A node's column is its nesting, like indentation in code. Rows are filled greedily from the top of each column, so that
-a branch which ends leaves room below it.
+The column of a node is its nesting depth, like indentation in code. Rows are filled greedily from the top of each
+column, so that a branch that ends leaves space below it.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from wfc_runtime.picture.model import Flow, Line, Link, Shape
 
 @dataclass(frozen=True)
 class Arc:
-    """A link between nodes that are numbers: their places in the flow."""
+    """A link between nodes, which are represented by their index in the flow."""
 
     number: int
     source: int
@@ -30,13 +30,13 @@ class Structure:
     outs: list[list[Arc]]
     """The arcs that leave each node."""
     roots: list[int]
-    """The nodes that nothing dominates."""
+    """The nodes without a dominator."""
     children: list[list[int]]
-    """The nodes that each one immediately dominates, each after those that lead to it."""
+    """The nodes that each node immediately dominates, in topological order."""
     size: list[int]
-    """How many nodes each one dominates, itself included."""
+    """The number of nodes that each node dominates, including itself."""
     before: list[list[int]]
-    """The nodes that lead to each one, loops left out."""
+    """The predecessors of each node, without loops."""
 
 
 def structure_of(flow: Flow) -> Structure:
@@ -73,7 +73,7 @@ def _arcs(flow: Flow) -> list[Arc]:
 
 
 def _back_links(count: int, ends: list[tuple[int, int]]) -> set[int]:
-    """A link is a way back if it leads to a node that a search in depth is still inside of."""
+    """The links that close a loop: they lead to a node that the depth-first search has not left yet."""
     outs: list[list[int]] = [[] for _ in range(count)]
     for link, (source, _) in enumerate(ends):
         outs[source].append(link)
@@ -100,7 +100,7 @@ def _back_links(count: int, ends: list[tuple[int, int]]) -> set[int]:
 
 
 def _order(outs: list[list[Arc]], before: list[list[int]]) -> list[int]:
-    """Every node after those that lead to it, otherwise in source order."""
+    """A topological order, otherwise in source order."""
     waiting = [len(sources) for sources in before]
     ready = [node for node, number in enumerate(waiting) if not number]
     order: list[int] = []
@@ -116,7 +116,8 @@ def _order(outs: list[list[Arc]], before: list[list[int]]) -> list[int]:
 
 
 def _dominators(order: list[int], before: list[list[int]]) -> list[int]:
-    """The immediate dominator of each node, or -1 where only the beginning dominates it."""
+    """The immediate dominator of each node; -1 if it has none."""
+    # One pass is enough: in topological order without back links, all predecessors have been processed.
     parents = [-1] * len(order)
     depth = [0] * len(order)
     for node in order:
@@ -144,14 +145,14 @@ class Grid:
     row: list[int]
     column: list[int]
     span: list[int]
-    """How many further columns to the right each node covers."""
+    """The number of further columns to the right that each node covers."""
     stuck: dict[int, int]
-    """Ends that have no cell of their own: each hangs on the right of the node that leads to it."""
+    """Ends without a cell of their own: each is drawn to the right of the node that leads to it."""
     rows: int
     columns: int
 
     def after(self, node: int) -> int:
-        """The channel right of a node. Channel k is left of column k."""
+        """The channel to the right of a node. Channel k is to the left of column k."""
         return min(self.column[node] + self.span[node] + 1, self.columns)
 
 
@@ -165,7 +166,7 @@ class _Ways:
 
 @dataclass(frozen=True)
 class _Visit:
-    """A node on its way to the grid, and the one it stands beside, if any."""
+    """A node to be placed, and the node that it is placed beside, if any."""
 
     node: int
     column: int
@@ -194,7 +195,7 @@ def place(flow: Flow, shape: Structure, span: list[int]) -> Grid:
 
 
 def _visits(shape: Structure, ways: list[_Ways], span: list[int]) -> list[_Visit]:
-    """The nodes in the order in which they take their rows: what is beside one before what is below it."""
+    """The nodes in the order in which they take their rows: nodes beside a node come before those below it."""
     visits: list[_Visit] = []
     stack = [_Visit(root, 0) for root in reversed(shape.roots)]
     while stack:
@@ -207,7 +208,7 @@ def _visits(shape: Structure, ways: list[_Ways], span: list[int]) -> list[_Visit
 
 
 def _free_row(visit: _Visit, lowest: int, ways: list[_Ways], span: list[int], filled: dict[int, int]) -> int:
-    """The first row where the node fits, and beside it the node that leaves it sideways, and so on."""
+    """The first row with space for the node and for the chain of nodes placed beside it."""
     node: int | None = visit.node
     column = visit.column
     while node is not None:
@@ -219,7 +220,7 @@ def _free_row(visit: _Visit, lowest: int, ways: list[_Ways], span: list[int], fi
 
 
 def _stuck(flow: Flow, shape: Structure, visits: list[_Visit]) -> dict[int, int]:
-    """Ends right after a step, but for the one at the bottom of the main flow: it has room."""
+    """Ends directly after a step, except the end at the bottom of the main flow, which has its own space."""
     steps = [visit for visit in visits if flow.nodes[visit.node].shape is not Shape.END]
     lowest = next((visit.node for visit in reversed(steps) if not visit.column), None)
     found: dict[int, int] = {}
@@ -236,14 +237,14 @@ def _stuck(flow: Flow, shape: Structure, visits: list[_Visit]) -> dict[int, int]
     return found
 
 
-# -- which way on is the straight one ------------------------------------------
+# -- which branch goes straight down -------------------------------------------
 
 
 def _ways(node: int, flow: Flow, shape: Structure) -> _Ways:
     children = shape.children[node]
     alone = {child for child in children if len(shape.before[child]) == 1}
     lines = {arc.target: arc.link.line for arc in shape.outs[node] if not arc.back}
-    # A way out to where several ways meet is the straight one: what else leaves here goes aside.
+    # A link to a node where several paths meet goes straight down; all other branches go to the side.
     meets = any(line is not Line.ERROR and target not in alone for target, line in lines.items())
     if not meets:
         alone.discard(_main(alone, node, flow, shape, lines, joined=len(alone) < len(children)))
@@ -255,9 +256,9 @@ def _ways(node: int, flow: Flow, shape: Structure) -> _Ways:
 def _main(
     alone: set[int], node: int, flow: Flow, shape: Structure, lines: dict[int, Line], joined: bool
 ) -> int:
-    """The branch that goes straight on: never what a loop repeats, a handler only for want of others.
+    """The branch that goes straight down: never the body of a loop, and an error handler only if there is no other.
 
-    Of two that are equally long it is the first if they join again, else the last: what follows an early return.
+    Of two equally long branches it is the first if they join again, else the last, which follows an early return.
     """
     body = shape.outs[node][0].target if flow.nodes[node].loop and shape.outs[node] else None
     return max(

@@ -1,4 +1,4 @@
-"""Lay out a picture: one scene per flow, long scenes folded into columns, and all of them on one page with a legend."""
+"""Lay out a picture: one scene per flow, long scenes folded into columns, and all scenes on one page with a legend."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wfc_runtime.picture.scene import Box, Figure, Scene, Text, Wire, figures_of
 from wfc_runtime.picture.text import shorten, wrap
 
 _PITCH = 170.0
-"""About how far apart columns are: a wide frame covers as many as it takes."""
+"""The approximate distance between columns: a wide frame covers as many columns as it needs."""
 
 
 def lay_out(flow: Flow) -> Scene:
@@ -41,10 +41,10 @@ def _spans(figures: list[Figure]) -> list[int]:
     return [max(0, ceil((figure.width - widest) / _PITCH)) if figure.inside else 0 for figure in figures]
 
 
-# Folding a long chart into columns. A cut is possible above a node that all lines at that height lead to.
+# Folding a long chart into columns. A cut is possible above a node if all lines at that height lead to it.
 
 _TALL, _SLIM = 1400.0, 1.8
-"""Charts are left alone up to this height, and up to this many times their width."""
+"""Charts up to this height, or up to this ratio of height to width, are not folded."""
 _ASPECT = 1.5
 _GUTTER, _HEAD, _FOOT = 56.0, 34.0, 18.0
 _WORTH = 0.75
@@ -53,7 +53,7 @@ _ROUNDS = 20
 
 @dataclass
 class _Cut:
-    """A node that begins a column, and the wires that lead to it from the one before."""
+    """A node at the top of a column, and the wires that lead to it from the previous column."""
 
     top: float
     wires: list[Wire]
@@ -67,7 +67,7 @@ class _Column:
     leaving: list[Wire] = field(default_factory=list)
 
     def edges(self) -> tuple[float, float, float]:
-        """Left, right and bottom of all that is in it."""
+        """The left, right and bottom edge of the content."""
         xs = [x for box in self.boxes for x in (box.left, box.right)]
         ys = [box.bottom for box in self.boxes]
         for wire in (*self.wires, *self.leaving):
@@ -92,7 +92,7 @@ def fold_into_columns(scene: Scene) -> Scene:
 
 
 def _possible_cuts(scene: Scene) -> Iterator[_Cut]:
-    """From top to bottom, the nodes above which there is nothing but lines that lead to them."""
+    """From top to bottom, the nodes with nothing above them at that height except lines that lead to them."""
     tops = sorted([*(box.top for box in scene.boxes), *(_top(wire) for wire in scene.wires)])
     bottoms = sorted([*(box.bottom for box in scene.boxes), *(_bottom(wire) for wire in scene.wires)])
     leading: dict[str, list[Wire]] = {}
@@ -100,6 +100,8 @@ def _possible_cuts(scene: Scene) -> Iterator[_Cut]:
         leading.setdefault(wire.target, []).append(wire)
     for box in sorted(scene.boxes, key=lambda box: box.top):
         wires = leading.get(box.node.id, [])
+        # The number of boxes and wires at this height, without comparing each of them: those that started minus those
+        # that ended.
         height = box.top - 2
         passing = bisect_right(tops, height) - bisect_left(bottoms, height)
         if (
@@ -119,7 +121,7 @@ def _bottom(wire: Wire) -> float:
 
 
 def _choose(cuts: list[_Cut], height: float, columns: int) -> list[_Cut]:
-    """The cuts that make the deepest of so many columns as shallow as it can be."""
+    """The cuts that make the deepest of this many columns as shallow as possible, found by bisection."""
     low, high = height / columns, height
     for _ in range(_ROUNDS):
         middle = (low + high) / 2
@@ -131,7 +133,7 @@ def _choose(cuts: list[_Cut], height: float, columns: int) -> list[_Cut]:
 
 
 def _cuts_for(depth: float, cuts: list[_Cut], height: float) -> list[_Cut]:
-    """Cuts for columns no deeper than this where that is possible: each as late as it can be."""
+    """Cuts for columns no deeper than this, if possible: each as late as it can be."""
     chosen: list[_Cut] = []
     start = 0.0
     for cut, following in zip(cuts, [*(cut.top for cut in cuts[1:]), height], strict=False):
@@ -174,12 +176,12 @@ def _side_by_side(columns: list[_Column]) -> Scene:
 
 
 def _moved_start(wire: Wire, dx: float, dy: float) -> tuple[tuple[float, float], ...]:
-    """All but the last point go with this column; that one is settled with the next."""
+    """Move all points but the last one with this column; the last one belongs to the next column."""
     return (*wire.moved(dx, dy).points[:-1], wire.points[-1])
 
 
 def _joined(wire: Wire, foot: float, gutter: float, dx: float) -> Wire:
-    """Down to the foot of its column, up between the two, and down into the next."""
+    """A wire down to the foot of its column, up between the two columns, and down into the next."""
     *before, (x, _) = wire.points
     head = _HEAD - _FOOT
     way = ((before[-1][0], foot), (gutter, foot), (gutter, head), (x + dx, head), (x + dx, _HEAD))
@@ -231,7 +233,7 @@ def _size(panel: Panel, scene: Scene) -> tuple[float, float]:
 
 
 def _places(sizes: list[tuple[float, float]]) -> list[tuple[float, float]]:
-    """The first at the left; the others in columns beside it, no deeper than the deepest of all."""
+    """The first panel at the left; the others in columns beside it, no deeper than the deepest panel."""
     deepest = max((height for _, height in sizes), default=0.0)
     places: list[tuple[float, float]] = []
     x, y, widest = _MARGIN, _MARGIN, 0.0

@@ -59,7 +59,7 @@ class _Writer:
     def __init__(self) -> None:
         self._links = 0
         self.numbers: dict[Line, list[int]] = {}
-        """Mermaid styles links by their numbers."""
+        """Mermaid styles links by their position in the whole text, so they are counted."""
         self.frames: list[str] = []
 
     def panel(self, panel: Panel, prefix: str, alone: bool) -> Iterator[str]:
@@ -119,7 +119,7 @@ def _class(node: Node) -> str:
 
 
 def _escape(text: str) -> str:
-    """Codes for characters that Mermaid, its Markdown or its HTML could take for something else."""
+    """Replace characters that Mermaid, its Markdown or its HTML could interpret with character codes."""
     shown = _UNSAFE.sub(lambda found: f"#{ord(found[0])};", printable(text))
     shown = _EMPHASIS.sub("#95;", shown)
     return _LISTLIKE.sub(lambda found: f"#{ord(found[1])};" if found[1] else f"{found[2]}#46;", shown)

@@ -10,18 +10,18 @@ from enum import StrEnum
 class Shape(StrEnum):
     BOX = "box"
     CHOICE = "choice"
-    """A condition, a `when` or a turn of a loop: a diamond with its ways out."""
+    """A condition, a `when` or a loop head: a diamond with its exits."""
     JUMP = "jump"
-    """A step that only goes elsewhere."""
+    """A step that only jumps to another one."""
     PARALLEL = "parallel"
     """A frame around branches."""
     START = "start"
     END = "end"
-    """The machine has ended."""
+    """The end of the machine."""
     JOIN = "join"
-    """A branch has ended and waits for the others."""
+    """The end of a branch, which waits for the others."""
     EXIT = "exit"
-    """Stands for a step outside the branch that this one jumps to."""
+    """Represents a step outside the branch that is jumped to."""
 
 
 class Line(StrEnum):
@@ -33,17 +33,17 @@ class Line(StrEnum):
 @dataclass(frozen=True)
 class Node:
     id: str
-    """Unique in its chart, and a plain identifier."""
+    """Unique in its chart; a plain identifier."""
     shape: Shape
     title: str = ""
     detail: str = ""
-    """The second line: what kind of step and what it writes, or the condition."""
+    """The second line: the kind of step and what it writes, or the condition."""
     color: str = "control"
     badge: str = ""
     tip: tuple[str, ...] = ()
-    """Lines for a tooltip: what is read, written and done."""
+    """Lines for a tooltip: what the step reads, writes and does."""
     loop: bool = False
-    """Whether a choice is the head of a loop: its first way out leads round."""
+    """Whether a choice is the head of a loop: its first exit leads to the body."""
     branches: tuple[Flow, ...] = ()
 
 
@@ -57,14 +57,14 @@ class Link:
 
 @dataclass
 class Flow:
-    """Nodes in source order, the first of them where it begins, and the links between them."""
+    """Nodes in source order, starting with the initial one, and the links between them."""
 
     title: str
     nodes: list[Node] = field(default_factory=list)
     links: list[Link] = field(default_factory=list)
 
     def walk(self) -> Iterator[Node]:
-        """Every node, those of branches too."""
+        """Every node, including those of branches."""
         for node in self.nodes:
             yield node
             for branch in node.branches:
@@ -76,7 +76,7 @@ class Panel:
     """One chart of the picture: the workflow itself, or a task."""
 
     caption: str
-    """What a heading says of it: "workflow deploy-service 1.0.0", "task review_file"."""
+    """The heading, such as "workflow deploy-service 1.0.0" or "task review_file"."""
     inputs: tuple[str, ...]
     note: str
     flow: Flow
@@ -88,7 +88,7 @@ class Picture:
     panels: tuple[Panel, ...]
 
     def colors(self) -> list[str]:
-        """The colours in use, in the order in which they first appear."""
+        """The colors in use, in the order of their first appearance."""
         nodes = (node for panel in self.panels for node in panel.flow.walk())
         filled = (node for node in nodes if node.shape is not Shape.PARALLEL and (node.title or node.detail))
         return list(dict.fromkeys(node.color for node in filled))

@@ -1,6 +1,6 @@
 """Choose the route of each link through the grid.
 
-Nodes occupy cells. Channels run between the columns and gaps between the rows, and both are free of nodes: a link goes
+Nodes occupy cells. Channels run between the columns and gaps between the rows, and neither contains nodes: a link goes
 straight to a neighbour, or along gaps and one channel, so no link crosses a node.
 """
 
@@ -17,7 +17,7 @@ from wfc_runtime.picture.model import Line
 # Positions along a column are numbered from the top: gap 0 is position 0, row 0 position 1, gap 1 position 2.
 
 BOTTOM, RIGHT, LEFT, TOP, FOOT = "bottom", "right", "left", "top", "foot"
-"""Where links meet a node. The foot is beside the bottom, for a link that finds all else taken."""
+"""The sides where links meet a node. The foot is beside the bottom, for a link that finds all sides taken."""
 
 
 class Occupancy:
@@ -25,14 +25,15 @@ class Occupancy:
         self.grid = grid
         self._cells: set[tuple[int, int]] = set()
         self._rows: list[list[int]] = [[] for _ in range(grid.columns)]
-        """The rows where each column holds a node."""
+        """The rows in which each column has a node."""
         self._blocked: list[list[int]] = [[] for _ in range(grid.columns + 1)]
-        """The rows where a wide node lies across each channel."""
+        """The rows in which a wide node covers each channel."""
         for node in sorted(range(len(grid.row)), key=grid.row.__getitem__):
             if node not in grid.stuck:
                 self._occupy(node)
         self._upright = [[0] * (2 * grid.rows + 2) for _ in range(grid.columns)]
         self._level = [[0] * (grid.rows + 1) for _ in range(grid.columns + 1)]
+        # Prefix sums of the level lines, computed on demand: crossings are counted for every candidate route.
         self._sums: list[list[int]] | None = None
 
     def _occupy(self, node: int) -> None:
@@ -47,24 +48,24 @@ class Occupancy:
     # -- nodes -----------------------------------------------------------------
 
     def is_clear(self, row: int, start: int, end: int) -> bool:
-        """Whether a row holds nothing in some columns."""
+        """Whether a row has no node in some columns."""
         return not any((row, column) in self._cells for column in range(start, end))
 
     def is_clear_below(self, node: int, row: int) -> bool:
-        """Whether the node's column holds nothing between it and a row further down."""
+        """Whether the node's column has no node between it and a row further down."""
         rows = self._rows[self.grid.column[node]]
         following = bisect_right(rows, self.grid.row[node])
         return row > self.grid.row[node] and (following == len(rows) or rows[following] >= row)
 
     def is_open(self, node: int, channel: int, side: str) -> bool:
-        """Whether the way from this side of a node to a channel is free."""
+        """Whether the path from this side of a node to a channel is free."""
         row, column, after = self.grid.row[node], self.grid.column[node], self.grid.after(node)
         if side == RIGHT:
             return channel >= after and self.is_clear(row, after, channel)
         return channel <= column and self.is_clear(row, channel, column)
 
     def is_blocked(self, channel: int, top: int, bottom: int) -> bool:
-        """Whether a wide node lies across a channel between two places."""
+        """Whether a wide node covers a channel between two positions."""
         rows = self._blocked[channel]
         return bisect_left(rows, top // 2) < bisect_left(rows, (bottom + 1) // 2)
 
@@ -76,27 +77,27 @@ class Occupancy:
             line[place] = 1
 
     def draw_level(self, row: int, start: int, end: int) -> None:
-        """A line along a row, through some channels."""
+        """Record a horizontal line along a row, through some channels."""
         for channel in range(start, end + 1):
             self._level[channel][row] += 1
         self._sums = None
 
     def crossed_in_channel(self, channel: int, top: int, bottom: int) -> int:
-        """How many level lines a line along a channel would cross."""
+        """The number of horizontal lines that a line along a channel would cross."""
         if self._sums is None:
             self._sums = [list(accumulate(lines, initial=0)) for lines in self._level]
         sums = self._sums[channel]
         return sums[bottom // 2] - sums[min((top + 1) // 2, bottom // 2)]
 
     def crossed_in_place(self, place: int, columns: range) -> int:
-        """How many upright lines a line along a row or gap would cross."""
+        """The number of vertical lines that a line along a row or gap would cross."""
         return sum(self._upright[column][place] for column in columns if column < self.grid.columns)
 
 
 _ROW, _COLUMN, _CROSSING, _BEND = 1.0, 1.5, 4.0, 0.5
-"""What a route costs: its length, the lines it crosses and its corners."""
+"""The cost of a route: its length, the lines that it crosses, and its corners."""
 _AGAINST = 3.0
-"""Reading goes to the right: a way on that sets out to the left surprises."""
+"""Extra cost of a link that starts to the left, since people read to the right."""
 
 LaneKey = tuple[int | None, int, Line, str, bool]
 
@@ -107,19 +108,19 @@ class Route:
     leave: str
     enter: str
     channel: int | None = None
-    """Channel k is left of column k."""
+    """Channel k is to the left of column k."""
     out_gap: int | None = None
-    """The gap it takes to its channel, where it leaves at the bottom. Gap g is above row g."""
+    """The gap that leads to its channel, if it leaves at the bottom. Gap g is above row g."""
     in_gap: int | None = None
-    """The gap it takes to its target, where it enters at the top."""
+    """The gap that leads to its target, if it enters at the top."""
 
     @property
     def lane(self) -> LaneKey:
-        """Links with the same one run together: they go to the same place in the same way."""
+        """Links with the same lane key are drawn together: they have the same target and enter it in the same way."""
         return (self.channel, self.arc.target, self.arc.link.line, self.enter, self.arc.back)
 
     def stretch(self, grid: Grid) -> tuple[int, int]:
-        """From where to where it runs along its channel, as places."""
+        """The first and last position along its channel."""
         start = 2 * grid.row[self.arc.source] + 1 if self.out_gap is None else 2 * self.out_gap
         end = 2 * grid.row[self.arc.target] + 1 if self.in_gap is None else 2 * self.in_gap
         return min(start, end), max(start, end)
@@ -135,13 +136,14 @@ class _Router:
         self._shape, self._grid, self._occupancy = shape, grid, Occupancy(grid)
         covered = (column + span + 1 for column, span in zip(grid.column, grid.span, strict=True))
         self._overhang = max(covered, default=grid.columns) - grid.columns
-        """How many columns more a frame takes than there are: so far off is the last channel."""
+        """The number of columns by which the widest frame exceeds the grid; the last channel is that far away."""
         self._entered_above: set[tuple[int, int]] = set()
         self._used: dict[int, set[str]] = {}
         self._lanes: dict[LaneKey, tuple[int, int]] = {}
 
     def routes(self) -> list[Route]:
         found: dict[int, Route] = {}
+        # Simple routes first: they occupy the cells that the search for the others has to avoid.
         rest: list[Arc] = []
         for arc in self._shape.arcs:
             route = self._stuck(arc) or self._straight(arc) or self._aside(arc)
@@ -150,6 +152,7 @@ class _Router:
             else:
                 found[arc.number] = self._take(route)
         self._entered_above = set(self._cells_entered_above(found))
+        # Short links first: they have fewer alternatives.
         for arc in sorted(rest, key=lambda arc: (self._rows_between(arc), arc.number)):
             best = min(self._ways(arc), key=lambda way: way[0], default=None)
             found[arc.number] = self._take(best[1] if best else self._round(arc))
@@ -159,7 +162,7 @@ class _Router:
         return abs(self._grid.row[arc.source] - self._grid.row[arc.target])
 
     def _cells_entered_above(self, found: dict[int, Route]) -> Iterator[tuple[int, int]]:
-        """The cells of nodes that a link may enter at the top: no other may come down on them."""
+        """The cells of nodes that a link may enter at the top: no other link may come down on them."""
         for arc in self._shape.arcs:
             if arc.number not in found or found[arc.number].enter == TOP:
                 row, column = self._grid.row[arc.target], self._grid.column[arc.target]
@@ -182,7 +185,7 @@ class _Router:
     def _is_used(self, node: int, side: str) -> bool:
         return side in self._used.get(node, ())
 
-    # -- the plain ways --------------------------------------------------------
+    # -- simple routes ---------------------------------------------------------
 
     def _stuck(self, arc: Arc) -> Route | None:
         return Route(arc, RIGHT, LEFT) if arc.target in self._grid.stuck else None
@@ -202,11 +205,11 @@ class _Router:
         return Route(arc, RIGHT, LEFT) if self._occupancy.is_clear(row[arc.source], start, end) else None
 
     def _round(self, arc: Arc) -> Route:
-        """The outermost way, which nothing ever blocks."""
+        """The outermost route, which is never blocked."""
         leave = FOOT if self._is_used(arc.source, BOTTOM) else BOTTOM
         return Route(arc, leave, TOP, 0, self._grid.row[arc.source] + 1, self._grid.row[arc.target])
 
-    # -- the others, each with what it costs -----------------------------------
+    # -- candidate routes with their costs -------------------------------------
 
     def _ways(self, arc: Arc) -> Iterator[tuple[float, Route]]:
         free = [side for side in (BOTTOM, RIGHT, LEFT) if not self._is_used(arc.source, side)]
@@ -218,7 +221,7 @@ class _Router:
                     yield from self._through(arc, channel, leave, enter)
 
     def _drop(self, arc: Arc) -> Iterator[tuple[float, Route]]:
-        """Down the source's own column, then across to the target's top."""
+        """Down the column of the source, then across to the top of the target."""
         row, column, end = (
             self._grid.row[arc.target],
             self._grid.column[arc.source],
@@ -260,7 +263,7 @@ class _Router:
         return _ROW * (bottom - top) / 2 + _COLUMN * width + _CROSSING * crossed + _BEND * bends + against
 
     def _own_stretch(self, route: Route) -> tuple[int, int]:
-        """The part of its way along a channel that a link does not share with others."""
+        """The part of its path along a channel that a link does not share with others."""
         start, end = route.stretch(self._grid)
         low, high = self._lanes.get(route.lane, (end + 1, start - 1))
         if low > end or high < start or (start < low and high < end):

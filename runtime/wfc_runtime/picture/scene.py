@@ -16,7 +16,7 @@ Point = tuple[float, float]
 
 @dataclass(frozen=True)
 class Text:
-    """A line of text; x is where it begins, is centred or ends."""
+    """A line of text; x is its start, centre or end, depending on the anchor."""
 
     text: str
     x: float
@@ -30,7 +30,7 @@ class Text:
 
 @dataclass(frozen=True)
 class Box:
-    """A node's figure. x and y are its centre."""
+    """A placed node. x and y are its centre."""
 
     node: Node
     x: float
@@ -39,7 +39,7 @@ class Box:
     height: float
     texts: tuple[Text, ...] = ()
     rules: tuple[float, ...] = ()
-    """Where upright lines part the branches of a frame."""
+    """The x coordinates of the vertical lines between the branches of a frame."""
 
     @property
     def left(self) -> float:
@@ -84,7 +84,7 @@ class Wire:
 
 @dataclass
 class Scene:
-    """Frames come before what is in them."""
+    """A drawing with coordinates. Frames come before their contents in `boxes`, so that they are drawn below them."""
 
     width: float = 0.0
     height: float = 0.0
@@ -125,10 +125,10 @@ class Figure:
     width: float
     height: float
     texts: tuple[Text, ...] = ()
-    """Around a centre at 0, 0."""
+    """Relative to a centre at 0, 0."""
     rules: tuple[float, ...] = ()
     inside: Scene | None = None
-    """A frame's content, from its top left corner."""
+    """A frame's content, relative to its top left corner."""
 
 
 def width_of(text: str, style: str) -> float:
@@ -136,7 +136,7 @@ def width_of(text: str, style: str) -> float:
 
 
 def fits(style: str, room: float) -> Callable[[str], bool]:
-    """A test whether a line of text has room; the last digit of a sum doesn't count."""
+    """A test whether a line of text fits. The tolerance absorbs rounding errors of sums."""
     return lambda text: width_of(text, style) <= room + 0.01
 
 
@@ -179,7 +179,7 @@ def _box(node: Node, width: float) -> Figure:
 
 
 def _details(detail: str, room: float) -> list[str]:
-    """On one line, or what the step is and what it writes on one line each."""
+    """The details on one line, or the kind of step and what it writes on separate lines."""
     fit = fits("detail", room)
     kind, arrow, writes = detail.partition(" → ")
     if fit(detail) or not arrow:
@@ -195,7 +195,7 @@ def _pill(node: Node) -> Figure:
 
 
 def _choice(node: Node) -> Figure:
-    """A diamond: a line has less room the further it is from the middle."""
+    """A diamond: a line has less space the further it is from the middle, so several sizes are tried."""
     title = printable(node.title)
     for rows in (1, 2):
         for width in _CHOICE[2 * rows - 2 :]:
@@ -225,13 +225,13 @@ def _in_diamond(
         codes = wrap(code, [fits("code", room) for room in rooms])
     if codes is None or (heads != [title] * bool(title) and not cut):
         return None, height
-    # A line that stays empty keeps its place: the others were fitted to theirs.
+    # An empty line keeps its place: the width of the others was computed for their positions.
     codes += [""] * (rows - len(codes))
     return [("question", text) for text in heads] + [("code", text) for text in codes], height
 
 
 def _halves(code: str, rooms: list[float]) -> list[str] | None:
-    """The whole of a condition on one line, or on two of about the same length."""
+    """A whole condition on one line, or on two lines of about the same length; None if it does not fit."""
     if len(rooms) == 1:
         return [code] if width_of(code, "code") <= rooms[0] else None
     words = code.split(" ")

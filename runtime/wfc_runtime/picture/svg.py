@@ -10,14 +10,14 @@ from wfc_runtime.picture.model import INK, LINES, MUTED, PAPER, RULE, Line, Pict
 from wfc_runtime.picture.scene import BOLD, MONO, SIZES, Box, Point, Text, Wire, width_of
 from wfc_runtime.picture.text import printable
 
-# Bundling. Links that share the rest of their path are drawn once from there on: overlapping lines look thick.
+# Bundling. Links that share the rest of their path are drawn once from there on: overlapping lines look thicker.
 
 _Rail = tuple[str, Line, bool, float]
-"""A straight line that links to one target share: upright or level, and where."""
+"""A straight line shared by links to one target: vertical or horizontal, and its position."""
 
 
 def own_stretches(wires: list[Wire]) -> Iterator[tuple[Wire, int]]:
-    """Each wire with the number of the point up to which it has to be drawn; the longest come first."""
+    """Each wire with the index of the point up to which it has to be drawn; the longest wires come first."""
     drawn: dict[_Rail, tuple[float, float]] = {}
     for wire in sorted(wires, key=_length, reverse=True):
         pairs = list(zip(wire.points, wire.points[1:], strict=False))
@@ -87,6 +87,7 @@ def _page(page: Page) -> Iterator[str]:
         yield f"<g>{_title(panel.tip)}{_rect(panel.x, panel.y, panel.width, panel.height, 10, PAPER, RULE)}"
         yield from map(_line_of_text, panel.texts)
         yield "</g>"
+    # Drawing order is stacking order: frames below wires, wires below nodes, labels on top.
     frames = [box for box in page.boxes if box.node.shape is Shape.PARALLEL]
     yield from map(_frame, frames)
     yield from (_wire(wire, reach) for wire, reach in own_stretches(page.wires))
@@ -153,7 +154,7 @@ def _badge(box: Box) -> str:
 
 
 def _wire(wire: Wire, reach: int) -> str:
-    """Drawn as far as its last own corner: from there on it is one with a line that is drawn already."""
+    """Draw a wire up to its last own corner: from there on it coincides with a wire that is already drawn."""
     color = LINES[wire.line]
     dash = ' stroke-dasharray="5 3"' if wire.line is Line.ERROR else ""
     whole = reach == len(wire.points) - 1
@@ -164,7 +165,7 @@ def _wire(wire: Wire, reach: int) -> str:
 
 
 def _path(points: tuple[Point, ...], reach: int) -> str:
-    """Straight stretches with round corners; the last one stops short of the arrow's tip."""
+    """Straight segments with round corners; the last one stops before the tip of the arrow."""
     parts = [f"M{_pair(points[0])}"]
     for number in range(1, min(reach, len(points) - 2) + 1):
         before, corner, after = points[number - 1 : number + 2]
@@ -188,6 +189,7 @@ def _label(text: Text) -> str:
     width = width_of(text.text, text.style)
     left = text.x if text.anchor == "start" else text.x - width
     place = f'x="{_number(left - 1)}" y="{_number(text.y - 9)}" width="{_number(width + 2)}"'
+    # A white background keeps the label readable where a wire passes below it.
     back = f'<rect {place} height="11.5" fill="{PAPER}"/>'
     return back + _line_of_text(text)
 

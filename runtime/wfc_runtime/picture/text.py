@@ -18,7 +18,7 @@ _BREAK = re.compile(r"(?<=[_.,:/-])(?=[^_.,:/-])")
 
 
 def printable(text: str) -> str:
-    """One line without control characters: what can't be shown becomes a space, or nothing."""
+    """One line without control characters: an unprintable character becomes a space, or is dropped."""
     return " ".join("".join(map(_shown, text)).split())
 
 
@@ -29,6 +29,7 @@ def _shown(char: str) -> str:
 
 
 def shorten(text: str, most: int) -> str:
+    # Only a part is cleaned up, since a text may be megabytes long.
     line = printable(text[: 20 * most])
     return line if len(line) <= most else line[: most - 1].rstrip() + ELLIPSIS
 
@@ -40,7 +41,7 @@ def show(value: Any, most: int) -> str:
 
 
 def show_condition(value: Any) -> str:
-    """An expression without its braces, and without the roots that nearly every name has."""
+    """An expression without its braces, and without the `state.` and `inputs.` prefixes that nearly every name has."""
     if not isinstance(value, str):
         return show(value, 80)
     hole = _HOLE.fullmatch(value.strip())
@@ -48,10 +49,10 @@ def show_condition(value: Any) -> str:
 
 
 def wrap(text: str, fits: Sequence[Callable[[str], bool]]) -> list[str]:
-    """Break text into lines, at most as many as there are tests; each test says whether a line fits.
+    """Break text into lines, at most one per test; each test says whether a line fits.
 
-    Lines break between words; a word that is too long for a line breaks after a mark inside it, or anywhere.
-    What is left after the last line is cut off.
+    Lines break between words; a word that is too long breaks after a punctuation mark, or anywhere. Text that does not
+    fit on the last line is cut off.
     """
     lines: list[str] = []
     for number, fit in enumerate(fits, 1):
@@ -77,6 +78,7 @@ def _cut(line: str, fit: Callable[[str], bool]) -> str:
     return line + ELLIPSIS
 
 
+# Estimated character widths in em: the viewer's font is not known when the text is laid out.
 _BOLD = 1.1
 _MONO = 0.605
 

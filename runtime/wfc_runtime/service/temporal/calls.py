@@ -1,4 +1,4 @@
-"""Calls of the service on one run: queries, updates, cancelling, and what they wait for."""
+"""Calls of the service on one run: queries, updates and cancellation, and waiting for their effects."""
 
 from __future__ import annotations
 
@@ -26,6 +26,7 @@ from wfc_runtime.service.temporal.rpc import ClosedError, Rpc, SentAgainError, W
 # Queries and updates.
 
 _SETTLE = 5.0
+# Temporal delivers the end of a child to its parent asynchronously. A caller expects the state after its own call.
 """Seconds that a reply waits for its effects on parent and child runs."""
 
 
@@ -44,11 +45,11 @@ class Calls:
     # -- asking ----------------------------------------------------------------
 
     async def look(self, run: str, progress: bool = False, masked: bool = False) -> Reply:
-        said = await self.said(run, progress, masked)
-        if not said.is_quiet or said.unsettled:
+        found = await self.said(run, progress, masked)
+        if not found.is_quiet or found.unsettled:
             await self._settle(run)
-            said = await self.said(run, progress, masked)
-        return await self.reply(run, said)
+            found = await self.said(run, progress, masked)
+        return await self.reply(run, found)
 
     async def said(self, run: str, progress: bool = False, masked: bool = False) -> CallResult:
         try:
@@ -95,7 +96,7 @@ class Calls:
         return Seed(**found["seed"]), found["children"]
 
     async def history(self, run: str, after: int, limit: int) -> Reply:
-        """Events from the execution with the first requested one up to the latest."""
+        """The events of a run, collected from the execution with the first requested event up to the latest."""
         parts: list[dict[str, Any]] = []
         execution: str | None = None
         while True:
@@ -117,6 +118,7 @@ class Calls:
         answer = Answer(step_id, result, actor, self.simulated_time(), unfit)
         try:
             if unfit:
+                # Such a result is never accepted; a query finds the reason and can't change the run.
                 return await self._judged(run, answer)
             said = await self.rpc.update(run, "submit", answer, CallResult)
         except SentAgainError:
@@ -137,6 +139,7 @@ class Calls:
         return await self.reply(run, said)
 
     async def _judged(self, run: str, answer: Answer) -> Reply:
+        # A query, since the run can't accept this answer: it has ended, or it has the answer already.
         said = await self.rpc.query(run, "judge", [answer], CallResult)
         try:
             return await self.reply(run, said)
@@ -144,7 +147,8 @@ class Calls:
             return await self._answered_before(run, answer, refused)
 
     async def _answered_before(self, run: str, answer: Answer, refused: RefusedError) -> Reply:
-        """Look for the answer in earlier executions of the run, which know the answers that they got."""
+        # Each execution only knows the answers that it got itself, so the chain is searched backwards.
+        """Look for the answer in earlier executions of the run."""
         part = await self.rpc.query(run, "history", [0, 1], dict[str, Any])
         while refused.code == "not_pending" and part["previous"] is not None and not answer.unfit:
             execution = part["previous"]
@@ -164,7 +168,7 @@ class Calls:
         """Wait until the parent of an ended run has processed its end."""
         while said.parent is not None:
             parent = said.parent
-            if not await self._until(partial(self._has_heard, parent, run)):
+            if not await self._until(partial(self._has_processed, parent, run)):
                 return
             run = parent
             try:
@@ -172,14 +176,14 @@ class Calls:
             except WfcError:
                 return
 
-    async def _has_heard(self, parent: str, child: str) -> bool:
+    async def _has_processed(self, parent: str, child: str) -> bool:
         try:
             return not await self.rpc.query(parent, "waits_for", [child], bool)
         except (WfcError, ClosedError):
             return True
 
     async def _settle(self, run: str) -> None:
-        """Wait until a run and its children make no more progress on their own, and the parents know."""
+        """Wait until a run and its children make no more progress on their own, and their parents know."""
         said = CallResult(is_quiet=False)
 
         async def is_quiet() -> bool:
@@ -205,7 +209,7 @@ class Calls:
 # Cancelling runs, and terminating those that no worker can cancel.
 
 _CANCEL = (3.0, 4.0, 8.0)
-"""Seconds to wait for the end of a run; after each of them the cause of the delay is looked for."""
+"""Seconds to wait for the end of a run; after each of them the reason of the delay is determined."""
 
 
 class Canceller:
@@ -224,7 +228,7 @@ class Canceller:
             await self._calls.rpc.client.get_workflow_handle(run).cancel(reason=said)
             await self._ended(run)
         except (DefinitionError, WorkerUnableError):
-            # No worker has the module or the key that could end it: Temporal itself has to.
+            # No worker has the module or the key that is needed to end the run, so Temporal has to terminate it.
             await self._terminate(run, said)
             return cancelled_reply(Subject(run), reason)
         except RPCError as error:
@@ -248,7 +252,7 @@ class Canceller:
                 raise StoreError(
                     "temporal_slow",
                     f"run {run} has not ended within {sum(_CANCEL):.0f} s",
-                    "It will: ask for its status.",
+                    "The run will end: ask for its status.",
                 )
             with suppress(WorkflowFailureError):
                 await end
@@ -258,7 +262,9 @@ class Canceller:
     async def _cancelled_already(self, run: str) -> Reply:
         reply = await self._calls.look(run)
         if reply["status"] in ("completed", "failed"):
-            raise RefusedError("finished", f"the run is {reply['status']} already: nothing is left to cancel")
+            raise RefusedError(
+                "finished", f"the run is already {reply['status']}: there is nothing to cancel"
+            )
         return reply
 
     async def terminate(self, runs: Sequence[str], reason: str) -> None:

@@ -49,8 +49,8 @@ class _StartingChild:
 class ChildRuns:
     """Manages the children of a run.
 
-    `follow` queues what an event asks for without waiting; `tend` then does what takes time. A child that needs no
-    answer has no workflow of its own: it is executed here and ends at once.
+    `follow` queues what an event requests, without waiting; `tend` then does what takes time. A child that never waits
+    for an answer has no workflow of its own: it is executed here and ends immediately.
     """
 
     def __init__(
@@ -71,7 +71,7 @@ class ChildRuns:
         self.unsettled: set[str] = set()
         """Children that can end without an answer."""
 
-    # -- at once ---------------------------------------------------------------
+    # -- immediate work --------------------------------------------------------
 
     def follow(self, outcome: Outcome | None) -> None:
         """Act on the outcome of an event."""
@@ -83,7 +83,7 @@ class ChildRuns:
             if self._host.place_of(child.id) is None:
                 continue
             if child.workflow is None:
-                self._conceive(child, self._host.module)
+                self._begin(child, self._host.module)
             else:
                 self._calls.append(child)
         self._changed()
@@ -100,7 +100,8 @@ class ChildRuns:
         why = STOPPED[self._host.now.status]
         self._stops += [(child, why) for child in outcome.stopped]
 
-    def _conceive(self, child: Child, module: Module) -> None:
+    def _begin(self, child: Child, module: Module) -> None:
+        """Take the first step of a child here, and queue a workflow for it only if it has to wait."""
         host = self._host
         try:
             beginning = begin_child(module, child, host.row.depth, host.limits)
@@ -134,7 +135,7 @@ class ChildRuns:
             # Not `follow`: a foreach over thousands of items would recurse.
             self._note(outcome)
 
-    # -- in time ---------------------------------------------------------------
+    # -- work that takes time --------------------------------------------------
 
     @property
     def is_quiet(self) -> bool:
@@ -152,7 +153,7 @@ class ChildRuns:
             try:
                 await asyncio.gather(
                     *(self._call(child) for child in calls),
-                    *(self._bear(birth) for birth in births),
+                    *(self._start(birth) for birth in births),
                     *(self._stop(child, why) for child, why in stops),
                 )
             finally:
@@ -167,20 +168,21 @@ class ChildRuns:
             start_to_close_timeout=_FIND_TIMEOUT,
             retry_policy=RetryPolicy(maximum_attempts=3),
         )
+        # The run may have dropped the child during the activity.
         if self._host.place_of(child.id) is None:
             return
         if "error" in found:
             self.hear(child.id, {"error": {**found["error"], "step_id": child.visit}})
             return
         assert child.workflow is not None
-        self._conceive(child, self._modules.of_digest(found["digest"], child.workflow))
+        self._begin(child, self._modules.of_digest(found["digest"], child.workflow))
         self._drain()
 
     def _drain(self) -> None:
-        """Process what an end outside of `follow` has queued."""
+        """Process what an end outside `follow` has queued."""
         self.follow(Outcome(self._host.now))
 
-    async def _bear(self, birth: _StartingChild) -> None:
+    async def _start(self, birth: _StartingChild) -> None:
         child, name = birth.child.id, birth.module.workflow
         if self._host.place_of(child) is None:
             return
@@ -197,6 +199,7 @@ class ChildRuns:
             memo=memo_of(seed),
         )
         self._watched[child] = asyncio.create_task(self._watch(child, handle))
+        # The run may have dropped the child while its workflow was being started.
         if self._host.place_of(child) is None:
             self._stops.append((child, STOPPED[self._host.now.status]))
 
@@ -231,7 +234,7 @@ class ChildRuns:
         self.hear(child, ended.result, ended.secrets)
 
     async def _stop(self, child: str, why: str) -> None:
-        """Wait for the child to stop, so that callers who learn of the run's progress find it stopped."""
+        """Cancel a child and wait until it stops, so that a caller who sees the run's progress finds it stopped."""
         reason = cancel_reason(why, None, True)
         if await _if_still_there(workflow.get_external_workflow_handle(child).cancel(reason=reason)):
             with suppress(asyncio.TimeoutError):
@@ -244,7 +247,7 @@ class ChildRuns:
         return self._watched.keys() <= self._handed_over
 
     async def hand_over(self) -> None:
-        """Ask running children to signal their end: the next execution does not get it from Temporal."""
+        """Ask running children to signal their end: Temporal reports it only to the execution that started them."""
         await asyncio.gather(*(self._ask_to_tell(child) for child in list(self._watched)))
 
     async def _ask_to_tell(self, child: str) -> None:
@@ -269,8 +272,8 @@ def _failed(child: str, error: ChildWorkflowError) -> Ended:
     cause = error.cause
     if isinstance(cause, ApplicationError) and cause.details:
         return Ended(**cause.details[0])
-    said = cause.message if isinstance(cause, FailureError) else str(cause or error)
-    return Ended(child, {"error": {"code": "cancelled", "message": said}})
+    message = cause.message if isinstance(cause, FailureError) else str(cause or error)
+    return Ended(child, {"error": {"code": "cancelled", "message": message}})
 
 
 def memo_of(seed: Seed) -> dict[str, Any]:

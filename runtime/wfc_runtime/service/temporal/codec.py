@@ -40,7 +40,7 @@ _REASON_PURPOSE = "reason"
 def cancel_reason(
     reason: str, actor: str | None, by_parent: bool = False, run: str = "", keyring: Keyring = NO_KEYS
 ) -> str:
-    """The text for Temporal; encrypted for a run where there is a key."""
+    """The text for Temporal; encrypted if there is a key."""
     text = json.dumps({"reason": reason, "actor": actor, "by_parent": by_parent})
     if not keyring:
         return text
@@ -51,9 +51,9 @@ def cancel_reason(
 def read_cancel_reason(
     text: str | None, run: str = "", keyring: Keyring = NO_KEYS
 ) -> tuple[str, str | None, bool]:
-    """Reason, actor, and whether the parent cancelled the run. Other texts, typed into Temporal's own tools for
-    example, are reasons without an actor."""
-    # Between workflows, the server puts words before the text.
+    """Reason, actor, and whether the parent cancelled the run. Any other text, such as one typed into Temporal's own
+    tools, is a reason without an actor."""
+    # When one workflow cancels another, the server prefixes the reason with a sentence of its own.
     for candidate in (text or "", (text or "").partition(" with reason: ")[2]):
         try:
             data = json.loads(_decrypted(candidate, run, keyring))
@@ -81,19 +81,19 @@ KEY_ID = "wfc-key"
 RUN = "wfc-run"
 _PAYLOAD_PURPOSE = "payload"
 _SHOWN = ("definition_missing", "temporal_key", "temporal_damaged", "temporal_clear")
-"""Errors whose message has to reach processes that have no key; it names workflows, versions and key ids only."""
+"""Errors whose message must reach processes without a key; it contains only workflows, versions and key ids."""
 _OWN_TYPES = ("wfc", "again")
 _HIDDEN_TYPE = "wfc_failed"
 
 
 class Codec(PayloadCodec, WithSerializationContext):
-    """Without a key it changes nothing, and says which key is missing when it meets an encrypted payload."""
+    """Encrypts payloads. Without a key it changes nothing; for an encrypted payload it reports the missing key."""
 
     def __init__(self, keyring: Keyring, encrypted_only: bool = False, run: str | None = None) -> None:
         self.keyring = keyring
         self.encrypted_only = encrypted_only
         self._run = run
-        """The run that the payloads belong to; None where the library does not say."""
+        """The run that the payloads belong to; None if the library does not provide it."""
 
     def with_context(self, context: SerializationContext) -> Self:
         return type(self)(self.keyring, self.encrypted_only, getattr(context, "workflow_id", None))
@@ -117,17 +117,18 @@ class Codec(PayloadCodec, WithSerializationContext):
                 raise UnreadableError(
                     "temporal_clear",
                     f"a payload of run {self._run or '?'} is not encrypted, and encrypted_only is set",
-                    "Unset encrypted_only until the runs that began without a key have ended.",
+                    "Unset encrypted_only until the runs that were started without a key have ended.",
                 )
             return payload
         key_id, run = (_text(payload.metadata.get(name, b"")) for name in (KEY_ID, RUN))
+        # The ciphertext is bound to the run that is named in clear; this check binds that name to the execution.
         if run and self._run is not None and run != self._run:
             raise damaged(self._run, f"it belongs to run {run[:128]}")
         data = self.keyring.decrypt(key_id, payload.data, run, _PAYLOAD_PURPOSE)
         try:
             return common.Payload.FromString(data)
         except DecodeError:
-            raise damaged(run, "it holds no payload") from None
+            raise damaged(run, "it does not contain a payload") from None
 
 
 def _text(metadata: bytes) -> str:
@@ -141,7 +142,7 @@ def keyring_of(client: Client) -> Keyring:
 
 
 class EncryptedFailures(DefaultFailureConverterWithEncodedAttributes):
-    """Messages and stack traces become payloads. The type of an error may be an agent's text, and is replaced."""
+    """Encrypts messages and stack traces. The type of an error may be text from an agent, so it is replaced."""
 
     def to_failure(
         self, exception: BaseException, payload_converter: PayloadConverter, failure: Failure
@@ -194,7 +195,7 @@ class _Encoder(json.JSONEncoder):
 
 class _Converter(JSONPlainPayloadConverter):
     def to_payload(self, value: Any) -> common.Payload:
-        """Unlike Temporal's own converter, keeps the order of keys and refuses NaN."""
+        """Unlike Temporal's own converter, this one keeps the order of keys and refuses NaN."""
         text = _ENCODER.encode(value)
         return common.Payload(metadata={"encoding": b"json/plain"}, data=text.encode())
 
@@ -207,7 +208,7 @@ _ENCODER = _Encoder(ensure_ascii=False, allow_nan=False, separators=(",", ":"))
 
 
 class ContractConverter(CompositePayloadConverter):
-    """Temporal's own converters, with ours for JSON."""
+    """Temporal's converters, with our own for JSON."""
 
     def __init__(self) -> None:
         usual = DefaultPayloadConverter.default_encoding_payload_converters
@@ -216,7 +217,7 @@ class ContractConverter(CompositePayloadConverter):
 
 
 def converter_of(keyring: Keyring, encrypted_only: bool = False) -> DataConverter:
-    """The converter that every client, worker and replayer has to use."""
+    """The converter that every client, worker and replayer must use."""
     return DataConverter(
         payload_converter_class=ContractConverter,
         payload_codec=Codec(keyring, encrypted_only),

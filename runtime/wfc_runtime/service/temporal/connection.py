@@ -82,7 +82,7 @@ async def connect(settings: TemporalSettings) -> Client:
 
 @cache
 def _runtime() -> Runtime:
-    """The library would write its log to standard output, which belongs to MCP clients."""
+    """A runtime that logs through Python: by default the library writes to standard output, which MCP clients read."""
     forwarding = LogForwardingConfig(logger=logging.getLogger("temporalio.core"))
     levels = TelemetryFilter(core_level="WARN", other_level="ERROR")
     return Runtime(telemetry=TelemetryConfig(logging=LoggingConfig(filter=levels, forwarding=forwarding)))
@@ -160,7 +160,7 @@ def translated(error: RPCError, settings: TemporalSettings) -> StoreError:
                 f"the Temporal server at {settings.address} denied access: {said}",
                 "Check WFC_TEMPORAL_API_KEY, the TLS settings and the namespace.",
             )
-    return StoreError("temporal", f"the Temporal server at {settings.address} says: {said}")
+    return StoreError("temporal", f"error from the Temporal server at {settings.address}: {said}")
 
 
 def _unreachable(settings: TemporalSettings, why: str) -> StoreError:

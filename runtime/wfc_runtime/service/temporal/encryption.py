@@ -1,8 +1,8 @@
-"""Authenticated encryption of what the Temporal server stores. Nothing of Temporal's is imported here.
+"""Authenticated encryption of the data that the Temporal server stores. This module does not import temporalio.
 
-AES-256-GCM with a random nonce. Each run has a key of its own, derived from the operator's key and the run's id, so
-that the number of payloads under one key stays far below the limit of random nonces. The ciphertext is bound to the
-run and to its purpose: it can't be moved to another run, and a cancel reason can't stand in for a payload.
+AES-256-GCM with a random nonce. Each run has its own key, derived from the operator's key and the run's id, so that the
+number of payloads under one key stays far below the limit for random nonces. The ciphertext is bound to the run and to
+its purpose: it can't be moved to another run, and a cancel reason can't be used as a payload.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ _DOMAIN = b"wfc temporal 1"
 
 
 class UnreadableError(StoreError):
-    """Stored data that can't be decrypted here. The message names keys by id and has nothing of the data."""
+    """Stored data that can't be decrypted here. The message names keys by id and contains none of the data."""
 
 
 @dataclass(frozen=True)
@@ -60,8 +60,8 @@ class Keyring:
         return list(self._keys)
 
     def encrypt(self, data: bytes, run: str, purpose: str) -> tuple[str, bytes]:
-        """The id of the key, and nonce and ciphertext in one."""
-        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # only where there is a key
+        """Returns the key id, and the nonce followed by the ciphertext."""
+        from cryptography.hazmat.primitives.ciphers.aead import AESGCM  # imported only if there is a key
 
         key = next(iter(self._keys.values()))
         nonce = os.urandom(_NONCE_BYTES)
@@ -69,7 +69,7 @@ class Keyring:
         return key.id, nonce + AESGCM(key.for_run(run)).encrypt(nonce, data, bound)
 
     def decrypt(self, key_id: str, data: bytes, run: str, purpose: str) -> bytes:
-        """Raises `UnreadableError`."""
+        """Decrypt. Raises `UnreadableError` for an unknown key and for data that was changed or moved."""
         key = self._keys.get(key_id)
         if key is None:
             raise self._unknown(key_id, run)
@@ -118,12 +118,12 @@ IN_CLEAR = "no encryption key is set: the Temporal server stores inputs, results
 SET_A_KEY = "Set WFC_TEMPORAL_KEY or key_file; docs/temporal.md has a section on encryption."
 _MOST_BYTES = 64 * 1024
 _FEWEST_VALUES = 12
-"""Different bytes in a key. 32 random bytes have about 30; fewer than 12 means a placeholder."""
+"""The least number of different bytes in a key. 32 random bytes have about 30; fewer than 12 means a placeholder."""
 _MAKE_ONE = "Make a key with: python3 -c 'import secrets; print(secrets.token_hex(32))'"
 
 
 def read_keyring(settings: TemporalSettings) -> Keyring:
-    """Raises `RequestError`, which never quotes a key."""
+    """Read the keys. Raises `RequestError`, which never quotes a key."""
     if settings.key is not None:
         where, words = "WFC_TEMPORAL_KEY", re.findall(r"[^\s,]+", settings.key)
     elif settings.key_file is not None:
@@ -153,7 +153,7 @@ def _keys(words: Sequence[str], where: str) -> list[Key]:
         key = Key(_secret(word, f"key {number} of {where}" if len(words) > 1 else f"the key in {where}"))
         if key.id in found:
             raise _wrong(
-                f"key {number} of {where} is a repetition of an earlier key, `{key.id}`",
+                f"key {number} of {where} repeats an earlier key, `{key.id}`",
                 "Remove one of them; to change keys, put a new key first.",
             )
         found[key.id] = key
@@ -162,7 +162,7 @@ def _keys(words: Sequence[str], where: str) -> list[Key]:
 
 def _secret(word: str, which: str) -> bytes:
     try:
-        # A key in base64 has 43 or 44 characters.
+        # Base64 keys have 43 or 44 characters, so a longer text of hexadecimal digits is hexadecimal.
         if len(word) > 44 and re.fullmatch(r"[0-9a-fA-F]+", word):
             secret = bytes.fromhex(word)
         else:
@@ -198,7 +198,7 @@ def _check_file(found: os.stat_result, where: str) -> None:
     if not stat.S_ISREG(found.st_mode):
         raise _wrong(f"{where} is not a regular file", "Check key_file.")
     if found.st_uid not in (os.geteuid(), 0):
-        raise _wrong(f"{where} belongs to another user", "Use a file of your own.")
+        raise _wrong(f"{where} belongs to another user", "Use a file that you own.")
     if found.st_mode & 0o077:
         raise _wrong(
             f"{where} can be accessed by other users (mode {stat.S_IMODE(found.st_mode):o})",

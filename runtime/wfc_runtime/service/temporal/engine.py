@@ -56,9 +56,10 @@ class Versions:
         root, _ = await self._calls.whole(run)
         status = Snapshot.from_json(root.snapshot or "").status
         if status != "running":
-            raise RefusedError("finished", f"run {run} is {status}: there is nothing to move")
+            raise RefusedError("finished", f"run {run} is {status}: there is nothing to migrate")
         current = modules.find(root.workflow)
         family = await self._family(run, root.workflow)
+        # All members are checked before any of them is migrated: a family must not end up with two versions.
         gone = [step for seed in family.values() for step in _gone(current, seed, modules)]
         if gone:
             raise definition_changed(RunRow(run, root.workflow, root.digest), dict.fromkeys(gone))
@@ -178,6 +179,7 @@ class TemporalService(Service):
         except WorkflowAlreadyStartedError:
             if not may_exist:
                 raise
+            # The same key was used before: the caller gets the run that exists, if it is of the same workflow.
             started, _ = await self._calls.whole(run)
             check_same_workflow(started.workflow, seed.workflow)
         return await self._calls.look(run)
@@ -215,7 +217,7 @@ class TemporalService(Service):
 
     @property
     def is_simulated(self) -> bool:
-        """Whether runs use a clock of the caller."""
+        """Whether runs use the caller's clock."""
         return self._clock is not None
 
     @property
@@ -231,6 +233,7 @@ class TemporalService(Service):
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
+        # A result that can't be stored is not sent, only the reason: the run still checks whether the step is pending.
         unfit = ""
         try:
             check_plain(result, self.limits.result_bytes, self.limits.nesting)
@@ -296,6 +299,7 @@ class TemporalService(Service):
         self, statuses: tuple[str, ...], count: int, before: str | None
     ) -> list[dict[str, Any]]:
         if before is not None:
+            # Raises if there is no such run.
             await self._calls.rpc.describe(before)
         query = listing_query(self.settings.task_queue, statuses)
         found: list[dict[str, Any]] = []

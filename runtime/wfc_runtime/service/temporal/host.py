@@ -1,4 +1,4 @@
-"""One run in the memory of a worker. Pure: the same calls always give the same run."""
+"""One run in the memory of a worker. It is deterministic: the same calls always produce the same run."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class Host:
         self.machine: AnyMachine = machine_of(module, seed.task, seed.agent)
         self.snapshot = None if seed.snapshot is None else Snapshot.from_json(seed.snapshot)
         self.secrets: tuple[str, ...] = tuple(self.snapshot.secrets) if self.snapshot else ()
-        """The run's secrets at its last event; the snapshot of an ended run no longer has them."""
+        """The run's secrets after its last event; the snapshot of an ended run no longer contains them."""
         self.first = 0 if seed.earlier else seed.version
         """The number of events stored elsewhere: in earlier executions, or in the engine the run came from."""
         self.unborn: set[str] = set()
@@ -164,7 +164,7 @@ class Host:
         return self.apply(event, visit)
 
     def place_of(self, child: str) -> tuple[str, int] | None:
-        """The visit and the index of a running child."""
+        """The visit and the index of a child that the run waits for."""
         for visit, pending in self.now.pending.items():
             for index, one in enumerate(pending.children):
                 if one == {"run": child}:
@@ -234,8 +234,9 @@ class Host:
         entry.reply = packed_reply(self)
 
     def trial(self) -> Host:
-        """A copy to try an answer on."""
+        """A copy on which an answer can be tried."""
         other = object.__new__(Host)
+        # Snapshots and modules are immutable and shared; row, entries and answers are what a submit changes.
         other.__dict__.update(self.__dict__)
         other.row = replace(self.row)
         other.entries, other.answers = [], dict(self.answers)
@@ -252,6 +253,7 @@ class Host:
 
     def adopt(self, trial: Host) -> bool:
         """Take over the state of a trial, unless the run has changed since."""
+        # The trial started from the version before its own entries.
         if trial.row.version - len(trial.entries) != self.row.version:
             return False
         self.row, self.snapshot, self.secrets = trial.row, trial.snapshot, trial.secrets
@@ -259,7 +261,7 @@ class Host:
             self._keep(entry)
         return True
 
-    # -- handing on ------------------------------------------------------------
+    # -- continuing in another execution ---------------------------------------
 
     def to_seed(self) -> Seed:
         """The current run, for the execution that continues it."""
@@ -294,5 +296,5 @@ class Host:
 
 
 def deterministic(limits: Limits) -> Limits:
-    """Without the limit of CPU time of expressions: a replay on a slower machine must give the same result."""
+    """Without the CPU limit for expressions: a replay on a slower machine must give the same result."""
     return replace(limits, expressions=replace(limits.expressions, cpu_seconds=inf))

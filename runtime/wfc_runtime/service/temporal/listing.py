@@ -1,4 +1,4 @@
-"""Lists of runs. Temporal's visibility lags by a moment, so recent changes of this process are merged in."""
+"""Lists of runs. Temporal's visibility store lags behind, so recent changes of this process are merged in."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ async def listed(execution: WorkflowExecution) -> dict[str, Any]:
     try:
         memo = await execution.memo()
     except UnreadableError:
-        # One run with another key must not hide all others.
+        # One run with an unknown key must not hide all others.
         memo = {"workflow": found.get(search_attributes.WORKFLOW)}
     status = _ENDED.get(execution.status or WorkflowExecutionStatus.RUNNING, "pending_action")
     row = {
@@ -85,7 +85,7 @@ class Recent:
             known = self._rows.get(run)
             row = dict(known[1]) if known else {"workflow_id": run, "workflow": workflow}
             if known is None and not is_start:
-                # The reply alone lacks columns of the list.
+                # A reply lacks some columns of the list.
                 return
             row.update(status=reply["status"], updated=timestamp(at))
             row.setdefault("started", timestamp(at))

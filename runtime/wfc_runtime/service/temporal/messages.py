@@ -1,4 +1,4 @@
-"""Arguments and results of the workflow: plain data, the same on every machine."""
+"""Arguments and results of the workflow: plain data that every worker and client understands."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Seed:
     moved: dict[str, Json] | None = None
     """The origin of a run from another engine, for the history."""
     earlier: list[dict[str, Any]] = field(default_factory=list)
-    """The history from there, if it is moved along."""
+    """The history from that engine, if it is moved along."""
 
     @property
     def run_limits(self) -> Limits:

@@ -1,8 +1,8 @@
-"""The modules of a worker: those in the project's folder, and every earlier version that it has loaded.
+"""The modules of a worker: those in the project's folder, and every earlier version that it has used.
 
-Code is never taken from the server, only from files: those that were there when the worker started, those that the
-project's sources compile to, and those in the folder beside the store. A version is copied to that folder when it is
-first used, so that a run continues with its own version after `wfc compile`.
+Code is never taken from the Temporal server, only from files: those that existed when the worker started, those that
+the project's sources compile to, and those in the folder next to the store. A version is copied to that folder when it
+is first used, so that a run continues with its own version after `wfc compile`.
 """
 
 from __future__ import annotations
@@ -39,10 +39,10 @@ class Modules:
         return self.keep(self.registry.find(name))
 
     def keep(self, module: Module) -> Module:
-        """Keep a copy of this version for later."""
+        """Store a copy of this version for later."""
         path = self._kept / f"{module.digest}.py"
         with self._lock:
-            # Sources that differ in comments only give the same version: the latest tells the lines.
+            # Sources that differ only in comments share a digest; the text and line map of the latest one are kept.
             if self._known.get(module.digest) != module.text and _read(path) != module.text:
                 self._kept.mkdir(parents=True, exist_ok=True)
                 # The module last: a process that finds it finds its line map too.
@@ -60,18 +60,20 @@ class Modules:
         known = self.registry.of_digest(digest) or self._read_kept(digest) or self._look(digest)
         if known is None:
             if digest not in self._missed:
-                log.warning("runs of `%s` wait: no worker here has its version %s", workflow, digest[:12])
+                log.warning(
+                    "runs of `%s` are waiting: this worker does not have version %s", workflow, digest[:12]
+                )
                 for error in self._untrusted():
                     log.warning("%s", error)
                 self._missed.add(digest)
             raise DefinitionError(
                 "definition_missing",
                 f"the worker has no version {digest[:12]} of `{workflow}`",
-                f"Give it the module as {self._kept / digest}.py, or restart it with the module in its generated "
-                "folder or in a folder named with --modules.",
+                f"Put the module into {self._kept / digest}.py, or restart the worker with the module in its "
+                "generated folder or in a folder named with --modules.",
             )
         if digest in self._missed:
-            log.warning("version %s of `%s` is here: its runs go on", digest[:12], workflow)
+            log.warning("version %s of `%s` has been found: its runs continue", digest[:12], workflow)
             self._missed.discard(digest)
         return self.keep(known)
 
@@ -94,7 +96,7 @@ class Modules:
         return None
 
     def _untrusted(self) -> list[DefinitionError]:
-        """Modules in the folders that must not be executed: the version that is missing may be one of them."""
+        """Modules in the folders that must not be executed: the missing version may be one of them."""
         found = [error for registry in (self.registry, *self._more) for error in registry.problems()]
         return [error for error in found if isinstance(error, UntrustedError)]
 
@@ -108,6 +110,7 @@ def _read(path: Path) -> str | None:
 
 def _write(path: Path, text: str) -> None:
     """Replace a file atomically: readers never see a partial one."""
+    # The process id keeps two workers that share the folder from writing the same temporary file.
     made = path.with_suffix(f".{os.getpid()}.new")
     made.write_bytes(text.encode())
     made.replace(path)
@@ -115,12 +118,13 @@ def _write(path: Path, text: str) -> None:
 
 @dataclass(frozen=True)
 class WorkerContext:
-    """What the runs of a task queue need of this process."""
+    """The parts of this process that the runs of a task queue need."""
 
     modules: Modules
     keyring: Keyring
 
 
+# A workflow class gets no arguments from its worker, so it finds them here by its task queue.
 _WORKERS: dict[str, WorkerContext] = {}
 
 

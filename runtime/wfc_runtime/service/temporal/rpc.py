@@ -1,4 +1,4 @@
-"""Calls to runs over the Temporal server. Each returns an answer or, within seconds, the reason why there is none."""
+"""Calls to runs through the Temporal server. Each returns a reply or, within seconds, the reason why there is none."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ RPC_TIMEOUT = timedelta(seconds=60)
 GONE_AFTER = 90.0
 """Seconds without a poll after which a worker counts as gone; workers poll at least once a minute."""
 _FORGIVEN = 2
-"""Attempts at a task that may fail by a timeout alone; a third attempt has another cause."""
+"""Attempts at a task that may fail only because of a timeout; a third attempt means another cause."""
 _MISSING = re.compile(r"the worker has no version (\w+) of `([^`]+)`")
 
 
@@ -70,9 +70,9 @@ class Diagnosis:
         )
         return StoreError(
             "no_worker",
-            f"no worker serves task queue `{queue}` on {self._settings.address}: {seen}",
-            "Start one with `wfc worker`, or serve with `wfc serve --with-worker`. What was submitted may have "
-            "been kept: ask for the status once a worker is there.",
+            f"no worker polls task queue `{queue}` on {self._settings.address}: {seen}",
+            "Start one with `wfc worker`, or use `wfc serve --with-worker`. A submitted result may have been stored: "
+            "ask for the status once a worker is running.",
         )
 
     async def _failing(self, run: str) -> WfcError | None:
@@ -106,7 +106,7 @@ def unable_worker(failure: Failure) -> WorkerUnableError | None:
         return None
     return WorkerUnableError(
         "temporal_worker_key",
-        f"the worker can't read what it was sent, and the run waits: {failure.message[:500]}",
+        f"the worker can't decrypt the data of the run, which is waiting: {failure.message[:500]}",
         "All workers and clients of a task queue need the same keys.",
     )
 
@@ -118,8 +118,8 @@ def lacking_module(said: str) -> DefinitionError | None:
         return None
     return DefinitionError(
         "definition_missing",
-        f"no worker that was asked has version {missing[1]} of `{missing[2]}`; the run waits until one has",
-        "Start a worker with that module in its generated folder, or in a folder named with --modules; or cancel "
+        f"no worker that was asked has version {missing[1]} of `{missing[2]}`; the run waits for one",
+        "Start a worker with that module in its generated folder or in a folder named with --modules, or cancel "
         "the run.",
     )
 
@@ -133,6 +133,7 @@ _PATIENCE = 45.0
 """Seconds in total: less than the usual client timeout of a minute."""
 _PAUSE = 0.05
 _FAILED = "in failed state"
+# Fragments of the server's messages. There is no status code that distinguishes these temporary states.
 _EARLY = ("not scheduled", _FAILED, "unexpected workflow task failure")
 
 
@@ -155,7 +156,7 @@ class Rpc:
         """When a worker was last seen."""
 
     async def update(self, run: str, name: str, arg: Any, kind: type[T]) -> T:
-        """Raises the validator's error, `SentAgainError` or `ClosedError`."""
+        """Send an update. Raises the validator's error, `SentAgainError` or `ClosedError`."""
         handle = self.client.get_workflow_handle(run)
         try:
             return await self._patiently(run, self._update(handle, name, arg, kind))
@@ -163,7 +164,7 @@ class Rpc:
             raise _of_update(error) from None
 
     async def _update(self, handle: WorkflowHandle[Any, Any], name: str, arg: Any, kind: Any) -> Any:
-        # The server deduplicates updates by id.
+        # The server deduplicates updates by id, so repeating the call is safe.
         update = uuid4().hex
         while True:
             try:
@@ -202,7 +203,7 @@ class Rpc:
         )
 
     async def check_worker(self) -> None:
-        """Raises if no worker serves the task queue."""
+        """Raise an error if no worker polls the task queue."""
         end = time.monotonic() + _LOOK_AFTER
         while time.monotonic() > self._checked + GONE_AFTER / 2:
             missing = await self.diagnosis.no_worker()
@@ -215,6 +216,7 @@ class Rpc:
                 await asyncio.sleep(_PAUSE)
 
     async def _patiently(self, run: str, call: Coroutine[Any, Any, T]) -> T:
+        # The call goes on while the reason of its delay is looked for: it may still succeed.
         task = asyncio.ensure_future(call)
         try:
             end = time.monotonic() + _PATIENCE
@@ -227,14 +229,14 @@ class Rpc:
                     raise why
             raise StoreError(
                 "temporal_slow",
-                f"run {run} gave no answer within {_PATIENCE:.0f} s",
-                "It may still come: ask again. Sending the same result again is safe.",
+                f"run {run} did not answer within {_PATIENCE:.0f} s",
+                "It may still do so: ask again. Sending the same result again is safe.",
             )
         except (RPCError, WorkflowQueryFailedError) as error:
             raise await self._explained(run, error) from error
         finally:
             if not task.done():
-                # Retrieve the exception, or asyncio logs that nobody did.
+                # Retrieve the exception, or asyncio logs that it was never retrieved.
                 task.add_done_callback(lambda ended: ended.cancelled() or ended.exception())
                 task.cancel()
 
@@ -248,7 +250,7 @@ class Rpc:
             if "expected but not found" in said or "unknown query" in said.lower():
                 return unknown_run(run)
             return await self.diagnosis.why_silent(run) or StoreError(
-                "temporal", f"run {run} can't be asked: {said[:300]}"
+                "temporal", f"run {run} can't be queried: {said[:300]}"
             )
         if error.status == RPCStatusCode.NOT_FOUND and "namespace" not in said.lower():
             return ClosedError() if "already completed" in said else unknown_run(run)
@@ -258,7 +260,7 @@ class Rpc:
 
 
 def _failure_in(error: RPCError | WorkflowQueryFailedError) -> Failure | None:
-    """The worker's failure for a query. With encryption, the server's own message does not have its text."""
+    """The worker's failure for a query. With encryption, the server's own message does not contain its text."""
     cause = error.__context__ if isinstance(error, WorkflowQueryFailedError) else error
     if isinstance(cause, RPCError):
         found = QueryFailedFailure()
@@ -270,7 +272,7 @@ def _failure_in(error: RPCError | WorkflowQueryFailedError) -> Failure | None:
 
 def _may_yet_answer(error: RPCError) -> bool:
     """Whether the error is temporary: the run's first task is not done, workers are busy or one was lost, a failed
-    task is retried, or the run continues in another execution."""
+    task is being retried, or the run is continuing in another execution."""
     match error.status:
         case RPCStatusCode.DEADLINE_EXCEEDED | RPCStatusCode.CANCELLED:
             return True

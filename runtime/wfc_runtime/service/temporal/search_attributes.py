@@ -1,4 +1,4 @@
-"""Search attributes of a run. The server indexes them, so they are never encrypted: no user content belongs here."""
+"""The search attributes of a run. The server indexes them, so they are never encrypted and contain no user content."""
 
 from __future__ import annotations
 
@@ -30,6 +30,6 @@ def at_first(workflow: str, version: str, is_child: bool) -> TypedSearchAttribut
 
 
 def since(status: str, pending: list[str]) -> list[SearchAttributeUpdate[Any]]:
-    """The attributes that change from step to step."""
+    """Updates of the attributes that change from step to step."""
     shown = "pending_action" if status == "running" and pending else status
     return [STATUS.value_set(shown), PENDING.value_set(pending)]

@@ -1,4 +1,4 @@
-"""Settings of the Temporal engine: server, access, encryption. Nothing of Temporal's is imported here."""
+"""Settings of the Temporal engine: server, access, encryption. This module does not import temporalio."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class TemporalSettings:
     api_key: str | None = field(default=None, repr=False)
     """From the environment only: settings files are committed."""
     key: str | None = field(default=None, repr=False)
-    """Encryption keys, separated by commas or white space. From the environment only."""
+    """Encryption keys, separated by commas or whitespace. From the environment only."""
     key_file: str | None = None
     """A file with one encryption key on each line."""
     encrypted_only: bool = False
@@ -36,7 +36,7 @@ class TemporalSettings:
 
     @classmethod
     def of(cls, table: Mapping[str, Any], environ: Mapping[str, str], root: Path | None = None) -> Self:
-        """The project's settings. The environment overrides them. `root` is the folder of the project."""
+        """The project's settings, overridden by the environment. `root` is the project's folder."""
         values: dict[str, Any] = dict(table)
         if "key_file" in values and root is not None:
             values["key_file"] = str(root / Path(values["key_file"]).expanduser())
@@ -70,7 +70,7 @@ SETTABLE = tuple(one.name for one in fields(TemporalSettings) if one.name not in
 
 
 def _check_keys(environ: Mapping[str, str]) -> None:
-    """An empty variable must not turn encryption off: `KEY=$(cat file)` is empty where there is no file."""
+    """Refuse an empty variable instead of turning encryption off: `KEY=$(cat file)` is empty if there is no file."""
     given = [name for name in (f"{PREFIX}KEY", f"{PREFIX}KEY_FILE") if name in environ]
     for name in given:
         if not environ[name].strip():
@@ -81,7 +81,7 @@ def _check_keys(environ: Mapping[str, str]) -> None:
         raise RequestError(
             "temporal_settings",
             f"{' and '.join(given)} are both set",
-            "Keys come from one place: unset one of them.",
+            "Keys must come from one place: unset one of them.",
         )
 
 

@@ -1,4 +1,4 @@
-"""Workers execute the runs of a task queue with the modules that they have."""
+"""Workers: they execute the runs of a task queue with the modules that they have."""
 
 from __future__ import annotations
 
@@ -51,13 +51,13 @@ def build_worker(client: Client, settings: TemporalSettings, modules: Modules) -
         activity_executor=ThreadPoolExecutor(4, thread_name_prefix="wfc-find"),
         workflow_runner=UnsandboxedWorkflowRunner(),
         sticky_queue_schedule_to_start_timeout=_STICKY,
-        # Turns off the deadlock detector: on a busy machine, two seconds are no sign of a deadlock.
+        # Turns off the deadlock detector: on a busy machine, two seconds without progress are no deadlock.
         debug_mode=True,
     )
 
 
 class _Unreadable(logging.Filter):
-    """Replaces the library's traceback for runs that can't be decrypted by one line, once for each cause."""
+    """Replaces the library's traceback for a run that can't be decrypted with one line, logged once per cause."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -69,7 +69,7 @@ class _Unreadable(logging.Filter):
             return True
         if error.message not in self._said:
             self._said.add(error.message)
-            log.warning("a run waits: %s", error)
+            log.warning("a run is waiting: %s", error)
         return False
 
 

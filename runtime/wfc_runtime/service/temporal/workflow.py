@@ -1,7 +1,7 @@
-"""The one workflow type, which hosts every machine.
+"""The only workflow type, which hosts every machine.
 
-A run is a workflow execution (after many steps, a chain of them). The machine inside is pure and gets everything as
-events: answers come as updates, which a validator checks first, so that a refused answer leaves no trace; time comes
+A run is a workflow execution or, after many steps, a chain of them. The machine inside is pure and gets everything as
+events: answers arrive as updates, which a validator checks first, so that a refused answer leaves no trace; time comes
 from durable timers; children are child workflows; cancellation is Temporal's own.
 """
 
@@ -33,7 +33,7 @@ MOST_REPLY = 1_800_000
 _SHORTEST = 0.001
 
 
-# Not in the sandbox: the machine does nothing that it would prevent, and it costs time in every run.
+# Not sandboxed: the machine does nothing that the sandbox would prevent, and the sandbox costs time in every run.
 @workflow.defn(name=NAME, sandboxed=False)
 class RunWorkflow:
     @workflow.init
@@ -59,7 +59,7 @@ class RunWorkflow:
         self._children = ChildRuns(self._host, self._modules, self._now, self._publish)
         self._children.follow(self._host.begin(at))
 
-    # -- from beginning to end -------------------------------------------------
+    # -- the run from start to end ---------------------------------------------
 
     @workflow.run
     async def run(self, seed: Seed) -> Json:
@@ -69,6 +69,7 @@ class RunWorkflow:
         helpers = [asyncio.create_task(self._children.tend()), asyncio.create_task(self._keep_time())]
         try:
             await workflow.wait_condition(lambda: self._host.is_over or self._may_renew())
+            # Handing over takes time, and new children may be started meanwhile: repeat until all are handed over.
             while not (self._host.is_over or (self._children.is_handed_over and self._is_idle())):
                 await self._children.hand_over()
                 await workflow.wait_condition(lambda: self._host.is_over or self._is_idle())
@@ -113,7 +114,7 @@ class RunWorkflow:
             await self._tell(parent, ended)
         if now.status == "completed":
             return now.result if parent is None else ended
-        # A cancelled execution can't return a reason, which a waiting parent needs.
+        # A cancelled execution can't return a reason; a waiting parent needs one, so it gets a failure instead.
         if now.status == "cancelled" and (parent is None or self._tells or self._stopped_by_parent):
             raise asyncio.CancelledError
         error = now.error or {}
@@ -141,7 +142,7 @@ class RunWorkflow:
         return self._simulated_at
 
     async def _keep_time(self) -> None:
-        """One timer for what is due first. It is not replaced for a later due time: that would cost two events."""
+        """Keep one timer, for the earliest due time. A later one does not replace it: that would cost two events."""
         host = self._host
         while True:
             await workflow.wait_condition(lambda: host.now.due is not None)
@@ -176,6 +177,7 @@ class RunWorkflow:
         self._host.keep_reply(entry)
         reply = reply_to(self._host, at)
         if not self._children.is_quiet:
+            # The reply is computed before the wait, but returned only when all children that it names exist.
             await workflow.wait_condition(lambda: self._children.is_quiet)
         return self._said(reply) if size_of(reply) <= MOST_REPLY else self._said({})
 
@@ -189,7 +191,7 @@ class RunWorkflow:
             raise to_failure(refused) from None
         self._tried = (_update_id(), trial, accepted)
         if accepted.reply is not None:
-            raise ApplicationError("answered in the same way before", type=AGAIN)
+            raise ApplicationError("the same answer was accepted before", type=AGAIN)
 
     def _accept(self, answer: Answer, at: float) -> Accepted:
         """Reuse the validator's result if nothing has changed since: the machine is pure."""
@@ -208,7 +210,7 @@ class RunWorkflow:
     async def move(self, to: Move) -> None:
         module = self._modules.of_digest(to.digest, self._host.row.workflow)
         self._host.move(module, to.actor, self._at(to.at))
-        # A new execution does not need the old module for its replay.
+        # Continue as new: the next execution does not need the old module for its replay.
         self._wants_renewal = True
 
     @move.validator
@@ -241,7 +243,7 @@ class RunWorkflow:
 
     @workflow.query
     def judge(self, answer: Answer) -> CallResult:
-        """The reply to a submit that can't be accepted: for ended runs, and for repeated answers."""
+        """The reply to a submit that can't be accepted: for ended runs and for repeated answers."""
         try:
             accepted = self._host.trial().submit(answer, self._moment(answer.at))
         except RefusedError as refused:
