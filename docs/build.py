@@ -159,16 +159,16 @@ def _commands(group: click.Group, context: click.Context) -> Iterator[str]:
 # -- the tools -----------------------------------------------------------------
 
 _SETS = {
-    "core": "Offered always: what it takes to work through a workflow.",
-    "debug": "With `--toolsets core,debug`: looking into runs.",
-    "author": "With `--toolsets core,author`: workflows that are only text so far.",
+    "core": "Always offered: what an agent needs to execute a workflow.",
+    "debug": "With `--toolsets core,debug`: inspect runs.",
+    "author": "With `--toolsets core,author`: try out workflows that are not saved yet.",
 }
 
 
 _FORM = (
-    "A reply is the result's `structuredContent`, and its `content` is empty: a model reads nothing twice. A refusal "
-    "is text with `isError`. Clients that speak a protocol from before 2025-06-18 get replies as JSON in text. A "
-    "client of your own has to read `structuredContent`, and so has any framework between it and the model."
+    "A reply is the result's `structuredContent`; its `content` is empty, so that a model does not read it twice. A "
+    "refusal is text with `isError`. Clients with a protocol version before 2025-06-18 get replies as JSON text. Your "
+    "own client, and any framework between it and the model, must read `structuredContent`."
 )
 
 

@@ -139,7 +139,7 @@ def test_a_form_whose_call_is_given_up_is_taken_back(front: Wire) -> None:
     number = front.call("ask")
     shown = form(front)
     front.kill_worker()
-    assert "it may or may not have been done" in front.text(number)
+    assert "It may or may not have been executed" in front.text(number)
     cancelled = front.wait_for(lambda one: one.get("method") == "notifications/cancelled")
     assert cancelled["params"]["requestId"] == shown["id"]
 

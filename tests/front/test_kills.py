@@ -72,7 +72,8 @@ def test_a_call_that_writes_is_not_repeated_and_its_answer_says_so(front: Wire, 
     answer = front.answer(number)["result"]
     assert answer["isError"] is True
     assert answer["content"][0]["text"] == (
-        "unsafe: the server died while it worked on this: it may or may not have been done. Next: list_runs()"
+        "unsafe: the server crashed while processing this request. It may or may not have been executed. "
+        "Next: list_runs()"
     )
     assert answer.get("resultType") == ("complete" if era == "modern" else None)
     assert front.text(front.call("echo", text="on")) == "on"
@@ -124,7 +125,7 @@ def test_calls_are_repeated_also_for_a_client_that_never_listed_the_tools(tmp_pa
 def test_a_call_that_kills_every_worker_is_given_up_after_two(front: Wire, era: str) -> None:
     number = front.call("die")
     answer = front.answer(number)["result"]
-    assert "the server died 2 times while it worked on this" in answer["content"][0]["text"]
+    assert "the server crashed 2 times while processing this request" in answer["content"][0]["text"]
     assert front.text(front.call("echo", text="on")) == "on"
     assert len(front.calls("die")) == 2
 
@@ -140,7 +141,7 @@ def test_a_request_that_is_no_call_gets_a_protocol_error_after_two_deaths(front:
     front.tell("fatal", "kill")
     os.kill(front.worker(), signal.SIGKILL)
     error = front.answer(number)["error"]
-    assert (error["code"], "died 2 times" in error["message"]) == (-32000, True)
+    assert (error["code"], "crashed 2 times" in error["message"]) == (-32000, True)
 
 
 def test_workers_that_die_at_once_are_given_up_and_tried_again_when_somebody_asks(tmp_path: Path) -> None:
@@ -406,6 +407,6 @@ def test_a_worker_that_closes_its_output_is_replaced(tmp_path: Path) -> None:
     with wire(tmp_path / "front") as front:
         front.greet()
         number = front.call("mute")
-        assert "it may or may not have been done" in front.text(number)
+        assert "It may or may not have been executed" in front.text(number)
         assert front.text(front.call("echo", text="on")) == "on"
         assert front.said().count("the worker died (SIGKILL)") == 1

@@ -132,7 +132,7 @@ def test_a_full_disk_is_said_to_be_full_and_nothing_is_lost(box: Box) -> None:
     run = service.start("w")["workflow_id"]
     pages = service.store._write_connection.execute("PRAGMA page_count").fetchone()[0]
     service.store._write_connection.execute(f"PRAGMA max_page_count = {pages}")
-    with pytest.raises(StoreError, match="no room left on the disk"):
+    with pytest.raises(StoreError, match="no space left on the disk"):
         service.submit(run, "build", {**OK, "stdout": "x" * 100_000})
     assert service.status(run)["action"]["step_id"] == "build"
     service.store._write_connection.execute("PRAGMA max_page_count = 1000000")

@@ -33,7 +33,7 @@ def test_a_run_is_resumed_from_its_latest_checkpoint_with_a_plain_answer(agent: 
     assert shown["action"]["step_id"] == "first"
     reply = agent.call("resume_workflow", checkpoint_id=f"{run}:1", response="Ada")
     assert reply["action"]["step_id"] == "second"
-    assert "gone on" in agent.refusal("resume_workflow", checkpoint_id=f"{run}:1", response="Bob")
+    assert "has continued since" in agent.refusal("resume_workflow", checkpoint_id=f"{run}:1", response="Bob")
     assert "yes or no" in agent.refusal("resume_workflow", checkpoint_id=f"{run}:2", response="perhaps")
     reply = agent.call("resume_workflow", checkpoint_id=f"{run}:2", response="Yes.")
     assert (reply["status"], reply["result"]) == ("completed", "Ada True")
@@ -52,7 +52,7 @@ def test_a_checkpoint_says_what_was_done_and_a_marked_one_why(agent: Agent) -> N
     every = agent.call("list_checkpoints", workflow_id=run)["checkpoints"]
     assert [one["event"] for one in every] == ["started", "submitted", "checkpoint"]
     assert "no event 9" in agent.refusal("get_checkpoint", checkpoint_id=f"{run}:9")
-    assert "not an id" in agent.refusal("get_checkpoint", checkpoint_id="x")
+    assert "is not a checkpoint id" in agent.refusal("get_checkpoint", checkpoint_id="x")
 
 
 CALLING = """\
@@ -133,4 +133,4 @@ def test_a_detailed_reply_has_the_events_and_the_state(agent: Agent) -> None:
 def test_the_schema_of_a_language_can_be_had(agent: Agent) -> None:
     reply = agent.call("get_workflow_schema")
     assert reply["schema"]["$schema"].startswith("http://json-schema.org/draft-07")
-    assert "One of steps" in agent.refusal("get_workflow_schema", language="cobol")
+    assert "Available: steps" in agent.refusal("get_workflow_schema", language="cobol")

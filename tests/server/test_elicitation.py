@@ -118,7 +118,7 @@ def test_an_answer_that_does_not_fit_is_asked_for_again_with_the_reason(meeting:
     reply = meeting.start({"acknowledged": True}, {"confirmed": True}, {"input": "APPLE"}, {"input": "pear"})
     assert reply["action"]["step_id"] == "colour"
     messages = [message for message, _ in meeting.person.seen]
-    assert messages[3].startswith("That can't be used: ")
+    assert messages[3].startswith("This answer can't be used: ")
     assert messages[3].endswith("What is it called?")
 
 

@@ -102,7 +102,7 @@ def test_closing_the_form_of_a_workflow_that_was_called_leaves_it_to_the_agent(
     with graphs.server("--allow-exec", "--elicit", mode=mode, on_form=person.on_form) as agent:
         reply = agent.call("start_workflow", workflow="graph")
         assert reply["action"]["step_id"] == "kid"
-        assert "no answer, and never a yes" in reply["action"]["instruction"]
+        assert "This is not an answer, and never a yes" in reply["action"]["instruction"]
         child = reply["action"]["parameters"]["children"][0]["workflow_id"]
         agent.call("submit_step_result", workflow_id=child, step_id="name", result={"input": "Ada"})
         end = agent.call("get_workflow_status", workflow_id=reply["workflow_id"])

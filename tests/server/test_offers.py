@@ -211,11 +211,13 @@ def test_the_resources_of_open_runs_are_listed_and_the_rest_has_templates(agent:
 
 def test_a_resource_that_is_not_there_is_refused_with_those_that_are(agent: Agent) -> None:
     assert "there is no run `nobody`" in agent.unread("wfc://runs/nobody/state")
-    assert "There are wfc://runs/{id}/state" in agent.unread("wfc://runs/x/secrets")
-    assert "There are" in agent.unread("wfc://runs/x/chart/more")
+    assert "Available: wfc://runs/{id}/state" in agent.unread("wfc://runs/x/secrets")
+    assert "Available: " in agent.unread("wfc://runs/x/chart/more")
     run = agent.call("start_workflow", workflow="greet", inputs={"name": "root"})["workflow_id"]
     assert "has no result" in agent.unread(f"wfc://runs/{run}/result")
-    assert "does not wait in `say-hello`" in agent.unread(f"wfc://runs/{run}/actions/say-hello")
+    assert f"step `say-hello` of run `{run}` is not pending" in agent.unread(
+        f"wfc://runs/{run}/actions/say-hello"
+    )
 
 
 def test_the_chart_of_a_child_is_that_of_its_task_and_of_an_ended_run_shows_how_it_ended(

@@ -69,7 +69,7 @@ def test_a_failure_of_ours_is_logged_without_what_it_quotes(caplog: pytest.LogCa
     with pytest.raises(KeyError) as caught:
         fail()
     told = to_failure("submit_result", caught.value)
-    assert "wfc itself failed (KeyError)" in str(told)
+    assert "internal error of wfc (KeyError)" in str(told)
     assert "submit_result failed: KeyError" in caplog.text
     assert "in fail" in caplog.text
     assert TOKEN not in caplog.text + str(told)

@@ -56,7 +56,10 @@ def test_keys_are_hexadecimal_or_base64_and_keep_their_order(text: str, ids: lis
         ({"KEY": "ключ" * 11}, "neither hexadecimal nor base64"),
         ({"KEY": "0" * 64}, "is not random: it has only 1 different bytes"),
         ({"KEY": b64encode(b"password" * 4).decode()}, "is not random"),
-        ({"KEY": text_of(OLD, NEW, OLD)}, f"key 3 of WFC_TEMPORAL_KEY repeats an earlier key.*`{id_of(OLD)}`"),
+        (
+            {"KEY": text_of(OLD, NEW, OLD)},
+            f"key 3 of WFC_TEMPORAL_KEY repeats an earlier key.*`{id_of(OLD)}`",
+        ),
         ({"KEY": f"{text_of(OLD)},{HEX}"}, "key 2 of WFC_TEMPORAL_KEY repeats an earlier key"),
         ({"KEY": f"{text_of(OLD)},{NEW.hex()[:-2]}"}, "key 2 of WFC_TEMPORAL_KEY has 31 bytes"),
         ({"ENCRYPTED_ONLY": "1"}, "encrypted_only is set, and there is no encryption key"),

@@ -113,5 +113,5 @@ def test_a_question_whose_worker_was_lost_is_asked_again(temporal_box: TemporalB
 def test_what_will_not_pass_is_told_at_once(temporal_box: TemporalBox) -> None:
     temporal_box.compile(TWO)
     run = temporal_box.service.start("w")["workflow_id"]
-    with pytest.raises(StoreError, match="error from the Temporal server at .*: a search attribute is bad"):
+    with pytest.raises(StoreError, match=r"error from the Temporal server at .*: a search attribute is bad"):
         broken(temporal_box, Breaking("update", OTHER)).submit(run, "build", OK)

@@ -1,1 +1,1 @@
-"""The MCP server: tools, resources and prompts over one service. How runs are kept is not known here."""
+"""The MCP server: tools, resources and prompts on top of one service. It does not depend on how runs are stored."""

@@ -1,4 +1,4 @@
-"""The MCP server, put together. Before its first answer nothing but the SDK and these few modules is imported."""
+"""Assembles the MCP server. Until the first request only the SDK and a few modules are imported, for a fast start."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ from wfc_runtime.server.handlers import ToolHandlers
 from wfc_runtime.server.resources import ResourceHandlers
 from wfc_runtime.version import __version__
 
-# Secrets beside the store: made once, readable by their owner only, shared by every server of that store.
+# Secrets next to the store: created once, readable by their owner only, shared by all servers of that store.
 
 _SHORTEST = 32
 
 
 def load_secret(state: Path, kind: str) -> str:
-    """The secret of that kind; made now if there is none. Raises `StoreError`."""
-    # Lazy: the store is not imported before the first call needs it.
+    """The secret of that kind; created if there is none. Raises `StoreError`."""
+    # Imported here: nothing needs the store before the first call.
     from wfc_runtime.store.database import prepare_file
 
     path = state.with_name(f"{state.name}.{kind}")
@@ -35,15 +35,17 @@ def load_secret(state: Path, kind: str) -> str:
         found = path.read_text(encoding="ascii").strip()
     except (OSError, UnicodeDecodeError) as error:
         raise StoreError(
-            "secret_unusable", f"{path} can't be used: {error}", "Remove it; a new one is made."
+            "secret_unusable", f"{path} can't be used: {error}", "Delete it; a new one will be created."
         ) from None
     if len(found) < _SHORTEST:
-        raise StoreError("secret_unusable", f"{path} holds no secret", "Remove it; a new one is made.")
+        raise StoreError(
+            "secret_unusable", f"{path} does not contain a secret", "Delete it; a new one will be created."
+        )
     return found
 
 
 def _create(path: Path) -> None:
-    """Whole or not at all. Of two processes that do this together one wins, and both use what it wrote."""
+    """Create the file atomically. If two processes do this at the same time, one wins and both use its secret."""
     fresh = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
     handle = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
     try:
@@ -59,7 +61,7 @@ def _create(path: Path) -> None:
 # The server.
 
 _KEPT_SECONDS = 30 * 24 * 3600.0
-"""How long a person may take over a form."""
+"""How long a user may take to answer a form."""
 
 
 def build_server(context: ServerContext, options: Options) -> Server[Any]:
@@ -90,7 +92,8 @@ def build_server(context: ServerContext, options: Options) -> Server[Any]:
 
 
 def _seal_questions(server: Server[Any], options: Options) -> None:
-    """What comes back with an answer must be what was sent out, also after a restart."""
+    """Sign the state that goes to the client with a question, so that it can be trusted when it comes back, even after
+    a restart."""
     from mcp.server.request_state import RequestStateBoundary, RequestStateSecurity
 
     key = load_secret(options.state, "key")

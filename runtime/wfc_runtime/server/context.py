@@ -1,4 +1,4 @@
-"""The options of `wfc serve`, and the service and the workflows that its tools work with."""
+"""The options of `wfc serve`, and the service and workflows that its tools use."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ TOOLSETS = ("core", "author", "debug")
 
 @dataclass(frozen=True)
 class Allowed:
-    """What the server may do by itself: see `wfc_runtime.execute.permissions`."""
+    """What the server may execute itself: see `wfc_runtime.execute.permissions`."""
 
     root: Path
     commands: tuple[str, ...] | None
@@ -38,7 +38,7 @@ class Allowed:
     read: tuple[str, ...] = ()
     write: tuple[str, ...] = ()
     sources: tuple[Path, ...] = ()
-    """Folders of workflow sources, which file steps never write to."""
+    """Folders of workflow sources, which file actions never write to."""
     env: tuple[str, ...] = ()
     parallel: int = 8
     reply_seconds: float = 50
@@ -47,32 +47,32 @@ class Allowed:
 @dataclass(frozen=True)
 class Options:
     state: Path
-    """The store's file. Keys and tokens stand beside it."""
+    """The store's file. Keys and tokens are next to it."""
     generated: Path
     """The folder of the compiled workflows."""
     engine: str = "sqlite"
     temporal: TemporalSettings = field(default_factory=TemporalSettings)
     with_worker: bool = False
-    """Work runs of the task queue in this process too."""
+    """Also execute runs of the task queue in this process."""
     toolsets: tuple[str, ...] = ("core",)
     typed_tools: bool = False
-    """Each workflow as a tool of its own, with its inputs as arguments."""
+    """Offer each workflow as a tool of its own, with its inputs as arguments."""
     elicit: bool = False
-    """Ask the person directly where a prompt step waits and the client can show a form."""
+    """Ask the user directly if a prompt step is pending and the client can show a form."""
     limits: Mapping[str, int] = field(default_factory=dict)
-    """`wfc_runtime.machine.values.Limits` that differ from the defaults."""
+    """Values of `wfc_runtime.machine.values.Limits` that differ from the defaults."""
     trust: Trust | None = None
-    """Which modules may be executed; None: all whose digest holds."""
+    """Which modules may be executed; None: every module whose digest matches."""
     make_registry: Callable[[Path], Registry] | None = None
-    """Makes the workflows of a folder, where there are more than that folder has."""
+    """Creates the registry for a folder, if it has to contain more than that folder."""
     allowed: Allowed | None = None
-    """None: the server does nothing by itself, and the agent is asked."""
+    """None: the server executes nothing itself, and the agent is asked."""
     sources: tuple[Path, ...] | None = None
-    """For a worker behind a front: the files and folders that its lists are made from, which the front is told."""
+    """For a worker behind a front: the files and folders that its lists depend on; they are reported to the front."""
 
 
-# The service and the workflows, opened when the first call needs them: loading them takes longer than
-# everything else between the start of the process and its first answer, so nothing is imported earlier.
+# The service and the workflows are opened by the first call that needs them: loading them takes longer than everything
+# else between the start of the process and its first reply, so nothing is imported earlier.
 
 
 class ServerContext:
@@ -89,7 +89,7 @@ class ServerContext:
 
     @property
     def registry(self) -> Registry:
-        """The compiled workflows, as the folder has them now."""
+        """The compiled workflows, as they are in the folder now."""
         with self._lock:
             if self._registry is None:
                 from wfc_runtime.registry import Registry
@@ -101,7 +101,7 @@ class ServerContext:
 
     @property
     def service(self) -> Service:
-        """Raises `StoreError` where the store can't be opened; the next call tries again."""
+        """The open service. Raises `StoreError` if the store can't be opened; the next call tries again."""
         with self._lock:
             if self._service is None and self.options.engine != "sqlite":
                 self._service = self._open_elsewhere()
@@ -143,11 +143,11 @@ class ServerContext:
         return service
 
     def at_work(self) -> list[str]:
-        """What the server is doing by itself, for whoever waits for a reply."""
+        """The actions that the server is executing, for progress notifications."""
         return self._at_work() if self._at_work else []
 
     def _open_elsewhere(self) -> Service:
-        """The runs are on a server; with a worker here, so is the work on them."""
+        """Open an engine whose runs are on another server, and start a worker here if one is wanted."""
         from wfc_runtime.engines import Engine
 
         options = self.options
@@ -169,7 +169,7 @@ class ServerContext:
         return service
 
     def start_working(self) -> None:
-        """Runs wait for their time, and those of other people for a worker, before the first call comes."""
+        """Start the ticker and the worker before the first call: timers may be due, and other clients' runs waiting."""
         if self.options.engine == "sqlite":
             self._ticker = Ticker(self._tick)
             self._ticker.start()
@@ -186,7 +186,7 @@ class ServerContext:
         try:
             _ = self.service
         except WfcError as error:
-            # Whoever calls first is told too, and it is tried again then.
+            # The first call reports the error too, and tries again.
             print(f"wfc serve: {error}", file=sys.stderr, flush=True)
 
     def close(self) -> None:

@@ -1,10 +1,10 @@
-"""Asking the person with a form while a call is in progress, in both versions of the protocol.
+"""Elicitation: asking the user with a form while a call is in progress, in both versions of the protocol.
 
 Up to 2025-11-25 the server sends a request of its own in the middle of the call. From 2026-07-28 on it ends the call
-with its question, and the client repeats the call with the answer and a sealed state. The run has moved on before the
-question, so that state names the run, and the repeated call does nothing else again.
+with its question, and the client repeats the call with the answer and a signed state. The run has already moved on
+before the question, so the state names the run, and the repeated call does nothing else again.
 
-Closing or declining a form is not an answer: the step stays pending, and the agent is asked to ask in the conversation.
+Closing or declining a form is not an answer: the step stays pending, and the agent is told to ask in the conversation.
 """
 
 from __future__ import annotations
@@ -33,28 +33,30 @@ from wfc_runtime.server.front_messages import QUESTION
 from wfc_runtime.server.tools import Call, RequestContext, in_thread
 from wfc_runtime.service import Reply, actions_of
 
-# Prompt steps as forms: what the person is shown, and what they sent back as a result.
+# Prompt steps as forms: what the user sees, and the conversion of what they entered into a result.
 
 _TITLES = {"acknowledged": "Seen", "confirmed": "Yes", "input": "Answer", "selected": "Choice"}
 _SIMPLE = ("string", "number", "integer", "boolean")
 _SHOWN = ("type", "enum", "minLength", "maxLength", "minimum", "maximum")
-"""What a form may say of a field. Whatever else the step demands is checked when the answer is there."""
+"""The keywords that a form may use for a field. All other constraints are checked once the answer has arrived."""
 
 
 @dataclass(frozen=True)
 class Question:
-    """One prompt step that waits for the person."""
+    """A prompt step that waits for the user."""
 
     run: str
     step_id: str
     message: str
     result_schema: dict[str, Json]
     problem: str = ""
-    """What was wrong with the answer before."""
+    """What was wrong with the previous answer."""
 
     @property
     def text(self) -> str:
-        return f"That can't be used: {self.problem}\n\n{self.message}" if self.problem else self.message
+        return (
+            f"This answer can't be used: {self.problem}\n\n{self.message}" if self.problem else self.message
+        )
 
     @property
     def form(self) -> dict[str, Json]:
@@ -63,13 +65,13 @@ class Question:
 
     @property
     def digest(self) -> str:
-        """Binds an answer to what was shown."""
+        """Binds an answer to exactly what was shown."""
         shown = json.dumps([self.run, self.step_id, self.message, self.result_schema], sort_keys=True)
         return sha256(shown.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
 
 def question_in(reply: Reply, step_id: str | None = None) -> Question | None:
-    """The first prompt that a run waits in, or the one named, if a form can ask it."""
+    """The first pending prompt of a run, or the named one, if a form can ask it."""
     for action in actions_of(reply):
         schema = action.get("result_schema")
         wanted = step_id is None or action["step_id"] == step_id
@@ -80,7 +82,7 @@ def question_in(reply: Reply, step_id: str | None = None) -> Question | None:
 
 def _fits_a_form(schema: dict[str, Json]) -> bool:
     fields = schema.get("properties", {}).values()
-    # The protocol forbids to ask for secrets in forms.
+    # The protocol forbids asking for secrets in forms.
     if schema.get("writeOnly"):
         return False
     return bool(fields) and all(one.get("type") in _SIMPLE for one in fields)
@@ -100,7 +102,7 @@ Outcome = Reply | InputRequiredResult
 
 _KEY = "answer"
 _MOST = 8
-"""Questions in one call. Clients give up after ten rounds."""
+"""The most questions in one call. Clients give up after ten rounds."""
 _NO_ANSWER = {
     "decline": "The person was shown a form and declined to answer",
     "cancel": "The person was shown a form and closed it",
@@ -109,7 +111,7 @@ _NO_ANSWER = {
 
 
 def can_ask(ctx: RequestContext) -> bool:
-    """Whether the client can show a form. `elicitation: {}` means forms; there were no other kinds once."""
+    """Whether the client can show a form. An empty `elicitation: {}` means forms, which were once the only kind."""
     capabilities = ctx.session.client_capabilities
     offered = capabilities.elicitation if capabilities else None
     return offered is not None and (offered.form is not None or offered.url is None)
@@ -124,20 +126,21 @@ class Elicitation:
     asked: int = 0
     answered: list[str] = field(default_factory=list)
     top: str = ""
-    """The run that the call is about. What is asked may belong to one that it called."""
+    """The run that the call is about. A question may belong to a child run of it."""
 
     async def resume(self, params: CallToolRequestParams) -> Outcome:
-        """Go on with the answer that the client brought to the question of the call before."""
+        """Continue with the client's answer to the question that ended the previous call."""
         state = json.loads(params.request_state or "")
         self.asked, self.answered, self.top = state["asked"], state["answered"], state["top"]
         question = question_in(await self._look(state["run"]), state["step_id"])
+        # The step was answered in another way, or asks something else now: the answer must not be used for it.
         if question is None or question.digest != state["shown"]:
             return await self.go_on(await self._look(self.top))
         answer = (params.input_responses or {}).get(_KEY)
         return await self._settle(question, answer if isinstance(answer, ElicitResult) else None)
 
     async def go_on(self, reply: Reply) -> Outcome:
-        """The reply, once the person has answered what can be asked of them."""
+        """The reply, after the user has answered what can be asked with a form."""
         self.top = self.top or reply["workflow_id"]
         question = await self._question(reply) if self.asked < _MOST else None
         return self._with_answered(reply) if question is None else await self._ask(question)
@@ -146,7 +149,7 @@ class Elicitation:
         return await in_thread(lambda: self.call.context.service.next_step(run))
 
     async def _question(self, reply: Reply) -> Question | None:
-        """What a run asks, or else a workflow that it called."""
+        """The question of a run, or of a workflow that it called."""
         found = question_in(reply)
         calls = [one["parameters"] for one in actions_of(reply) if one["type"] == "call"]
         for child in [child for one in calls for child in one["children"]] if found is None else ():
@@ -160,7 +163,7 @@ class Elicitation:
             return InputRequiredResult(
                 input_requests={_KEY: ElicitRequest(params=params)}, request_state=self._state(question)
             )
-        # A front gives an answer to the next worker only if this names the same visit.
+        # A front passes an answer on to the next worker only if this value identifies the same visit.
         params.meta = cast(RequestParamsMeta, {QUESTION: question.digest})
         try:
             answer = await self.ctx.session.send_request(
@@ -177,7 +180,7 @@ class Elicitation:
         return json.dumps({**state, "asked": self.asked, "answered": self.answered})
 
     async def _settle(self, question: Question, answer: ElicitResult | None) -> Outcome:
-        """Take an answer that is one, ask again where it does not fit, else leave the step to the agent."""
+        """Submit a valid answer, ask again after an invalid one, or else leave the step to the agent."""
         if answer is None or answer.action != "accept" or answer.content is None:
             return await self._leave(question, answer)
         given = {name: answer.content[name] for name in question.form["properties"] if name in answer.content}
@@ -191,7 +194,7 @@ class Elicitation:
 
     async def _leave(self, question: Question, answer: ElicitResult | None) -> Outcome:
         why = _NO_ANSWER[answer.action] if answer else "The person could not be asked with a form"
-        said = f"{why}; that is no answer, and never a yes. Ask in the conversation."
+        said = f"{why}. This is not an answer, and never a yes. Ask in the conversation."
         now = await self._look(self.top)
         for action in actions_of(now):
             if question.run == self.top and action["step_id"] == question.step_id:
@@ -205,7 +208,7 @@ class Elicitation:
         try:
             reply = service.submit(question.run, question.step_id, given, actor=f"person, {self.call.actor}")
         except RefusedError:
-            # Somebody else was quicker.
+            # Another submit came first.
             return service.next_step(question.run)
         self.answered.append(question.step_id)
         return reply
@@ -223,5 +226,5 @@ def _problems(given: dict[str, Json], question: Question) -> list[str]:
     try:
         return problems(given, question.result_schema)
     except UnusableSchemaError:
-        # The service says so.
+        # The service reports an unusable schema.
         return []

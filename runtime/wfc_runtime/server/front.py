@@ -1,9 +1,9 @@
-"""`wfc serve` on stdin and stdout as two processes: this one holds the client's pipe, a worker does the work.
+"""`wfc serve` over stdio as two processes: the front holds the client's pipe, a worker does the work.
 
-A client does not start a server again that died, or only when the person says so. So the process that it knows is a
-small one with little in it that can fail: it passes lines on (`front_messages`), starts a new worker when one has
-died, and gives it what is still unanswered. It is one thread around `poll`, and imports next to nothing: it can answer
-from the cache (`front_cache`) while the worker is still importing the SDK.
+Clients do not restart a server that died, or only when the user asks for it. So the process that the client knows is a
+small one that can hardly fail: it passes lines on (`front_messages`), starts a new worker when one has died, and sends
+it the requests that are still unanswered. It is a single thread around `poll` and imports next to nothing: it can
+answer from the cache (`front_cache`) while the worker is still importing the SDK.
 
 POSIX only. Elsewhere, over HTTP and in a terminal, the server is one process.
 """
@@ -28,27 +28,27 @@ if TYPE_CHECKING:
     from wfc_runtime.server.front_cache import HandshakeCache
 
 WORKER = "serve-worker"
-"""In the place of `serve` in the worker's command line, which tells the two processes apart."""
+"""Replaces `serve` in the worker's command line, so that the two processes can be told apart."""
 
 _FULL = 8 * 1024 * 1024
-"""While this much waits to be written on one side, the other is not read."""
+"""While this many bytes wait to be written on one side, the other side is not read."""
 _LONGEST_LINE = 64 * 1024 * 1024
 _CHUNK = 256 * 1024
 _PIPE_BUF = select.PIPE_BUF
 _DELAYS = (0.0, 0.2, 0.5, 1.0, 2.0)
-"""Seconds before the next worker, while they die without having answered anything."""
+"""Seconds before the next worker is started, while workers die without having answered anything."""
 _QUIET = 200
-"""Milliseconds without a message after which there is time to write the cache."""
+"""Milliseconds without a message after which the cache is written."""
 _ENDING = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 _STARTING = 30.0
-"""Seconds that a worker has to answer after the client has gone, if it is still starting."""
+"""Seconds that a worker that is still starting has to answer after the client has gone."""
 
 
 def worker_command(arguments: list[str]) -> list[str]:
-    """How a worker is started. Its folder is the project's, which must not be where Python looks for `wfc`."""
+    """The command line of a worker. It runs in the project's folder, from which Python must not import `wfc`."""
     flags = [flag for name, flag in _FLAGS.items() if getattr(sys.flags, name)]
     home = os.path.dirname(os.path.dirname(os.path.abspath(str(sys.modules["wfc"].__file__))))
-    # Where wfc itself was found in that folder, only that folder has it.
+    # If wfc itself was imported from that folder, it may be nowhere else, so the folder must stay on the path.
     is_here = bool(sys.path) and os.path.abspath(sys.path[0]) == home and not sys.flags.safe_path
     return [sys.executable, *flags, *([] if is_here else ["-P"]), "-m", "wfc", WORKER, *arguments]
 
@@ -76,7 +76,7 @@ def hold(arguments: list[str]) -> NoReturn:
 
 
 class Lines:
-    """Cuts what is read into lines. One that is longer than `most` is skipped and counted."""
+    """Splits input into lines. A line longer than `most` is skipped and counted."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -102,7 +102,7 @@ class Lines:
 
 
 class Worker:
-    """A process that serves, and our ends of its pipes."""
+    """A worker process, and the front's ends of its pipes."""
 
     def __init__(self, command: list[str], reset: list[signal.Signals]) -> None:
         theirs_in, self.stdin = os.pipe()
@@ -133,12 +133,12 @@ class Worker:
             self.stdout = -1
 
     def kill(self, number: int) -> None:
-        # It is ours to wait for, so the id can't belong to another process yet.
+        # The process has not been waited for, so its id can't have been reused.
         os.kill(self.pid, number)
 
 
 class Front:
-    """The client's pipe, the worker of the moment, and what to do next."""
+    """The client's pipe, the current worker, and the pending timer."""
 
     def __init__(self, command: list[str], cache: HandshakeCache | None = None) -> None:
         self._command = command
@@ -149,14 +149,14 @@ class Front:
         self._is_first = True
         self._silent_deaths = 0
         self._due: tuple[float, Callable[[], None]] | None = None
-        """The one thing that waits for its time."""
+        """The only pending timer: its time and its action."""
         self._is_ending = False
         self._signal = 0
         self._status: int | None = None
         self._wake, self._reset = -1, [signal.SIGPIPE, signal.SIGXFSZ]
 
     def run(self) -> int:
-        """The exit status; negative: the signal to die of."""
+        """Serve, and return the exit status; negative: the signal to die from."""
         _occupy_standard_streams()
         self._listen_for_signals()
         self._start()
@@ -189,7 +189,7 @@ class Front:
         if is_changed and not ready and self._cache is not None:
             self._cache.write()
         if (self._wake in ready or 0 in ready) and self._hear():
-            # First of all: what the client says now is not for a worker that has died.
+            # Signals come first: what the client sends now must not go to a worker that has died.
             return
         if worker and worker.stdout in ready:
             self._read_worker(worker)
@@ -226,11 +226,11 @@ class Front:
             self._relay.refuse_overlong(_LONGEST_LINE)
         self._lines.skipped = 0
         if self._worker is None and self._due is None and self._relay.asked:
-            # Workers kept dying, and somebody asks again.
+            # Workers kept dying; a new request is worth another attempt.
             self._start()
 
     def _read_worker(self, worker: Worker) -> bool:
-        """Whether there was anything to read."""
+        """Read from the worker; returns whether there was anything."""
         try:
             data = os.read(worker.stdout, _CHUNK)
         except BlockingIOError:
@@ -241,7 +241,7 @@ class Front:
             os.close(worker.stdout)
             worker.stdout = -1
             if not self._is_ending:
-                # Nothing more can come from it. Its exit status may take a moment longer.
+                # Its output has ended, so it can't answer any more. Its exit status may take a moment longer.
                 self._after(2, lambda: self._kill(signal.SIGKILL))
             return False
         for line in worker.lines.feed(data):
@@ -257,11 +257,11 @@ class Front:
             except BlockingIOError:
                 return
             except OSError:
-                # It is dying. What it has not read the next one gets.
+                # The worker is dying. The next one gets what it has not read.
                 worker.close_stdin()
 
     def _write_client(self) -> None:
-        """In small pieces and only where there is room: the pipe is the client's, and may block."""
+        """Write in small pieces and only if there is space: the client may have made the pipe a blocking one."""
         room = select.poll()
         room.register(1, select.POLLOUT)
         waiting = self._relay.to_client
@@ -275,7 +275,7 @@ class Front:
                 self._end()
 
     def _flush(self) -> None:
-        """The last words, to a client that still reads."""
+        """Write the rest of the output, as long as the client reads it."""
         waiting, room = self._relay.to_client, select.poll()
         room.register(1, select.POLLOUT)
         while waiting.size and room.poll(2000):
@@ -302,7 +302,7 @@ class Front:
         pid, status = os.waitpid(worker.pid, os.WNOHANG)
         if not pid:
             return
-        # Its children may hold the pipe open, so its end is not waited for.
+        # Its children may hold the pipe open, so do not wait for the end of its output.
         while worker.stdout >= 0 and self._read_worker(worker):
             pass
         worker.close()
@@ -310,14 +310,14 @@ class Front:
         self._died(os.waitstatus_to_exitcode(status))
 
     def _died(self, status: int | None) -> None:
-        """`status` as in `subprocess`; None: it could not even be started."""
+        """Handle the end of a worker. `status` is as in `subprocess`; None: it could not be started."""
         relay = self._relay
         is_first, self._is_first = self._is_first, False
         if self._is_ending:
             self._leave(status)
             return
         if is_first and not relay.ever_answered and status is not None and status >= 0:
-            # A wrong option or a project that can't be served. It has said so.
+            # A wrong option, or a project that can't be served. The worker has printed the reason.
             self._status = status
             return
         self._silent_deaths = 0 if relay.has_answered else self._silent_deaths + 1
@@ -325,9 +325,9 @@ class Front:
         repeated = relay.worker_died()
         how = "could not be started" if status is None else f"died ({_cause(status)})"
         if self._silent_deaths > len(_DELAYS):
-            # One more attempt for whoever asks next.
+            # The next request gets one more attempt.
             self._silent_deaths = len(_DELAYS)
-            relay.fail_all("the server can't be started, it dies again and again")
+            relay.fail_all("the server can't be started: it keeps crashing")
             _say(
                 f"the worker {how} {len(_DELAYS) + 1} times before its first answer; waiting for the next request"
             )
@@ -344,7 +344,7 @@ class Front:
         os.set_blocking(wake, False)
         signal.set_wakeup_fd(wake, warn_on_full_buffer=False)
         for number in (signal.SIGCHLD, *_ENDING):
-            # What the parent wanted ignored stays so, here and in the worker.
+            # Signals that the parent process ignores stay ignored, here and in the worker.
             if number == signal.SIGCHLD or signal.getsignal(number) is not signal.SIG_IGN:
                 signal.signal(number, lambda *_: None)
                 self._reset.append(number)
@@ -362,7 +362,7 @@ class Front:
         return True
 
     def _end(self, number: int = 0) -> None:
-        """The client has gone, or a signal came."""
+        """Start to shut down: the client has gone, or a signal arrived."""
         if number:
             self._kill(signal.SIGKILL if self._signal else number)
             self._signal = self._signal or number
@@ -389,7 +389,7 @@ class Front:
 
 
 def _piece(waiting: Outgoing) -> bytes:
-    """As much as a pipe takes without blocking, of as many lines."""
+    """At most as many bytes as a pipe accepts without blocking, from one or more lines."""
     piece = waiting.lines[0][waiting.offset : waiting.offset + _PIPE_BUF]
     for line in islice(waiting.lines, 1, 64) if len(piece) < _PIPE_BUF else ():
         piece += line[: _PIPE_BUF - len(piece)]
@@ -408,7 +408,7 @@ def _cause(status: int) -> str:
 
 
 def _say(text: str) -> None:
-    """A line on standard error, unless nobody reads it: the front must not wait for that."""
+    """Write a line to standard error, unless nobody reads it: the front must never block on it."""
     room = select.poll()
     room.register(2, select.POLLOUT)
     try:
@@ -419,7 +419,7 @@ def _say(text: str) -> None:
 
 
 def _occupy_standard_streams() -> None:
-    """A pipe must not get the number of a standard stream that was closed before the start."""
+    """Open closed standard streams, so that no pipe gets the number of one."""
     while (opened := os.open(os.devnull, os.O_RDWR)) <= 2:
         pass
     os.close(opened)

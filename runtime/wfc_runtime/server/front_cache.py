@@ -1,10 +1,11 @@
-"""The answers that every session begins with, kept for the next one: handshake and lists.
+"""A cache of the answers that every session starts with: handshake and lists.
 
-A client shows no tool before all of them are answered, and a worker takes a second to import the SDK. The front answers
-from here until the worker has answered anything; the worker is asked all the same, and has the last word.
+A client shows no tools before all of these are answered, and a worker takes a second to import the SDK. The front
+answers from the cache until the worker has answered its first request. The worker still gets every request, and its
+answer takes precedence.
 
-SECURITY: what tools and prompts say goes into a model's context, so the file must not come from a project that somebody
-cloned. It is in the person's cache folder, and used only if nobody else could have written it.
+SECURITY: descriptions of tools and prompts go into a model's context, so the file must not come from a cloned project.
+It is in the user's cache folder, and it is used only if nobody else could have written it.
 """
 
 from __future__ import annotations
@@ -43,7 +44,7 @@ _OTHERS_WRITE = 0o022
 
 
 class HandshakeCache:
-    """The answers of one command line in one folder, as long as all that they depend on is as it was."""
+    """The answers for one command line in one folder, valid as long as nothing that they depend on has changed."""
 
     def __init__(self, arguments: list[str]) -> None:
         self._place: Stamp = [os.getcwd(), arguments, {name: os.environ.get(name) for name in _VARIABLES}]
@@ -55,7 +56,7 @@ class HandshakeCache:
         self.is_changed = False
 
     def key_of(self, message: dict[str, Any], initialize: dict[str, Any] | None) -> str:
-        """What an answer depends on beside the server; "" for a request that is not cached."""
+        """The key of a request: everything its answer depends on besides the server; "" if it is not cached."""
         method, params = message.get("method"), message.get("params") or {}
         if method not in _CACHED or not isinstance(params, dict):
             return ""
@@ -70,17 +71,18 @@ class HandshakeCache:
         return json.dumps([method, asked, [agreed.get(prefix + name) for name in names]], sort_keys=True)
 
     def recall(self, key: str) -> Any:
-        """The result that was given last time; None if there is none, or something has changed."""
+        """The cached result; None if there is none, or if something has changed."""
         if self._answers is None:
             self._answers = self._read()
         return self._answers.get(key)
 
     def depend_on(self, paths: object) -> None:
-        """The files and folders that a worker makes its lists from. It says so before it reads them."""
+        """Set the files and folders that the worker's lists depend on. The worker reports them before it reads them."""
         if not isinstance(paths, list) or not all(isinstance(path, str) for path in paths):
             return
         folders = [path if os.path.isdir(path) else os.path.dirname(path) for path in paths]
         if any(_is_inside(self._folder, folder) for folder in folders):
+            # A cache inside the sources could come with the project.
             self._folder = ""
         stamps = _stamps(paths)
         if stamps != self._stamps:
@@ -97,7 +99,7 @@ class HandshakeCache:
         self.is_changed = True
 
     def write(self) -> None:
-        """Store what changed. The file is replaced as a whole, and a cache that can't be written is done without."""
+        """Replace the file atomically. Errors are ignored: the server also works without a cache."""
         self.is_changed = False
         if not self._folder or self._stamps is None:
             return
@@ -127,7 +129,7 @@ class HandshakeCache:
         return os.path.join(self._folder, f"{zlib.crc32(text):08x}{zlib.adler32(text):08x}.json")
 
     def _identity(self) -> Stamp:
-        """All that the front itself knows: a digest in the file's name may be shared, this may not."""
+        """Everything that the front itself depends on. The digests in the file's name may collide, this may not."""
         return [*self._place, __version__, sys.version, sys.executable, list(_installed())]
 
     def _read(self) -> dict[str, Any]:
@@ -144,7 +146,7 @@ class HandshakeCache:
 
 
 def _cache_folder(project: str) -> str:
-    """Empty where there is none to trust: a cache inside the project could come with it."""
+    """The cache folder; empty if it would be inside the project, since the cache could then come with it."""
     base = os.environ.get("XDG_CACHE_HOME", "")
     if not os.path.isabs(base):
         base = os.path.join(os.path.expanduser("~"), ".cache")
@@ -158,7 +160,7 @@ def _is_inside(path: str, folder: str) -> bool:
 
 
 def _is_private_folder(folder: str) -> bool:
-    """Whether the folder and the one around it are real, and nobody else can put files there."""
+    """Whether the folder and its parent are real folders, and nobody else can create files in them."""
     for path in (folder, os.path.dirname(folder)):
         about = os.lstat(path)
         if not stat.S_ISDIR(about.st_mode) or about.st_uid != os.geteuid() or about.st_mode & _OTHERS_WRITE:
@@ -169,7 +171,7 @@ def _is_private_folder(folder: str) -> bool:
 def _read_private(folder: str, path: str) -> bytes:
     if not _is_private_folder(folder):
         raise PermissionError
-    # A pipe in the file's place must not keep us waiting.
+    # O_NONBLOCK: a named pipe in the place of the file must not block the front.
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
     with open(descriptor, "rb") as file:
         about = os.fstat(descriptor)
@@ -180,7 +182,7 @@ def _read_private(folder: str, path: str) -> bytes:
 
 
 def _installed() -> Iterator[Stamp]:
-    """What changes when wfc or the SDK is installed again, or a file of the server is edited."""
+    """Stamps that change when wfc or the SDK is reinstalled, or when a file of the server is edited."""
     here = os.path.dirname(os.path.abspath(__file__))
     yield [here, *(_stamps([here]) or [])]
     for folder in sys.path:
@@ -191,7 +193,7 @@ def _installed() -> Iterator[Stamp]:
 
 
 def _stamps(paths: list[str]) -> Stamp | None:
-    """Name, time and size of every source file in these places; None: too many to look at."""
+    """Name, time and size of every source file in these places; None if there are too many."""
     found: Stamp = []
     for path in paths:
         if os.path.isdir(path):

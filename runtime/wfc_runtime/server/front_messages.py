@@ -1,7 +1,7 @@
-"""The messages between a client and the workers that serve it one after the other: see `front`.
+"""The messages between a client and the successive workers that serve it: see `front`.
 
-Lines pass through as bytes; one is written again only where its id or its `_meta` changes. A request is remembered from
-the moment it is sent until it is answered, which is all that it takes to give it to the next worker.
+Lines pass through as bytes; a line is rewritten only if its id or its `_meta` changes. A request is kept from the
+moment it is sent until it is answered, so that it can be sent to the next worker.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
     Id = int | str
 
 KEY = "wfc/requestKey"
-"""In the `_meta` of a call: calls with the same key start one run."""
+"""In the `_meta` of a call: calls with the same key start only one run."""
 KEYED = "wfc/keyed"
-"""In the `_meta` of a listed tool: it takes such a key."""
+"""In the `_meta` of a listed tool: it accepts such a key."""
 QUESTION = "wfc/question"
-"""In the `_meta` of a form: which visit of which run asks. Two forms with the same value ask for the same answer."""
+"""In the `_meta` of a form: the visit and run that ask. Two forms with the same value ask for the same answer."""
 SOURCES = "notifications/wfc/sources"
-"""The first message of a worker: the files that its lists are made from. It never reaches the client."""
+"""The first message of a worker: the files that its lists depend on. It is not passed on to the client."""
 
 _VERSION = "io.modelcontextprotocol/protocolVersion"
 _SUBSCRIPTION = "io.modelcontextprotocol/subscriptionId"
 _ACKNOWLEDGED = "notifications/subscriptions/acknowledged"
 _LISTEN = "subscriptions/listen"
 _LISTED = {"tools/list": "tools", "prompts/list": "prompts", "resources/list": "resources"}
-"""Lists whose change a client can be notified of."""
+"""Lists with change notifications."""
 _MOST_TRIES = 2
 _MOST_TRIES_OF = {
     "initialize": 6,
@@ -43,16 +43,16 @@ _MOST_TRIES_OF = {
     "prompts/list": 6,
     "resources/list": 6,
 }
-"""A session without its handshake is lost, and these requests do nothing that could kill a worker."""
+"""More attempts: without a handshake the session is lost, and these requests are unlikely to crash a worker."""
 _MOST_FORMS = 100
 _FAILED = -32000
 _INITIALIZED = b'{"jsonrpc":"2.0","method":"notifications/initialized"}\n'
-# The SDK writes answers in this order, and a large result need not be parsed to find its id.
+# The SDK writes the keys of answers in this order, so the id of a large result is found without parsing it.
 _ANSWER = re.compile(rb'\{"jsonrpc":"2\.0","id":(-?\d{1,18}|"[^"\\]{1,200}"),"(?:result|error)":')
 
 
 class Outgoing:
-    """Lines that wait to be written. The first may be written in part."""
+    """Lines to be written. The first one may be partly written."""
 
     def __init__(self) -> None:
         self.lines: deque[bytes] = deque()
@@ -71,7 +71,7 @@ class Outgoing:
         self.offset = count
 
     def remove(self, line: bytes) -> None:
-        """Only where nothing of the line has been written."""
+        """Remove a line of which nothing has been written."""
         self.lines.remove(line)
         self.size -= len(line)
 
@@ -81,7 +81,7 @@ class Outgoing:
 
 
 class Request:
-    """A request of the client that no worker has answered yet."""
+    """A request of the client that has not been answered."""
 
     def __init__(self, line: bytes, method: str, params: Message) -> None:
         self.line = line
@@ -95,11 +95,11 @@ class Request:
         self.acknowledged = False
         self.cache_key = ""
         self.given: object = None
-        """The result that the client got from the cache. The worker's own is compared with it and goes no further."""
+        """The result that the client got from the cache. The worker's result is compared with it and not passed on."""
 
 
 class Form:
-    """A request of a worker to the client: a form that the person fills in."""
+    """A request of a worker to the client: a form for the user to fill in."""
 
     def __init__(self, content: str, is_named: bool, worker_id: Id) -> None:
         self.content = content
@@ -110,7 +110,7 @@ class Form:
 
 
 class Relay:
-    """Decides what each line means for the other side. It reads and writes nothing itself."""
+    """Decides what each line means for the other side. It does no I/O itself."""
 
     def __init__(self, cache: HandshakeCache | None = None) -> None:
         self.to_client, self.to_worker = Outgoing(), Outgoing()
@@ -125,20 +125,20 @@ class Relay:
         self._is_initialized = False
         self._forms: dict[Id, Form] = {}
         self._private: dict[Id, str] = {}
-        """Requests of the front itself: their methods."""
+        """The methods of requests that the front itself has sent."""
         self._prefix = f"wfc-{os.urandom(6).hex()}-"
         self._count = 0
         self._is_recalled = False
         """Whether this session began with answers from the cache."""
         self._changed: set[str] = set()
-        """Lists that the client has to be notified of."""
+        """Lists whose change the client has not been notified of yet."""
 
     # -- from the client -------------------------------------------------------
 
     def from_client(self, line: bytes) -> None:
         message = read_message(line)
         if message is None:
-            # The worker knows how to refuse it.
+            # The worker answers it with the right error.
             self.to_worker.add(line)
             return
         method, number = message.get("method"), message.get("id")
@@ -150,7 +150,7 @@ class Relay:
             self._ask(number, method, message, line)
 
     def refuse_overlong(self, most: int) -> None:
-        """A line of the client that is too long to be held."""
+        """Answer a line of the client that exceeds the limit."""
         self._send({"id": None, "error": _error(-32700, f"The message is longer than {most:,} bytes.")})
 
     def _ask(self, number: Id, method: str, message: Message, line: bytes) -> None:
@@ -170,7 +170,7 @@ class Relay:
         self.to_worker.add(request.line)
 
     def _key(self, request: Request, message: Message) -> None:
-        """Give a call a key, so that it can be repeated without being done twice."""
+        """Give a call a key, so that it can be repeated without being executed twice."""
         if self._tools is None and not any(one.method == "tools/list" for one in self.asked.values()):
             self._list_tools(request.meta)
         tool = None if self._tools is None else self._tools.get(request.tool)
@@ -182,7 +182,7 @@ class Relay:
             request.line = _dump(message)
 
     def _list_tools(self, meta: Message) -> None:
-        """The client has not asked which calls may be repeated."""
+        """Find out which calls may be repeated, if the client has not listed the tools."""
         if "tools/list" not in self._private.values():
             kept = {key: value for key, value in meta.items() if key.startswith("io.modelcontextprotocol/")}
             self._ask_privately("tools/list", {"_meta": kept} if kept else {})
@@ -202,6 +202,7 @@ class Relay:
             request = self.asked.get(number) if _is_id(number) else None
             if request is not None:
                 if request.given is not None:
+                    # The client already has its answer; the worker's is needed for the comparison.
                     return
                 del self.asked[number]
                 self._close_forms()
@@ -214,7 +215,7 @@ class Relay:
         self.to_worker.add(line)
 
     def _take_form(self, number: object, message: Message) -> None:
-        """The person's answer: for the worker that asked, or for the next one that asks the same."""
+        """Pass the user's answer to the worker that asked, or keep it for the next one that asks the same."""
         form = self._forms.get(number) if _is_id(number) else None
         if form is not None and form.answer is None:
             form.answer = {key: message[key] for key in ("result", "error") if key in message}
@@ -277,7 +278,7 @@ class Relay:
             self._tools = {str(one.get("name")): _repeatable(one) for one in tools if isinstance(one, dict)}
 
     def _passes(self, method: str, message: Message) -> bool:
-        """Whether a notification is passed on as it is."""
+        """Whether a notification is passed on unchanged."""
         params = _dict(message.get("params"))
         if method == SOURCES:
             if self._cache:
@@ -293,7 +294,7 @@ class Relay:
         return True
 
     def _grows(self, params: Message) -> bool:
-        """Whether the client has not seen this progress yet: a repeated call begins again at 0."""
+        """Whether this progress is new to the client: a repeated call starts again at 0, and progress must increase."""
         token, progress = params.get("progressToken"), params.get("progress")
         for request in self.asked.values():
             if token is not None and token == request.meta.get("progressToken"):
@@ -314,9 +315,10 @@ class Relay:
     # -- forms -----------------------------------------------------------------
 
     def _show_form(self, number: Id, method: str, message: Message) -> None:
-        """Workers all count their requests from 0, so each gets an id of the front's own."""
+        """Show a form. It gets an id from the front, since all workers number their requests from 0."""
         params = _dict(message.get("params"))
         content = json.dumps([method, params], sort_keys=True)
+        # After a restart the new worker asks the same question: the form is already open, or even answered.
         for form in self._forms.values():
             if form.worker_id is None and form.content == content:
                 form.worker_id = number
@@ -345,7 +347,7 @@ class Relay:
         self._send({"method": "notifications/cancelled", "params": params})
 
     def _close_forms(self) -> None:
-        """Where no call is left, nobody asks for an answer any more."""
+        """Close open forms if no call is left that could use an answer."""
         if not self._forms or any(one.method == "tools/call" for one in self.asked.values()):
             return
         for shown, form in list(self._forms.items()):
@@ -354,27 +356,28 @@ class Relay:
             if form.worker_id is None or form.answer is not None:
                 del self._forms[shown]
 
-    # -- a worker's life -------------------------------------------------------
+    # -- the life of a worker --------------------------------------------------
 
     def worker_started(self) -> None:
         self.has_worker, self.has_answered = True, False
 
     def worker_died(self) -> int:
-        """Prepare what the next worker is to be sent, and answer what must not be repeated; how much is repeated."""
+        """Prepare the messages for the next worker, and fail requests that must not be repeated; returns the number of
+        repeated requests."""
         self.has_worker = False
         self.to_worker.clear()
         self._private.clear()
         for shown, form in list(self._forms.items()):
             form.worker_id = None
             if form.answer is not None and not form.is_named:
-                # It may have been used. A question that only looks the same must not get it.
+                # The answer may have been used already; a question that merely looks the same must not get it.
                 del self._forms[shown]
         for number, request in list(self.asked.items()):
             request.tries += request.method != _LISTEN
             if not self._may_repeat(request):
-                self._fail(number, "the server died while it worked on this")
+                self._fail(number, "the server crashed while processing this request")
             elif request.tries >= _MOST_TRIES_OF.get(request.method, _MOST_TRIES):
-                self._fail(number, f"the server died {request.tries} times while it worked on this")
+                self._fail(number, f"the server crashed {request.tries} times while processing this request")
         self._greet()
         for request in self.asked.values():
             # In their order: the first decides which protocol the worker speaks.
@@ -393,7 +396,7 @@ class Relay:
             self.to_worker.add(_INITIALIZED)
 
     def fail_all(self, why: str) -> None:
-        """No worker lives long enough to answer anything."""
+        """Fail all requests: no worker lives long enough to answer."""
         for number in list(self.asked):
             self._fail(number, why)
         self.to_worker.clear()
@@ -414,7 +417,7 @@ class Relay:
         if request.method != "tools/call":
             self._send({"id": number, "error": _error(_FAILED, f"{why}; see its standard error")})
             return
-        text = f"{request.tool}: {why}: it may or may not have been done. Next: list_runs()"
+        text = f"{request.tool}: {why}. It may or may not have been executed. Next: list_runs()"
         result: Message = {"content": [{"type": "text", "text": text}], "isError": True}
         if _VERSION in request.meta:
             result["resultType"] = "complete"
@@ -423,7 +426,7 @@ class Relay:
     # -- the cached handshake --------------------------------------------------
 
     def _recall(self, number: Id, request: Request, message: Message) -> None:
-        """Answer from the cache until the worker has answered anything. It is asked all the same."""
+        """Answer from the cache until the worker has answered its first request. The worker gets the request anyway."""
         assert self._cache is not None
         request.cache_key = self._cache.key_of(message, self._initialize)
         result = self._cache.recall(request.cache_key) if request.cache_key else None

@@ -36,14 +36,14 @@ _EVERY = 2.0
 async def in_thread_with_progress(
     ctx: RequestContext, at_work: Callable[[], list[str]], work: Callable[[*Given], T], *given: *Given
 ) -> T:
-    """Work in a thread, with a notification every two seconds for clients that asked for them."""
+    """Run work in a thread, with a progress notification every two seconds for clients that asked for them."""
     failed: Exception | None = None
     async with anyio.create_task_group() as group:
         group.start_soon(_report, ctx, at_work)
         try:
             found = await in_thread(work, *given)
         except Exception as error:
-            # Raised in here it would come out wrapped up in a group.
+            # Raised inside the task group, the error would be wrapped in an exception group.
             failed = error
         group.cancel_scope.cancel()
     if failed is not None:
@@ -126,7 +126,7 @@ class ToolHandlers:
 
 
 def to_entry(tool: AnyTool) -> ToolEntry:
-    """A tool as clients list it."""
+    """A tool in the form that clients list."""
     hints = tool.hints
     return ToolEntry(
         name=tool.name,

@@ -1,4 +1,4 @@
-"""MCP over streamable HTTP: on the loopback interface only, for clients that have the token."""
+"""MCP over streamable HTTP: only on the loopback interface, and only for clients with the token."""
 
 from __future__ import annotations
 
@@ -24,15 +24,15 @@ from wfc_runtime.interrupt import leave_on_interrupt
 from wfc_runtime.server.app import build_server, load_secret
 from wfc_runtime.server.context import Options, ServerContext
 
-# Requests must arrive whole within seconds: a client that sends one byte now and then must not keep a
+# Requests must arrive completely within seconds: a client that sends one byte now and then must not keep a
 # connection open.
 
 REQUEST_SECONDS = 10.0
-"""For a mebibyte at most, from a client on the same machine."""
+"""For one mebibyte at most, from a client on the same machine."""
 
 
 class RequestTimeoutProtocol(H11Protocol):
-    """Closes a connection whose request is not there in time."""
+    """Closes a connection whose request does not arrive in time."""
 
     _deadline: asyncio.TimerHandle | None = None
 
@@ -52,7 +52,7 @@ class RequestTimeoutProtocol(H11Protocol):
         super().connection_lost(exc)
 
     def _wait(self) -> None:
-        """One deadline for the whole request, however many pieces it comes in."""
+        """Set one deadline for the whole request, however many pieces it arrives in."""
         if self._deadline is None:
             self._deadline = self.loop.call_later(REQUEST_SECONDS, self.transport.close)
 
@@ -67,15 +67,15 @@ class RequestTimeoutProtocol(H11Protocol):
 HOST = "127.0.0.1"
 TOKEN_VARIABLE = "WFC_TOKEN"
 _MOST_BYTES = 1024 * 1024
-"""Larger than every result that a run takes."""
+"""Larger than any result that a run accepts."""
 _SHORTEST_TOKEN = 16
 _STOP_SECONDS = 2
-# The SDK looks at the beginning of an origin only, and at the first of several.
+# The SDK checks only the beginning of an origin, and only the first of several.
 _LOCAL = re.compile(r"http://(?:127\.0\.0\.1|localhost):[0-9]{1,5}")
 
 
 class BearerToken:
-    """Lets through who has the token, and comes from no web page; says nothing to anybody else."""
+    """Accepts requests that have the token and do not come from a web page; refuses all others without details."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app = app
@@ -88,7 +88,9 @@ class BearerToken:
         headers = Headers(scope=scope)
         if not self._is_known(headers):
             refusal = PlainTextResponse(
-                "This server wants its bearer token.", status_code=401, headers={"WWW-Authenticate": "Bearer"}
+                "This server requires its bearer token.",
+                status_code=401,
+                headers={"WWW-Authenticate": "Bearer"},
             )
             await refusal(scope, receive, send)
         elif not all(map(_LOCAL.fullmatch, headers.getlist("origin"))):
@@ -98,12 +100,12 @@ class BearerToken:
 
     def _is_known(self, headers: Headers) -> bool:
         scheme, _, given = headers.get("authorization", "").partition(" ")
-        # Compared in constant time: how long it takes tells nothing of the token.
+        # Compared in constant time, so that the response time reveals nothing about the token.
         return scheme.lower() == "bearer" and hmac.compare_digest(given.strip().encode(), self._token)
 
 
 class HttpServer(uvicorn.Server):
-    """Tells where it serves once it hears Ctrl-C, and closes the context before it heeds one."""
+    """Prints its address once it handles Ctrl-C itself, and closes the context when it shuts down."""
 
     def __init__(self, config: uvicorn.Config, context: ServerContext, announcement: str) -> None:
         super().__init__(config)
@@ -120,7 +122,7 @@ class HttpServer(uvicorn.Server):
 
 
 def serve_http(options: Options, port: int) -> None:
-    # Until the server hears the signals itself: a Ctrl-C among imports may be passed over otherwise.
+    # Until uvicorn handles signals itself: a Ctrl-C during imports could get lost otherwise.
     leave_on_interrupt()
     token, origin = _token(options)
     with _bound(port) as listener:
@@ -144,7 +146,7 @@ def serve_http(options: Options, port: int) -> None:
 
 
 def _app(context: ServerContext, options: Options, port: int) -> ASGIApp:
-    """Host and Origin are checked so that no web page can reach the server through the person's browser."""
+    """The application. Host and Origin are checked, so that no web page can reach the server through a browser."""
     security = TransportSecuritySettings(
         enable_dns_rebinding_protection=True,
         allowed_hosts=[f"{HOST}:{port}", f"localhost:{port}"],
@@ -158,7 +160,7 @@ def _app(context: ServerContext, options: Options, port: int) -> ASGIApp:
 
 
 def _is_of_interest(record: logging.LogRecord) -> bool:
-    """A client that leaves in the middle of its request is no failure, and needs no traceback."""
+    """Suppresses tracebacks for clients that disconnect in the middle of a request, which is not an error."""
     return not (record.exc_info and isinstance(record.exc_info[1], ClientDisconnect))
 
 
@@ -171,21 +173,21 @@ def _bound(port: int) -> socket.socket:
     except OSError as error:
         listener.close()
         raise RequestError(
-            "port", f"{HOST}:{port} can't be used: {error.strerror}", "Name another one with --port."
+            "port", f"{HOST}:{port} can't be used: {error.strerror}", "Choose another port with --port."
         ) from None
     return listener
 
 
 def _token(options: Options) -> tuple[str, str]:
-    """The token, and where it comes from, for the message on the terminal."""
+    """The token, and where it comes from, for the message in the terminal."""
     given = os.environ.get(TOKEN_VARIABLE)
     if given is None:
         token = load_secret(options.state, "token")
-        return token, f"{token} (kept in {options.state}.token)"
+        return token, f"{token} (stored in {options.state}.token)"
     if len(given) < _SHORTEST_TOKEN or not given.isascii() or not given.isprintable():
         raise RequestError(
             "token",
             f"{TOKEN_VARIABLE} must be {_SHORTEST_TOKEN} or more printable ASCII characters",
-            "Unset it for a new one.",
+            "Unset it to use a generated one.",
         )
     return given, f"the one in {TOKEN_VARIABLE}"

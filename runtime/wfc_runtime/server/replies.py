@@ -1,4 +1,4 @@
-"""Replies on their way to a client, and results on their way in: characters, sizes, formats, errors."""
+"""Conversion of replies for clients and of results from them: characters, sizes, formats, errors."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from wfc_runtime.errors import RefusedError, RequestError, WfcError, without_wor
 from wfc_runtime.server.tools import Call
 from wfc_runtime.service import Reply, Service, actions_of
 
-# Unpaired surrogates. They are not characters, and no text with one can be sent. They come in with JSON
-# that is sent as text, or with the name of a file that is not UTF-8.
+# Unpaired surrogates are not characters, and text with one can't be sent. They arrive in JSON that is sent as text, or
+# in the name of a file that is not UTF-8.
 
 
 def is_sendable(text: str) -> bool:
@@ -28,7 +28,7 @@ def is_sendable(text: str) -> bool:
 
 
 def replace_surrogates(text: str) -> str:
-    """The text, with a question mark for each character that is none."""
+    """The text, with a question mark for each unpaired surrogate."""
     return text if is_sendable(text) else text.encode("utf-8", "replace").decode()
 
 
@@ -43,7 +43,7 @@ def without_surrogates(value: Json) -> Json:
     return value
 
 
-# Tool results: one form for replies and one for errors, so that a model reads nothing twice.
+# Tool results: either structured content or text, so that a model does not read the same reply twice.
 
 _STRUCTURED_SINCE = "2025-06-18"
 _LONGEST_NAME = 100
@@ -51,23 +51,23 @@ _log = logging.getLogger(__name__)
 
 
 def to_result(reply: Reply, protocol: str) -> CallToolResult:
-    """Structured content alone; text alone for clients from before there was any."""
+    """Structured content only; text only for clients of older protocols."""
     if protocol >= _STRUCTURED_SINCE:
         return CallToolResult(content=[], structured_content=reply)
     return CallToolResult(content=[_text(json.dumps(reply, ensure_ascii=False, separators=(",", ":")))])
 
 
 def to_error(tool: str, error: WfcError) -> CallToolResult:
-    """What failed, why, and what to call next."""
+    """An error result: what failed, why, and what to call next."""
     return _error(f"{tool[:_LONGEST_NAME]}: {error}")
 
 
 def to_failure(tool: str, error: Exception) -> CallToolResult:
-    """A mistake of ours: where it was goes to the log."""
+    """An error result for a bug of wfc. Details go to the log only."""
     _log.error("%s failed: %s", tool[:_LONGEST_NAME], without_words(error))
     return _error(
-        f"{tool[:_LONGEST_NAME]}: wfc itself failed ({type(error).__name__}); the server's log says where. Next: "
-        "get_workflow_status(workflow_id=...) shows where a run is, list_runs() which are open."
+        f"{tool[:_LONGEST_NAME]}: internal error of wfc ({type(error).__name__}); see the server's log. Next: "
+        "get_workflow_status(workflow_id=...) for the state of a run, list_runs() for the open runs."
     )
 
 
@@ -79,7 +79,7 @@ def _text(text: str) -> TextContent:
     return TextContent(type="text", text=text)
 
 
-# Large values by reference: clients cut or refuse long replies, and a model that cannot read one is stuck.
+# Large values by reference: clients truncate or refuse long replies, and a model that can't read one is stuck.
 
 _LONGEST_REPLY = 40_000
 _LONGEST_VALUE = 2_000
@@ -88,8 +88,8 @@ _LONGEST_ITEM = 200
 
 
 def by_reference(reply: Reply) -> Reply:
-    """The reply as it can be sent, with its long values as resources to read if all of it would be too long."""
-    # Lazy: it is imported with the first reply, and not before.
+    """The reply in a form that can be sent. If it is too long, large values are replaced by resources to read."""
+    # Imported here: the first reply needs it, not the start of the server.
     from wfc_runtime.machine.values import is_surely_within
 
     if is_surely_within(reply, _LONGEST_REPLY):
@@ -113,7 +113,7 @@ def by_reference(reply: Reply) -> Reply:
 
 
 def beginning(value: Json) -> Json:
-    """A value that is kept nowhere: of a long one, what it begins with."""
+    """A value that is stored nowhere; if it is long, its beginning and its length."""
     length = _length(value)
     if length <= _LONGEST_REPLY:
         return value
@@ -124,7 +124,7 @@ def beginning(value: Json) -> Json:
 
 
 def _shorten_children(parameters: dict[str, Any]) -> None:
-    """A hundred children with a page of rules each: rules can be shorter, and a child has its whole item."""
+    """Shorten the prompts and items of children: with a hundred of them, full rules for each would not fit."""
     for child in parameters.get("children", ()):
         if "prompt" in child:
             child["prompt"] = _short_prompt(child["workflow_id"], parameters["task"])
@@ -135,14 +135,14 @@ def _shorten_children(parameters: dict[str, Any]) -> None:
 def _short_prompt(run: str, task: str) -> str:
     """The rules of a child prompt in one sentence, for replies with many children."""
     return (
-        f'Work the workflow task {task}: get_next_step(workflow_id="{run}"), do its action, submit_step_result with '
-        "the action's step_id and a result as result_schema says; the reply has the next action. Stop when "
-        "status is completed, failed or cancelled."
+        f'Execute the task {task}: get_next_step(workflow_id="{run}"), do its action, submit_step_result with '
+        "its step_id and a result as result_schema says; the reply has the next action. Stop when status is "
+        "completed, failed or cancelled."
     )
 
 
 def _holders(reply: Reply) -> Iterator[tuple[dict[str, Any], str, str]]:
-    """Where long values can stand: the object, the key, and the resource that has the value."""
+    """The places of values that may be long: the object, the key, and the resource with the value."""
     base = f"wfc://runs/{reply.get('workflow_id', '')}"
     if "result" in reply:
         yield reply, "result", f"{base}/result"
@@ -163,7 +163,7 @@ def _length(value: Json) -> int:
 
 
 def as_text(value: Json) -> str:
-    """As JSON. What writes it is imported with the first reply, and not before."""
+    """The value as JSON text. The encoder is imported with the first reply, not at the start."""
     from wfc_runtime.machine.values import to_text
 
     return to_text(value)
@@ -176,7 +176,7 @@ _EVENTS = 200
 
 
 def with_format(service: Service, reply: Reply, response_format: str) -> Reply:
-    """`minimal`: the reply as it is. `detailed`: also what has happened, and the state."""
+    """`minimal`: the reply unchanged. `detailed`: also the events and the state."""
     if response_format == "minimal":
         return reply
     run = reply["workflow_id"]
@@ -193,7 +193,7 @@ def with_format(service: Service, reply: Reply, response_format: str) -> Reply:
 
 
 def check_format(response_format: str) -> None:
-    """Before anything is done: a call that is refused must not have started a run."""
+    """Called before anything else is done: a refused call must not have started a run."""
     if response_format not in _FORMATS:
         raise RequestError(
             "invalid_arguments",
@@ -201,24 +201,24 @@ def check_format(response_format: str) -> None:
         )
 
 
-# Results as models send them.
+# Results in the forms in which models send them.
 
 
 def submit_text(call: Call, run: str, step_id: str, text: str, read: Json) -> Reply:
-    """Submit JSON that was sent as text: what it stands for where the step takes an object or a list, else the text."""
+    """Submit JSON that was sent as text: parsed if the step expects an object or a list, else as the text itself."""
     service = call.context.service
     meant = read if _takes_no_text(service.next_step(run), step_id) else text
     try:
         return service.submit(run, step_id, meant, actor=call.actor)
     except RefusedError as refused:
-        # Sent again, in the same way, after the step has gone on.
+        # The same text was sent again after the step had been answered: its schema is no longer there to decide.
         if refused.code != "answered" or meant is read:
             raise
         return service.submit(run, step_id, read, actor=call.actor)
 
 
 def read_text(result: Json) -> Json:
-    """The object or list that a text stands for. None for everything else."""
+    """The object or list that a JSON text encodes; None for everything else."""
     if not isinstance(result, str) or result.lstrip()[:1] not in ("{", "["):
         return None
     try:

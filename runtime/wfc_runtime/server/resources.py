@@ -1,4 +1,4 @@
-"""Resources: a run's state, history, result, actions and chart, to be read when a reply only names them."""
+"""Resources: a run's state, history, result, actions and chart, for values that a reply only refers to."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _URI = re.compile(
     r"wfc://runs/(?P<run>[^/]+)/(?P<what>state|history|result|actions|chart)(?:/(?P<name>[^/]+))?"
 )
 _NAMED = {"state": (False, True), "actions": (True,)}
-"""Whether a name may, or must, stand below."""
+"""Whether the URI may, or must, end with a name."""
 _TEMPLATES = (
     ("state", "state", "All state fields of a run.", _JSON),
     ("field", "state/{field}", "One state field of a run.", _JSON),
-    ("history", "history", "What happened in a run, when, and who answered.", _JSON),
-    ("result", "result", "What a completed run returned.", _JSON),
-    ("action", "actions/{step_id}", "One pending action of a run, whole.", _JSON),
-    ("chart", "chart", "The statechart of a run in mermaid, with the states it is in.", _MERMAID),
+    ("history", "history", "The events of a run, when they happened and who answered.", _JSON),
+    ("result", "result", "The result of a completed run.", _JSON),
+    ("action", "actions/{step_id}", "One pending action of a run, complete.", _JSON),
+    ("chart", "chart", "The statechart of a run in mermaid, with its current states marked.", _MERMAID),
 )
 
 
@@ -63,7 +63,7 @@ class ResourceHandlers:
     async def list_resources(
         self, ctx: RequestContext, params: PaginatedRequestParams | None
     ) -> ListResourcesResult:
-        """Those of the open runs; all others can be read too."""
+        """Resources of the open runs. Those of other runs can be read too, but are not listed."""
         runs = (await in_thread(lambda: self._context.service.runs(limit=_LISTED)))["runs"]
         plain = [one for one in _TEMPLATES if "{" not in one[1] and one[0] != "result"]
         found = [
@@ -96,7 +96,7 @@ class ResourceHandlers:
         if found is None or bool(found["name"]) not in _NAMED.get(found["what"], (False,)):
             shapes = ", ".join(f"wfc://runs/{{id}}/{path}" for _, path, _, _ in _TEMPLATES)
             raise NotFoundError(
-                "unknown_resource", f"there is no resource {uri[:200]!r}", f"There are {shapes}."
+                "unknown_resource", f"there is no resource {uri[:200]!r}", f"Available: {shapes}."
             )
         run, what, name = unquote(found["run"]), found["what"], unquote(found["name"] or "")
         if what == "chart":
@@ -120,7 +120,7 @@ class ResourceHandlers:
         for action in actions_of(service.next_step(run)):
             if action["step_id"] == name:
                 return action
-        raise NotFoundError("not_pending", f"run `{run}` does not wait in `{name}`")
+        raise NotFoundError("not_pending", f"step `{name}` of run `{run}` is not pending")
 
     def _history(self, run: str) -> Json:
         events: list[Json] = []
@@ -132,7 +132,7 @@ class ResourceHandlers:
         return {"workflow_id": run, "workflow": more["workflow"], "events": events}
 
     def _chart(self, run: str) -> str:
-        """Of the version that the run goes by."""
+        """The chart of the version that the run is pinned to."""
         from wfc_runtime.server.workflows import render_chart
 
         _, machine, snapshot = self._context.service.definition(run)

@@ -1,4 +1,4 @@
-"""MCP over stdin and stdout: one client, for as long as it keeps the pipe open."""
+"""MCP over stdin and stdout: one client, as long as it keeps the pipe open."""
 
 from __future__ import annotations
 
@@ -24,10 +24,9 @@ from wfc_runtime.server.context import Options, ServerContext
 from wfc_runtime.server.front_messages import SOURCES
 from wfc_runtime.server.tools import in_thread
 
-# stdin and stdout without a thread per line, which makes a step over stdio a fifth faster. The SDK reads,
-# writes and flushes in threads. The event loop can wait for a pipe or a socket itself (Node gives its
-# children sockets), and a short line can be written at once when there is room. Files and terminals are
-# left to the SDK.
+# stdin and stdout without a thread per line, which makes a step over stdio about a fifth faster. The SDK reads, writes
+# and flushes in threads. The event loop itself can wait for a pipe or a socket (Node gives its children sockets), and
+# a short line can be written immediately if there is space. Files and terminals are left to the SDK.
 
 Lines = anyio.AsyncFile[str]
 _LONGEST_LINE = 64 * 1024 * 1024
@@ -37,7 +36,7 @@ _NO_MESSAGE = (
 
 
 class _Input:
-    """The lines that come in. What is no message is refused: the SDK drops it, and its sender would wait for ever."""
+    """Incoming lines. Invalid messages are answered with an error; the SDK would drop them silently."""
 
     def __init__(self, reader: asyncio.StreamReader, output: _Output) -> None:
         self._reader = reader
@@ -53,7 +52,7 @@ class _Input:
             except ConnectionError:
                 line = b""
             except ValueError:
-                # asyncio has thrown away as much of it as it had; the rest of the line is no message either.
+                # asyncio has discarded its buffer; the rest of the line is not a valid message either.
                 await self._output.write(_refusal(b"", f"is longer than {_LONGEST_LINE:,} bytes"))
                 continue
             if not line:
@@ -71,7 +70,7 @@ class _Input:
 
 
 def _is_message(value: Json) -> bool:
-    """Whether it is a request, a notification or an answer. What calls itself an answer is never answered."""
+    """Whether it is a request, a notification or an answer. An invalid answer counts too: it must not be answered."""
     if not isinstance(value, dict):
         return False
     if "method" not in value and ("result" in value or "error" in value):
@@ -86,7 +85,7 @@ def _is_id(value: Json) -> bool:
 
 
 def _refusal(line: bytes, why: str) -> str:
-    """The answer to a message that can't be read. Its id stands at one of its ends, beside the protocol's version."""
+    """The answer to an unreadable message. Its id is looked for near both ends, beside the protocol version."""
     found = _ID.search(line, 0, _END) or _ID.search(line, max(0, len(line) - _END))
     number = json.loads(found[1] or found[2]) if found else None
     return _answer(number, -32700, f"The message {why}. Values may be nested 100 levels deep.")
@@ -105,7 +104,7 @@ _ID = re.compile(
 
 
 class _Output:
-    """The lines that go out, one after the other."""
+    """Outgoing lines, one at a time."""
 
     def __init__(self, descriptor: int) -> None:
         self._descriptor = descriptor
@@ -116,7 +115,7 @@ class _Output:
     async def write(self, text: str) -> None:
         data = text.encode()
         async with self._turn:
-            # What has room at all has it for this much.
+            # POSIX: a writable pipe accepts PIPE_BUF bytes without blocking.
             if len(data) <= select.PIPE_BUF and self._room.poll(0):
                 data = data[os.write(self._descriptor, data) :]
             if data:
@@ -125,16 +124,16 @@ class _Output:
     def _write_all(self, data: bytes) -> None:
         while data:
             self._room.poll()
-            # One socket for both directions does not block for either.
+            # With a socket for both directions, the descriptor is non-blocking because the reader made it so.
             with suppress(BlockingIOError):
                 data = data[os.write(self._descriptor, data) :]
 
     async def flush(self) -> None:
-        """Nothing is held back."""
+        """Nothing is buffered."""
 
 
 async def open_pipes() -> tuple[Lines | None, Lines | None]:
-    """stdin and stdout as the SDK takes them. None for both: open them yourself."""
+    """stdin and stdout as the SDK expects them; None for both: the SDK opens them itself."""
     if sys.platform == "win32" or not all(map(_can_be_waited_for, (0, 1))):
         return None, None
     incoming, outgoing = os.dup(0), os.dup(1)
@@ -152,7 +151,7 @@ def _can_be_waited_for(descriptor: int) -> bool:
 
 
 def _divert() -> None:
-    """Whatever else reads finds nothing, and whatever else prints goes to stderr and not between the messages."""
+    """Redirect descriptors 0 and 1: other readers get nothing, and stray prints go to stderr, not between messages."""
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
     os.close(nothing)
@@ -165,8 +164,8 @@ _NOTIFICATIONS = NotificationOptions(prompts_changed=True, resources_changed=Tru
 
 
 def serve_stdio(options: Options) -> None:
-    # What was answered is on disk, so Ctrl-C may end the process at once: a thread that waits for a line
-    # can't be asked to stop.
+    # Acknowledged answers are on disk, so Ctrl-C may end the process immediately: a thread that waits for a line can't
+    # be interrupted.
     leave_on_interrupt()
     context = ServerContext(options)
     context.start_working()
@@ -180,7 +179,7 @@ async def _serve(context: ServerContext, options: Options) -> None:
     server = build_server(context, options)
     pipes = await open_pipes()
     if options.sources is not None and pipes[1] is not None:
-        # Before anything is read from them: what changes later is then seen as a change.
+        # Sent before any of them is read: a later change is then detected as a change.
         paths = [str(path.absolute()) for path in options.sources]
         said = {"jsonrpc": "2.0", "method": SOURCES, "params": {"paths": paths}}
         await pipes[1].write(json.dumps(said) + "\n")

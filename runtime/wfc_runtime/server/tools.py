@@ -1,4 +1,4 @@
-"""Tools as typed functions: what a client is told about each, what it may pass, and who called."""
+"""Tools as typed functions: their descriptions, their arguments, and the identity of the caller."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from wfc_runtime.server.front_messages import KEY
 from wfc_runtime.service import Reply
 
 in_thread = anyio.to_thread.run_sync
-"""The service waits for the disk and sometimes for another process: never on the event loop."""
+"""The service waits for the disk and sometimes for other processes, so it never runs on the event loop."""
 
 
 # The caller, as far as the client identifies it.
@@ -28,12 +28,12 @@ in_thread = anyio.to_thread.run_sync
 RequestContext = ServerRequestContext[Any, Any]
 _TOOL_USE = "claudecode/toolUseId"
 _PROCESS = secrets.token_hex(4)
-"""On stdio a process is a session."""
+"""Identifies this process: over stdio, a process is a session."""
 _LONGEST_KEY = 200
 
 
 def actor_of(ctx: RequestContext) -> str:
-    """The tool use where the client names it, else the session, else the client and this process."""
+    """The tool use if the client names it, else the session, else the client and this process."""
     meta: dict[str, Any] = {**(ctx.meta or {})}
     tool_use = meta.get(_TOOL_USE)
     if isinstance(tool_use, str) and tool_use:
@@ -62,27 +62,27 @@ ARGUMENTS = {
     "workflow": "The workflow's name, from list_workflows.",
     "inputs": "The workflow's inputs by name; get_workflow_info has their schema.",
     "workflow_id": "The run's id, from a reply.",
-    "step_id": "The pending action's step_id, exactly as the reply has it.",
-    "result": 'What the action\'s result_schema asks for; {"error": "<why>"} where the step can\'t be done.',
-    "query": "Words that the name or the description must have.",
+    "step_id": "The pending action's step_id, exactly as in the reply.",
+    "result": 'A value as described by result_schema; {"error": "<reason>"} if the step can\'t be done.',
+    "query": "Words that must occur in the name or the description.",
     "status": "open (default), completed, failed, cancelled or all.",
-    "reason": "Why, for the history.",
-    "fields": "The fields wanted; without any, which there are and how many bytes each has.",
+    "reason": "The reason, for the history.",
+    "fields": "The fields to return; without any, the names of all fields and their sizes in bytes.",
     "after": "Only events after this number.",
     "before": "Only runs older than this one.",
-    "limit": "At most so many.",
+    "limit": "The maximum number of entries.",
     "field": "A state field's name.",
     "transform": "The expression, as in a workflow: {{ state.total + input }}.",
     "input": "A value that the expression reads as `input`.",
-    "context": 'What else it may read, by name: {"state": {...}, "inputs": {...}}.',
+    "context": 'Other values that it may read, by name: {"state": {...}, "inputs": {...}}.',
     "yaml": "The whole workflow as YAML text.",
-    "response_format": "minimal (default), or detailed: with the run's events and its whole state.",
+    "response_format": "minimal (default), or detailed: with the run's events and its complete state.",
     "checkpoint_id": "A checkpoint's id, from list_checkpoints.",
-    "response": "The answer, word for word; yes or no where that is asked.",
-    "days": "How many days ago.",
-    "language": "steps (default), or another that workflows can be written in.",
+    "response": "The answer, word for word; yes or no for a yes-or-no question.",
+    "days": "The number of days.",
+    "language": "steps (default), or another language that workflows can be written in.",
 }
-"""What an argument means is the same in every tool."""
+"""An argument has the same meaning in every tool."""
 
 _SCHEMAS: dict[Any, dict[str, Json]] = {
     str: {"type": "string"},
@@ -97,34 +97,34 @@ _WORDS = {"string": "text", "integer": "a whole number", "object": "an object", 
 
 @dataclass(frozen=True)
 class Call:
-    """What a tool gets beside its arguments."""
+    """What a tool gets in addition to its arguments."""
 
     context: ServerContext
     actor: str | None
     key: str | None = None
-    """Calls with the same key start one run: a front repeats a call that its worker died of."""
+    """Calls with the same key start only one run: a front repeats a call if its worker died."""
 
 
 @dataclass(frozen=True)
 class Hints:
-    """What clients may rely on: calls that only read run side by side, idempotent ones may be repeated."""
+    """Properties that clients rely on: read-only calls may run in parallel, idempotent ones may be repeated."""
 
     reads: bool = False
     destroys: bool = False
     idempotent: bool = False
     first: bool = False
-    """Shown to the model from the start; clients may load the others when they are asked for."""
+    """Shown to the model from the start; clients may load the others on demand."""
     moves: bool = False
-    """May leave a run waiting for the person."""
+    """May leave a run waiting for the user."""
     keyed: bool = False
-    """Takes a request key, so that a repeated call does nothing again."""
+    """Accepts a request key, so that a repeated call is executed only once."""
 
 
 READS = Hints(reads=True, idempotent=True)
 
 
 class AnyTool(Protocol):
-    """What a client can list and call."""
+    """A tool that a client can list and call."""
 
     @property
     def name(self) -> str: ...
@@ -143,7 +143,7 @@ class AnyTool(Protocol):
 
 @dataclass(frozen=True)
 class Tool:
-    """One function that a client may call. Its docstring is what the model reads of it."""
+    """A function that a client may call. The model reads its docstring as the description."""
 
     work: Callable[..., Reply]
     hints: Hints
@@ -180,7 +180,7 @@ class Tool:
         return self.work(call, **self._checked(given))
 
     def _checked(self, given: Mapping[str, Json]) -> dict[str, Json]:
-        """The arguments, or every problem with them in one message."""
+        """The checked arguments. Raises one error with all problems."""
         problems = [f"`{name}` is not an argument" for name in given if name not in self.parameters]
         problems += [f"`{name}` is missing" for name in self.input_schema["required"] if name not in given]
         checked: dict[str, Json] = {}
@@ -198,7 +198,7 @@ class Tool:
 
     @property
     def usage(self) -> str:
-        """How the tool is called."""
+        """The call syntax of the tool."""
         names = [
             f"{name}=..." if one.default is inspect.Parameter.empty else f"[{name}=...]"
             for name, one in self.parameters.items()
@@ -220,7 +220,7 @@ def _is_kind(value: Json, kind: Json) -> bool:
 
 
 def _as_kind(value: Json, kind: Json) -> Json:
-    """Models sometimes send an object, a list or a number as JSON text."""
+    """Decode JSON text: models sometimes send an object, a list or a number as text."""
     if isinstance(value, str) and kind in ("object", "array", "integer"):
         try:
             read = json.loads(value)

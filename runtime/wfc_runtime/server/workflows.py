@@ -1,4 +1,4 @@
-"""Workflows described: lists, inputs, typed tools, the dependencies of state fields, charts."""
+"""Descriptions of workflows: lists, inputs, typed tools, dependencies of state fields, charts."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from wfc_runtime.service import Reply
 
 
 def listed(registry: Registry, query: str) -> Reply:
-    """The workflows whose name, description and tags have all words of the query, and what can't be used."""
+    """The workflows whose name, description and tags contain all words of the query, and those that can't be used."""
     words = query.lower().split()
     found = [module for module in registry.modules() if all(word in _searched(module) for word in words)]
     reply: Reply = {"workflows": [_summary(module) for module in found]}
@@ -66,7 +66,7 @@ def info(module: Module) -> Reply:
 
 
 def description_of(module: Module) -> str:
-    # The docstring may be that of the base, where the YAML has none.
+    # Not `__doc__` itself: without a description in the YAML it would be that of the base class.
     machine = module.workflow.machine
     return " ".join((vars(machine).get("__doc__") or "").split())
 
@@ -79,14 +79,14 @@ def input_schema(module: Module) -> dict[str, Json]:
 
 
 _NAMED = ("properties", "$defs")
-"""Under these keys stand names of the author's, which may be "title"."""
+"""The values of these keys have names chosen by the author, which may be "title"."""
 _EITHER_NUMBER = [{"type": "integer"}, {"type": "number"}]
 _RENAMED = {"ge": "minimum", "le": "maximum"}
-"""What pydantic leaves as it is on a number that may be whole or not."""
+"""Keywords that pydantic does not translate for a number that may be whole or not."""
 
 
 def _lean(schema: Json) -> Json:
-    """Without made-up titles, and a number as a number."""
+    """Drop generated titles, and simplify a union of integer and number."""
     if isinstance(schema, list):
         return [_lean(one) for one in schema]
     if not isinstance(schema, dict):
@@ -123,7 +123,7 @@ def _summary(module: Module) -> dict[str, Json]:
 
 
 def _steps(module: Module, chart: str, machine: AnyMachine) -> Iterator[dict[str, Json]]:
-    """In the order of the YAML."""
+    """The steps in the order of the YAML."""
     for step in steps_of(structure_of(machine), module.workflow.lines.get(chart, {})):
         yield {"id": step.id, "type": step.type, "line": step.line}
 
@@ -142,17 +142,17 @@ def _called(effects: Iterable[Effect]) -> list[Json]:
     return distinct(effect.workflow for effect in effects if isinstance(effect, Spawn))
 
 
-# Each workflow as a tool of its own: `start_<workflow>`, with its inputs as arguments.
+# Each workflow as a separate tool: `start_<workflow>`, with its inputs as arguments.
 
 _LONGEST_TOOL_NAME = 100
-"""Clients put a prefix before the name and drop what gets too long."""
+"""Clients add a prefix to the name and drop tools with names that are too long."""
 _TAKEN = "start_workflow"
 _HINTS = Hints(moves=True, keyed=True)
 
 
 @dataclass(frozen=True)
 class TypedTool:
-    """Starts one workflow. Its inputs are checked by the workflow's own model."""
+    """Starts one workflow. The workflow's own model checks the inputs."""
 
     module: Module
     hints: Hints = _HINTS
@@ -176,7 +176,7 @@ class TypedTool:
 
 
 def typed_tools(registry: Registry) -> dict[str, TypedTool]:
-    """As the folder is now: a workflow that was compiled since is there, one that went away is not."""
+    """The tools for the current content of the folder: workflows may be compiled or removed at any time."""
     tools = [TypedTool(module) for module in registry.modules()]
     return {tool.name: tool for tool in tools if tool.name != _TAKEN and len(tool.name) <= _LONGEST_TOOL_NAME}
 
@@ -185,7 +185,7 @@ def typed_tools(registry: Registry) -> dict[str, TypedTool]:
 
 
 def dependencies(machine: AnyMachine, field: str) -> Reply:
-    """Fields and inputs that a field is made from, directly and in the end, and the fields made from it."""
+    """The fields and inputs that a field is computed from, directly or indirectly, and the fields computed from it."""
     sources = {name: _sources(machine, name) for name in machine.fields.model_fields}
     _check_known(field, sources)
     return {
@@ -198,7 +198,7 @@ def dependencies(machine: AnyMachine, field: str) -> Reply:
 
 
 def traces(machine: AnyMachine, events: Sequence[Mapping[str, Json]], field: str | None) -> list[Reply]:
-    """Each time that a field was written: when, by which step, what set it off, and the value."""
+    """Each write of a field: when, by which step, what triggered it, and the value."""
     if field is not None:
         _check_known(field, machine.fields.model_fields)
     found = []
@@ -222,7 +222,7 @@ def _check_known(field: str, there: Iterable[str]) -> None:
     names = list(there)
     if field not in names:
         field = "".join(char if char.isprintable() else "?" for char in field[:100])
-        hint = f"{guess(field, names)}There are: {', '.join(names) or 'none'}."
+        hint = f"{guess(field, names)}Fields: {', '.join(names) or 'none'}."
         raise NotFoundError("unknown_field", f"the workflow has no field `{field}`", hint)
 
 
@@ -233,7 +233,7 @@ def _writers(machine: AnyMachine, field: str) -> Iterator[tuple[str, Effect]]:
 
 
 def _sources(machine: AnyMachine, field: str) -> list[str]:
-    """What the steps that write a field read for it: `state.<field>` and `inputs.<name>`."""
+    """What the steps that write a field read: `state.<field>` and `inputs.<name>`."""
     found: dict[str, None] = {}
     for _, effect in _writers(machine, field):
         if isinstance(effect, Assign) and field in effect.updates:
@@ -244,7 +244,7 @@ def _sources(machine: AnyMachine, field: str) -> list[str]:
 
 
 def _computed_from(updates: Mapping[str, Json], field: str) -> Iterator[str]:
-    """A bare name is an earlier key of the same step, so that its own sources count."""
+    """The sources of one update. A bare name is an earlier key of the same step, so its sources count instead."""
     for read in _names_read(updates[field]):
         if "." in read:
             yield read
@@ -290,13 +290,13 @@ def _closure(field: str, sources: Mapping[str, Sequence[str]]) -> list[str]:
 
 
 def _trigger(event: Mapping[str, Json]) -> str:
-    """`submitted look-up by toolu_0123`."""
+    """What triggered an event, such as `submitted look-up by toolu_0123`."""
     step = f" {event['step_id']}" if "step_id" in event else ""
     return f"{event['event']}{step}" + (f" by {event['actor']}" if "actor" in event else "")
 
 
 def _writer(machine: AnyMachine, event: Mapping[str, Json], field: str) -> str | None:
-    """Of the steps that can write a field, the last one that the event went through."""
+    """The step that wrote a field: the last state that the event passed through and that can write it."""
     writers = {state for state, _ in _writers(machine, field)}
     passed = [*event.get("left", []), *event.get("entered", [])]
     return next((_step_name(machine, state) for state in reversed(passed) if state in writers), None)
@@ -306,14 +306,14 @@ def _step_name(machine: AnyMachine, state: str) -> str:
     return str(machine.states_map[state].name)
 
 
-# A run as a mermaid chart: its statechart, with the states it is in now.
+# A run as a mermaid chart: its statechart, with its current states marked.
 
 _LONGEST_LABEL = 60
 _ENDINGS = ("fail", "cancel")
 
 
 def render_chart(machine: AnyMachine, active: list[str]) -> str:
-    """The chart of one machine. `active`: the states that a run of it is in."""
+    """The chart of one machine. `active`: the current states of a run."""
     lines = ["stateDiagram-v2", *_inside(machine, list(machine.states), "  ")]
     now = [state.id for state in _shown(machine, active)]
     if now:
@@ -322,7 +322,7 @@ def render_chart(machine: AnyMachine, active: list[str]) -> str:
 
 
 def _shown(machine: AnyMachine, active: list[str]) -> Iterator[State]:
-    """The innermost states. A pause before another try stands for the step that is tried again."""
+    """The innermost active states. A retry delay is shown as the step that is retried."""
     for state in machine.states_map.values():
         if state.id in active and state.is_atomic:
             effect = machine.steps.get(state.id)
@@ -344,7 +344,7 @@ def _inside(machine: AnyMachine, states: list[State], indent: str) -> Iterator[s
     for state in states:
         if state.initial:
             yield f"{indent}[*] --> {state.id}"
-        yield from _ways(machine, state, indent)
+        yield from _transitions(machine, state, indent)
         if state.final:
             yield f"{indent}{state.id} --> [*]"
 
@@ -354,8 +354,8 @@ def _branches(state: State) -> list[list[State]]:
     return [[one] for one in inner] if state.parallel else [inner]
 
 
-def _ways(machine: AnyMachine, state: State, indent: str) -> Iterator[str]:
-    """Retries, failing and cancelling are possible everywhere and would hide the rest."""
+def _transitions(machine: AnyMachine, state: State, indent: str) -> Iterator[str]:
+    """The transitions of a state, without retries, failures and cancellation, which would clutter the chart."""
     for transition in state.transitions:
         target = transition.target
         hidden = isinstance(machine.steps.get(target.id), Delay) if target is not None else True
@@ -379,7 +379,7 @@ def _label(transition: Any) -> str:
 
 
 def _plain(text: str) -> str:
-    """An expression without its braces; what mermaid would take for syntax as character codes."""
+    """An expression without its braces, with characters of mermaid's syntax as character codes."""
     bare = re.sub(r"\s+", " ", text.strip().removeprefix("{{").removesuffix("}}")).strip()
     short = bare if len(bare) <= _LONGEST_LABEL else f"{bare[:_LONGEST_LABEL]}..."
     return re.sub(r"[:;{}<>#\"]", lambda found: f"#{ord(found[0])};", short)

@@ -1,4 +1,4 @@
-"""The tools, by set. A module is imported when its set is offered."""
+"""The tools, by toolset. A toolset's module is imported only if it is offered."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from wfc_runtime.server.tools import Tool
 
 
 def load_tools(toolsets: Iterable[str]) -> dict[str, Tool]:
-    """The tools of some sets, by name."""
+    """The tools of some toolsets, by name."""
     sets: list[tuple[Tool, ...]] = [import_module(f"{__name__}.{name}").TOOLS for name in toolsets]
     return {tool.name: tool for tools in sets for tool in tools}

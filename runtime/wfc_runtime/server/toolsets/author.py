@@ -1,4 +1,4 @@
-"""Trying workflows that are only text so far. The one place where the runtime needs the compiler."""
+"""Tools for trying out workflows that are not saved yet. The only place where the runtime needs the compiler."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _NAME = "inline.yaml"
 
 
 def validate_workflow_yaml(call: Call, yaml: str) -> Reply:
-    """Check a workflow without saving or running it: every finding with its place and the way out."""
+    """Check a workflow without saving or running it: all findings with their location and how to fix them."""
     from wfc.findings import Redaction
     from wfc.render.json import to_json
 
@@ -30,15 +30,15 @@ def validate_workflow_yaml(call: Call, yaml: str) -> Reply:
         for one in found[:_SHOWN]
     ]
     errors = sum(one.severity == "error" for one in found)
-    following = "mend it and check again" if errors else "execute_inline_workflow(yaml=..., inputs={...})"
+    following = "fix it and check again" if errors else "execute_inline_workflow(yaml=..., inputs={...})"
     return {"valid": errors == 0, "findings": shown, "errors": errors, "next": following}
 
 
 def execute_inline_workflow(
     call: Call, yaml: str, inputs: dict[str, Json] | None = None, response_format: str = "minimal"
 ) -> Reply:
-    """Compile a workflow and start a run of it, without saving it. It goes on like any other run, in later
-    sessions too."""
+    """Compile a workflow and start a run of it without saving it. The run continues like any other, also in later
+    sessions."""
     check_format(response_format)
     compilation = _compile(call, yaml)
     if not compilation.modules:
@@ -64,21 +64,22 @@ def execute_inline_workflow(
 
 
 def get_workflow_schema(call: Call, language: str = "steps") -> Reply:
-    """The JSON Schema of a language that workflows are written in, with a description and an example for each
-    field."""
+    """The JSON Schema of a workflow language, with a description and an example for each field."""
     from wfc.dialects import DIALECTS
 
     schemas = {one.name: one.schema for one in DIALECTS}
     if language not in schemas:
         names = ", ".join(schemas)
-        raise RequestError("unknown_language", f"there is no language {language[:40]!r}", f"One of {names}.")
+        raise RequestError(
+            "unknown_language", f"there is no language {language[:40]!r}", f"Available: {names}."
+        )
     following = "validate_workflow_yaml(yaml=...)"
     return {"language": language, "schema": schemas[language](), "next": following}
 
 
 def _compile(call: Call, yaml: str) -> Compilation:
-    """One workflow in memory. The project's others are read only if it calls one of them, and it may call those that
-    the server has compiled."""
+    """Compile one workflow in memory. Other workflows of the project are read only if it calls them; it may also call
+    those that the server has compiled."""
     from wfc.caching import clear_caches
     from wfc.compiler import compile_project
     from wfc.config import ConfigError, load_config
@@ -89,13 +90,14 @@ def _compile(call: Call, yaml: str) -> Compilation:
     try:
         config = load_config(Path("."))
     except ConfigError as error:
-        raise RequestError("config", str(error), "Mend the project's settings first.") from None
+        raise RequestError("config", str(error), "Fix the project's settings first.") from None
     project, _ = load_project(Selection(config, [], []))
     project.offered = lambda name: _is_compiled(call, name)
     file = load_file(_NAME, yaml.encode("utf-8", "surrogatepass"), config, project)
     try:
         return compile_project(project, {file: _NAME})
     finally:
+        # The server is a long-running process; the caches of the compiler would keep every project alive.
         clear_caches()
 
 

@@ -1,7 +1,7 @@
 """The checkpoint tools of the debug set.
 
-Every event of a run is durable, so each is a checkpoint, and nothing has to be saved for a run to continue:
-`<workflow_id>:<event>` names where a run stood after an event.
+Every event of a run is durable, so every event is a checkpoint, and nothing has to be saved for a run to continue:
+`<workflow_id>:<event>` names the state of a run after an event.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ def read_id(checkpoint_id: str) -> tuple[str, int]:
     if found is None:
         raise RequestError(
             "invalid_id",
-            f"`checkpoint_id` is not an id: {checkpoint_id[:60]!r}",
-            "list_checkpoints() has them.",
+            f"`checkpoint_id` is not a checkpoint id: {checkpoint_id[:60]!r}",
+            "list_checkpoints() shows the ids.",
         )
     return check_run_id(found[1]), int(found[2])
 
 
 def listed(service: Service, workflow: str, run: str, limit: int) -> list[Reply]:
-    """Where the open runs stand; with a run, each of its checkpoints."""
+    """The latest checkpoint of every open run; with a run, each of its checkpoints."""
     if run:
         events = service.history(run, limit=limit)["events"]
         return [_event(run, event) for event in events]
@@ -57,7 +57,7 @@ def _event(run: str, event: dict[str, Any]) -> Reply:
 
 
 def _latest(service: Service, run: dict[str, Json]) -> Reply:
-    # Masked: whoever only looks gets no secrets, and nothing is set going.
+    # Masked: this call only reads, so it must not reveal secrets or start actions.
     now = service.status(run["workflow_id"], masked=True)
     return {
         "checkpoint_id": f"{run['workflow_id']}:{now['progress']['events']}",
@@ -71,7 +71,7 @@ def _latest(service: Service, run: dict[str, Json]) -> Reply:
 
 
 def _prompt(service: Service, now: Reply) -> Reply:
-    """What a run asks, or one that it called."""
+    """The question of a run, or of a workflow that it called."""
     asked = _question(lambda run: service.status(run, masked=True), now)
     return {} if asked is None else {"prompt": asked[1]["parameters"]["message"]}
 
@@ -117,17 +117,17 @@ def _events(service: Service, run: str, until: int) -> Iterator[dict[str, Any]]:
         after = page[-1]["seq"]
 
 
-# -- going on ------------------------------------------------------------------------
+# -- resuming ------------------------------------------------------------------------
 
 
 def resume(service: Service, checkpoint_id: str, response: str, actor: str | None) -> Reply:
-    """Go on from where a run stands; with the answer to what it asks, if one is given."""
+    """Continue a run from its latest checkpoint; with the answer to its question, if one is given."""
     run, seq = read_id(checkpoint_id)
     latest = service.status(run, masked=True)["progress"]["events"]
     if seq != latest:
         raise RefusedError(
             "checkpoint_passed",
-            f"run {run} has gone on since {checkpoint_id}",
+            f"run {run} has continued since {checkpoint_id}",
             f'Next: resume_workflow(checkpoint_id="{run}:{latest}", response=...)',
         )
     reply = service.next_step(run)
@@ -136,7 +136,9 @@ def resume(service: Service, checkpoint_id: str, response: str, actor: str | Non
     asked = _question(service.next_step, reply)
     if asked is None:
         raise RefusedError(
-            "no_question", f"run {run} asks nothing that a text answers", f"Next: {reply['next']}"
+            "no_question",
+            f"run {run} has no pending question that a text could answer",
+            f"Next: {reply['next']}",
         )
     holder, action = asked
     answered = service.submit(holder, action["step_id"], _answer(action, response), actor=actor)
@@ -144,7 +146,7 @@ def resume(service: Service, checkpoint_id: str, response: str, actor: str | Non
 
 
 def _question(look: Callable[[str], Reply], reply: Reply) -> tuple[str, dict[str, Any]] | None:
-    """The first action that waits for an answer, in the run or in those that it called."""
+    """The first pending prompt, in the run or in the workflows that it called."""
     for action in actions_of(reply):
         if action["type"] == "prompt":
             return reply["workflow_id"], action
@@ -156,7 +158,7 @@ def _question(look: Callable[[str], Reply], reply: Reply) -> tuple[str, dict[str
 
 
 def _answer(action: dict[str, Any], response: str) -> Json:
-    """A text as the result that an action wants."""
+    """Convert a text into the result that an action expects."""
     schema = action.get("result_schema") or {}
     properties, required = schema.get("properties", {}), schema.get("required", [])
     if len(required) != 1:
@@ -167,23 +169,23 @@ def _answer(action: dict[str, Any], response: str) -> Json:
     [name] = required
     if properties.get(name, {}).get("type") != "boolean":
         return {name: response}
-    said = response.strip().lower().rstrip(".!")
-    if said not in (*_YES, *_NO):
+    word = response.strip().lower().rstrip(".!")
+    if word not in (*_YES, *_NO):
         raise RequestError("invalid_response", f"`response` must be yes or no, not {response[:60]!r}")
-    return {name: said in _YES}
+    return {name: word in _YES}
 
 
-# -- letting go ----------------------------------------------------------------------
+# -- deleting ------------------------------------------------------------------------
 
 
 def keeper(service: Service) -> Archive:
     if not isinstance(service, Archive):
-        raise RequestError("not_supported", "the engine of this server does not erase runs")
+        raise RequestError("not_supported", "the engine of this server can't delete runs")
     return service
 
 
 def delete(service: Service, checkpoint_id: str, actor: str | None) -> int:
-    """Without its checkpoint a run can't go on: it is cancelled, and everything of it is erased."""
+    """Delete a run. Without its checkpoints it can't continue, so an open run is cancelled first."""
     run, _ = read_id(checkpoint_id)
     keep = keeper(service)
     try:
@@ -196,7 +198,7 @@ def delete(service: Service, checkpoint_id: str, actor: str | None) -> int:
 
 
 def clean_up(service: Service, days: int) -> int:
-    """Erase runs that ended so many days ago."""
+    """Delete the runs that ended at least this many days ago."""
     keep = keeper(service)
     old = keep.ended_before(time.time() - min(days, _MOST_DAYS) * 86_400)["runs"]
     return sum(keep.erase(run["workflow_id"]) for run in old)
@@ -206,7 +208,7 @@ def clean_up(service: Service, days: int) -> int:
 
 
 def list_checkpoints(call: Call, workflow: str = "", workflow_id: str = "", limit: int = 20) -> Reply:
-    """Where the open runs stand, each with the id that resume_workflow takes and what it asks. With a
+    """The latest checkpoint of each open run, with the id that resume_workflow takes and the question it asks. With a
     workflow_id: every checkpoint of that run, one per event."""
 
     found = listed(call.context.service, workflow, workflow_id, min(max(limit, 1), 200))
@@ -217,8 +219,8 @@ def list_checkpoints(call: Call, workflow: str = "", workflow_id: str = "", limi
 
 
 def get_checkpoint(call: Call, checkpoint_id: str) -> Reply:
-    """One checkpoint: what the run had done by then, which state fields were written, and, for the latest one,
-    what it waits for."""
+    """One checkpoint: the steps that the run had completed, the state fields that were written and, for the latest one,
+    what the run waits for."""
 
     found = about(call.context.service, checkpoint_id)
     following = (
@@ -230,8 +232,8 @@ def get_checkpoint(call: Call, checkpoint_id: str) -> Reply:
 
 
 def checkpoint(call: Call, workflow_id: str, reason: str = "") -> Reply:
-    """Mark where a run stands, with a reason, in its history. Nothing has to be saved: every reply is on disk.
-    Good before a session ends."""
+    """Mark the current position of a run in its history, with a reason. Nothing has to be saved, since every reply is
+    on disk. Useful before a session ends."""
 
     seq = keeper(call.context.service).mark(workflow_id, reason, actor=call.actor)
     return {
@@ -244,8 +246,8 @@ def checkpoint(call: Call, workflow_id: str, reason: str = "") -> Reply:
 def resume_workflow(
     call: Call, checkpoint_id: str, response: str = "", response_format: str = "minimal"
 ) -> Reply:
-    """Go on from a run's latest checkpoint. With a response, it answers the question that the run, or one that
-    it called, waits with. It must be the person's."""
+    """Continue a run from its latest checkpoint. A response answers the question that the run, or a workflow that it
+    called, is waiting with. It must be the person's answer."""
     from wfc_runtime.server.replies import check_format, with_format
 
     check_format(response_format)
@@ -254,14 +256,14 @@ def resume_workflow(
 
 
 def delete_checkpoint(call: Call, checkpoint_id: str) -> Reply:
-    """Give a run up for good: it is cancelled if it is open, and everything of it is erased."""
+    """Delete a run permanently, with its history. An open run is cancelled first."""
 
     count = delete(call.context.service, checkpoint_id, call.actor)
     return {"deleted": count, "next": "nothing: it is gone"}
 
 
 def cleanup_checkpoints(call: Call, days: int = 30) -> Reply:
-    """Erase the runs that ended more than so many days ago. Open ones stay."""
+    """Delete the runs that ended more than this many days ago. Open runs are kept."""
 
     return {"deleted": clean_up(call.context.service, max(days, 0)), "next": "nothing: that was all"}
 

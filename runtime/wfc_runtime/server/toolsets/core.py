@@ -1,4 +1,4 @@
-"""What it takes to work through a workflow."""
+"""The core toolset: what an agent needs to execute a workflow."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ def start_workflow(
     call: Call, workflow: str, inputs: dict[str, Json] | None = None, response_format: str = "minimal"
 ) -> Reply:
     """Start a run of a workflow. The reply has the run's workflow_id, the first action to do, and `next`: the
-    call to make once it is done. Go on like that until status is completed, failed or cancelled."""
+    call to make when it is done. Continue until status is completed, failed or cancelled."""
     check_format(response_format)
     service = call.context.service
     return with_format(
@@ -22,8 +22,8 @@ def start_workflow(
 
 
 def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
-    """Report what came of the pending action and get the next one. Sending the same result again is safe: it
-    gives the same reply. A result that does not fit is refused with the reason; the step stays pending."""
+    """Report the result of the pending action and get the next one. Sending the same result again is safe: it
+    returns the same reply. An invalid result is refused with the reason, and the step stays pending."""
     read = read_text(result)
     if read is not None:
         return submit_text(call, workflow_id, step_id, result, read)
@@ -31,42 +31,41 @@ def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> R
 
 
 def get_workflow_status(call: Call, workflow_id: str, response_format: str = "minimal") -> Reply:
-    """Where a run is and what it waits for. Call this after a lost connection, when a wait is over, and when
-    the sub-agents of a foreach have ended."""
+    """The status of a run and what it waits for. Call this after a lost connection, when a wait is over, and when
+    the sub-agents of a foreach have finished."""
     check_format(response_format)
     service = call.context.service
     return with_format(service, service.status(workflow_id), response_format)
 
 
 def get_next_step(call: Call, workflow_id: str) -> Reply:
-    """For whoever works a child run (an item of a foreach, or a called workflow): its pending action. Do it,
+    """For the agent that executes a child run (an item of a foreach, or a called workflow): its pending action. Do it,
     then call submit_step_result."""
     return call.context.service.next_step(workflow_id)
 
 
 def submit_step_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
-    """For whoever works a child run: report what came of its pending action and get its next one. The child
+    """For the agent that executes a child run: report the result of its pending action and get the next one. The child
     is done when status is completed, failed or cancelled."""
     return submit_result(call, workflow_id, step_id, result)
 
 
 def list_workflows(call: Call, query: str = "") -> Reply:
-    """The workflows that can be started, with what each is for, and those that can't, with the reason."""
+    """The workflows that can be started, with their descriptions, and those that can't, with the reason."""
     from wfc_runtime.server.workflows import listed
 
     return listed(call.context.registry, query)
 
 
 def get_workflow_info(call: Call, workflow: str) -> Reply:
-    """One workflow: the schema of its inputs, its steps in order, and the tools and agents that they need."""
+    """One workflow: the schema of its inputs, its steps in order, and the tools and agents that it needs."""
     from wfc_runtime.server.workflows import info
 
     return info(call.context.registry.find(check_name(workflow)))
 
 
 def list_runs(call: Call, status: str = "open", before: str = "", limit: int = 20) -> Reply:
-    """Runs, the newest first. Without a status, those that are open: this is how a new session finds what to
-    go on with."""
+    """Runs, newest first. Without a status: the open runs. This is how a new session finds the runs to continue."""
     reply = call.context.service.runs(status, limit=limit, before=before or None)
     runs = reply["runs"]
     if "next" not in reply and runs and "pending" in runs[0]:
@@ -77,7 +76,7 @@ def list_runs(call: Call, status: str = "open", before: str = "", limit: int = 2
 
 
 def cancel_workflow(call: Call, workflow_id: str, reason: str = "") -> Reply:
-    """End a run for good, with everything that works for it. Its history stays."""
+    """End a run permanently, including its child runs. Its history is kept."""
     return call.context.service.cancel(workflow_id, reason, actor=call.actor)
 
 

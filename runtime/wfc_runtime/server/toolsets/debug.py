@@ -1,4 +1,4 @@
-"""Looking into a run, and into what one would do."""
+"""The debug toolset: inspect a run, try an expression, and plan a workflow."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from wfc_runtime.service.ids import check_name
 
 
 def get_workflow_state(call: Call, workflow_id: str, fields: list[str] | None = None) -> Reply:
-    """The named state fields of a run, and no others."""
+    """The named state fields of a run."""
     reply = call.context.service.state(workflow_id, fields)
     return {**reply, "next": reply.get("next", f'get_workflow_status(workflow_id="{workflow_id}")')}
 
 
 def get_workflow_history(call: Call, workflow_id: str, after: int = 0, limit: int = 50) -> Reply:
-    """What happened in a run, when, and who answered: every event with the states entered and left and what
-    was written."""
+    """The events of a run, when they happened and who answered: each with the states entered and left and the fields
+    written."""
     reply = call.context.service.history(workflow_id, after=after, limit=limit)
     return {**reply, "next": reply.get("next", "nothing: that is all so far")}
 
 
 def state_dependencies(call: Call, workflow_id: str, field: str) -> Reply:
-    """What a state field of a run is made from, directly and in the end, which steps write it, and which
-    other fields are made from it."""
+    """What a state field of a run is computed from, directly and transitively, which steps write it, and which
+    other fields are computed from it."""
     from wfc_runtime.server.workflows import dependencies
 
     _, machine, _ = call.context.service.definition(workflow_id)
@@ -35,8 +35,8 @@ def state_dependencies(call: Call, workflow_id: str, field: str) -> Reply:
 def trace_transformations(
     call: Call, workflow_id: str, field: str = "", after: int = 0, limit: int = 50
 ) -> Reply:
-    """Each time that a state field of a run was written: when, by which step, what set it off and the value.
-    Without a field: all of them. `after` and `limit` count the events of the history."""
+    """Every write of a state field of a run: when, by which step, what triggered it, and the value. Without a field:
+    all fields. `after` and `limit` count the events of the history."""
     from wfc_runtime.server.workflows import traces
 
     _, machine, _ = call.context.service.definition(workflow_id)
@@ -51,10 +51,10 @@ def trace_transformations(
 def test_transformation(
     call: Call,
     transform: str,
-    input: Json = None,  # noqa: PT028  no test: a tool for trying things
+    input: Json = None,  # noqa: PT028  not a test: a tool for trying expressions
     context: dict[str, Json] | None = None,  # noqa: PT028  as above
 ) -> Reply:
-    """Try an expression, as a step would evaluate it, on values of your own. Nothing is stored or run."""
+    """Evaluate an expression as a step would, with the given values. Nothing is stored or run."""
     from datetime import UTC, datetime
     from time import perf_counter
 
@@ -74,8 +74,8 @@ def test_transformation(
 
 
 def explain_plan(call: Call, workflow: str) -> Reply:
-    """What a run of a workflow can ask for, before one is started: its steps and branches, the least and the
-    most actions, the tools, agents and commands that it needs, and which steps wait for a person or for time."""
+    """What a run of a workflow can ask for, before it is started: its steps and branches, the least and the most
+    actions, the tools, agents and commands that it needs, and the steps that wait for a person or for time."""
     from wfc_runtime.errors import WfcError
     from wfc_runtime.machine.chart import Workflow
     from wfc_runtime.plan import explain_plan as explain

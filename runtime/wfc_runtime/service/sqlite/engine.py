@@ -198,7 +198,7 @@ class SqliteService(Service, Archive):
         def job(work: Work) -> Reply:
             row = work.queries.require(run)
             if row.status in ("completed", "failed"):
-                raise RefusedError("finished", f"the run is {row.status} already: nothing is left to cancel")
+                raise RefusedError("finished", f"the run is already {row.status}: there is nothing to cancel")
             if row.ended:
                 return reply_to(work, work.unit.load(row))
             work.cancel(run, said)

@@ -38,7 +38,7 @@ class Seed:
     tells: bool = False
     """Whether the run signals its end to the parent: the parent's current execution did not start it."""
     limits: dict[str, Any] = field(default_factory=dict)
-    """Limits belong to the run: with limits of its own, another worker could not replay it."""
+    """Limits belong to the run: a worker with different limits could not replay it."""
     keeps_overdue: bool = False
     """False in executions that an earlier version started: there the clock fails overdue actions, and a replay of the
     recorded history must do the same. The next execution of the run no longer does."""
