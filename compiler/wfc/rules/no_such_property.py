@@ -33,19 +33,59 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from wfc.analysis.types.environment import Kind
-from wfc.findings import Severity
+from wfc.analysis.types.workflow import Located, ScopeTypes
+from wfc.caching import pattern
+from wfc.findings import Note, Severity
+from wfc.language.values import Text
 from wfc.project import SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.injection import escapes_in
 from wfc.rules.common.typed import finding, problems
+from wfc.yaml import Scalar
 
 
 @rule("WF206", "no-such-property", fix="unsafe")
 def check(file: SourceFile) -> Iterator[Finding]:
-    for _, found in problems(file, Kind.PROPERTY):
+    causes: set[int] = set()
+    for scope, found in problems(file, Kind.PROPERTY):
         # A name that leads to Python is more than a slip: WF507 speaks of it.
         if any(
             escape.start <= found.problem.start < escape.end for escape in escapes_in(found.text.template)
         ):
             continue
-        yield finding(found, severity=None if found.problem.sure else Severity.WARNING)
+        cause = _made_text(scope, found)
+        if cause is None:
+            yield finding(found, severity=None if found.problem.sure else Severity.WARNING)
+        elif id(cause) not in causes:
+            # Every reader fails for the same reason, which is at the writer.
+            causes.add(id(cause))
+            yield _at_writer(cause, found)
+
+
+_FIELD = pattern(r"\bstate\.(\w+)\.\s*\Z")
+
+
+def _made_text(scope: ScopeTypes, found: Located) -> Text | None:
+    """The template that makes text of a value, where that is the only way in which the field is written."""
+    # A misspelt method of a text is the reader's mistake.
+    if found.problem.help or found.problem.changes:
+        return None
+    named = _FIELD.search(found.text.template.text[: found.problem.start])
+    definitions = scope.inference.definitions
+    ways = [way for way in definitions.by_field.get(named[1], ()) if way.step is not None] if named else []
+    if named is None or len(ways) != 1 or ways[0].step is None:
+        return None
+    tree = (ways[0].step.assigns() or {}).get(named[1])
+    texts = list(tree.texts) if tree is not None and isinstance(tree.node, Scalar) else []
+    if not texts or texts[0].template.is_literal or texts[0].template.lone or texts[0].template.error:
+        return None
+    return texts[0]
+
+
+def _at_writer(cause: Text, found: Located) -> Finding:
+    return Finding(
+        cause.span,
+        "this gives text, because there is more in it than one pair of braces; its properties are read later",
+        help="write just one `{{ ... }}`, with nothing around it: then the value stays what it is",
+        notes=(Note(found.problem.message, found.span),),
+    )
