@@ -150,6 +150,6 @@ def test_the_service_and_the_plain_interpreter_agree_after_every_call() -> None:
 
 
 def test_servers_that_work_themselves_agree_with_the_plain_interpreter_too() -> None:
-    figures = agreement(ServingModel, settings(SHORT, max_examples=SHORT.max_examples // 2))
-    assert figures["workflows"] >= SHORT.max_examples // 4
+    figures = agreement(ServingModel, SHORT)
+    assert figures["workflows"] >= SHORT.max_examples // 2
     assert figures["served"] > 0, "no server has done anything"

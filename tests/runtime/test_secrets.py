@@ -58,18 +58,10 @@ def stored(box: Box) -> dict[str, str]:
     """All that the store holds beside snapshots and fields, by table."""
     connection = box.service.store._read_connection
     tables = {"history": "run, seq, kind, visit, actor, data", "modules": "text", "runs": "id, pending, due"}
-    found = {
+    return {
         name: repr(connection.execute(f"SELECT {what} FROM {name}").fetchall())
         for name, what in tables.items()
     }
-    told = [row[0] for row in connection.execute("SELECT told FROM history WHERE told IS NOT NULL")]
-    return {**found, "told": "".join(json.dumps(_unpacked(one)) for one in told)}
-
-
-def _unpacked(told: bytes) -> Any:
-    from wfc_runtime.service.history import unpack_reply
-
-    return {visit: one.to_data() for visit, one in unpack_reply(told).items()}
 
 
 def test_the_agent_gets_what_it_needs_to_do_the_action(box: Box) -> None:
@@ -85,7 +77,6 @@ def test_nothing_but_snapshots_and_fields_has_a_secret_in_clear(file_box: Box) -
         for secret in (TOKEN, TOKEN.upper(), "correct", CODE):
             assert secret not in text, (name, secret)
     assert HIDDEN in stored(file_box)["history"]
-    assert HIDDEN in stored(file_box)["told"]
     shown = json.dumps(
         [file_box.service.history(run), file_box.service.state(run, ["out", "header", "copied", "code"])]
     )
@@ -134,16 +125,13 @@ def test_a_run_goes_on_in_another_process_with_its_secrets(file_box: Box) -> Non
     assert file_box.service.definition(run)[2].state["out"] == ECHOED
 
 
-def test_a_submit_of_a_secret_that_is_repeated_gets_the_same_reply_and_another_one_is_refused(
-    box: Box,
-) -> None:
+def test_a_repeated_submit_of_a_secret_is_known_and_another_one_is_refused(box: Box) -> None:
     service = box.compile(TEXT).service
-    run, (_, asked, used) = work(service)
-    assert service.submit(run, "ask", {"input": CODE}) == used
+    run, (_, _, used) = work(service)
+    assert service.submit(run, "ask", {"input": CODE}) == {**used, "repeated": True}
     with pytest.raises(RefusedError, match="with another result"):
         service.submit(run, "ask", {"input": "code-4712"})
-    # What is over is told again without the secret: nobody is to do it now.
-    assert service.submit(run, "log-in", ECHOED) == asked
+    assert service.submit(run, "log-in", ECHOED) == {**used, "repeated": True}
     with pytest.raises(RefusedError, match="with another result"):
         service.submit(run, "log-in", {**ECHOED, "stdout": f"hello, your token is {HIDDEN}\n"})
 
@@ -160,7 +148,8 @@ def test_a_run_that_has_ended_has_forgotten_its_secrets(file_box: Box) -> None:
     assert not file_box.state.with_name("state.db-wal").exists()
     for secret in (TOKEN, TOKEN.upper(), "correct", CODE):
         assert secret.encode() not in data
-    assert file_box.service.submit(run, "use", {"ok": True, "echo": f"{TOKEN} {CODE}"}) == reply
+    again = file_box.service.submit(run, "use", {"ok": True, "echo": f"{TOKEN} {CODE}"})
+    assert again == {**reply, "repeated": True}
 
 
 @pytest.mark.parametrize("count", [100, 1_000, 10_000])

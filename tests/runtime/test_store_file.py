@@ -275,7 +275,6 @@ def test_a_last_event_that_nothing_else_tells_of_is_missed(box: Box) -> None:
         "UPDATE history SET actor = 'me' WHERE seq = 1",
         "UPDATE history SET at = at + 1",
         "UPDATE history SET told = x'00ff' WHERE seq = 2",
-        "UPDATE history SET told = NULL WHERE seq = 2",
         "UPDATE history SET seq = 7 WHERE seq = 3",
         "DELETE FROM history WHERE seq = 3",
         "DELETE FROM history WHERE seq = 1",

@@ -36,11 +36,11 @@ def test_an_agent_that_does_what_each_reply_says_gets_to_the_end(agent: Agent) -
     }
 
 
-def test_submitting_the_same_result_again_gives_the_same_reply(agent: Agent) -> None:
+def test_submitting_the_same_result_again_says_where_the_run_is_now(agent: Agent) -> None:
     run = start_greeting(agent)
     first = agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
     again = agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
-    assert again == first
+    assert again == {**first, "repeated": True}
     assert "answered, with another result" in agent.refusal(
         "submit_result", workflow_id=run, step_id="look-up", result={**SHELL_OK, "exit_code": 1}
     )
@@ -51,7 +51,8 @@ def test_a_result_sent_as_json_text_is_read_where_the_step_takes_an_object(agent
     text = '{"stdout": "fine", "stderr": "", "exit_code": 0}'
     first = agent.call("submit_result", workflow_id=run, step_id="look-up", result=text)
     assert first["action"]["step_id"] == "say-hello"
-    assert agent.call("submit_result", workflow_id=run, step_id="look-up", result=text) == first
+    again = agent.call("submit_result", workflow_id=run, step_id="look-up", result=text)
+    assert again == {**first, "repeated": True}
     # This step says nothing of its result, so text stays text.
     done = agent.call("submit_result", workflow_id=run, step_id="say-hello", result='{"id": 7}')
     assert done["result"] == {"sent": '{"id": 7}'}

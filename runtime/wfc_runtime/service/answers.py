@@ -14,9 +14,9 @@ from wfc_runtime.machine.effects import Ask, Delay
 from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.registry import Module
-from wfc_runtime.service.history import action_digest, pack_reply, same_result, unpack_reply
+from wfc_runtime.service.history import action_digest, same_result
 from wfc_runtime.service.interface import Reply
-from wfc_runtime.service.replies import Subject, ended_reply, pending_reply, reply_of, shown_pending
+from wfc_runtime.service.replies import Subject, reply_of
 from wfc_runtime.store import HistoryRow, RunRow
 
 _NOBODY: Mapping[str, float] = MappingProxyType({})
@@ -85,36 +85,17 @@ def is_over_wait(run: RunInMemory, step_id: str) -> bool:
     return False
 
 
-def repeat_reply(run: RunInMemory, answered: HistoryRow, result: Json) -> Reply | None:
-    """The same answer gets the same reply; a different answer is refused.
+def repeat_reply(run: RunInMemory, answered: HistoryRow, result: Json, reply: Reply) -> Reply:
+    """The reply to a repeated answer: `reply`, what the run waits for now. A different answer is refused.
 
-    None: no reply was kept, because the server itself was about to execute the next action and may have done so.
+    The reply of the first time is not given again: an action in it would be carried out again.
     """
     if not same_result(json.loads(answered.data), f"{run.row.id}/{answered.seq}", result):
         raise RefusedError(
             "answered", f"`{answered.visit}` has been answered, with another result; that one stands"
         )
-    if answered.reply is None:
-        return None
-    pending = _with_secrets(unpack_reply(answered.reply), run.now)
-    subject = subject_of(run)
-    return (
-        pending_reply(subject, run.machine, pending, answered.at)
-        if pending
-        else ended_reply(subject, run.now)
-    )
-
-
-def packed_reply(run: RunInMemory) -> bytes:
-    """What is pending, to be kept beside the answer that led to it."""
-    return pack_reply(run.now.mask.value(shown_pending(run.now.pending)))
-
-
-def _with_secrets(pending: dict[str, Pending], now: Snapshot) -> dict[str, Pending]:
-    """The history keeps no secrets; the action that is still pending has them."""
-    if not now.secrets:
-        return pending
-    return {visit: one if one.children else now.pending.get(visit, one) for visit, one in pending.items()}
+    following = reply.pop("next")
+    return {**reply, "repeated": True, "next": following}
 
 
 def with_next_call(run: RunInMemory, refused: RefusedError, reply: Reply) -> RefusedError:

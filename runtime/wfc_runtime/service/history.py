@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import zlib
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from hashlib import sha256
@@ -14,7 +13,7 @@ from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Action
 from wfc_runtime.machine.events import Cancel, ChildEnded, Clock, Event, Interrupted, Outcome, Start, Submit
 from wfc_runtime.machine.redaction import HIDDEN, NO_MASK, Mask, hide_inputs, mask_of
-from wfc_runtime.machine.snapshot import Pending, Snapshot
+from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import size_of, to_text
 from wfc_runtime.store.records import HistoryRow
 
@@ -58,7 +57,6 @@ _KINDS: dict[type[Event], str] = {
 _WHOLE = 256
 """Values up to so many bytes are kept with the event that wrote them. Longer ones are in the state, or come
 out of a replay: a list that grows by one item per turn must not be kept whole each time."""
-_COMPRESSED = 512
 
 
 def event_kind(event: Event, outcome: Outcome) -> str:
@@ -152,21 +150,6 @@ def same_result(data: Mapping[str, Json], event_id: str, result: Json) -> bool:
 def answer_digest(event_id: str, result: Json) -> str:
     """Knows a result again that is not to be kept. No two events have the same digest of the same result."""
     return sha256(f"{event_id}\0{json.dumps(result, sort_keys=True)}".encode()).hexdigest()[:32]
-
-
-def pack_reply(shown: dict[str, Json]) -> bytes:
-    """The pending steps in a reply. Empty: the reply said that the run had ended."""
-    if not shown:
-        return b""
-    text = to_text(shown).encode()
-    return zlib.compress(text) if len(text) > _COMPRESSED else text
-
-
-def unpack_reply(packed: bytes) -> dict[str, Pending]:
-    if not packed:
-        return {}
-    data = json.loads(packed if packed[:1] == b"{" else zlib.decompress(packed))
-    return {visit: Pending(**one) for visit, one in data.items()}
 
 
 def timestamp(at: float) -> str:

@@ -179,24 +179,6 @@ def reply_of(
     return ended_reply(subject, snapshot)
 
 
-def shown_pending(pending: Mapping[str, Pending]) -> dict[str, Json]:
-    """As much of what is pending as it takes to give the same reply again."""
-    return {visit: _shown(one).to_data() for visit, one in pending.items()}
-
-
-def _shown(pending: Pending) -> Pending:
-    shown = pending.copy()
-    shown.misfits, shown.inputs = 0, None
-    if pending.items is not None:
-        live = [child is not None and "run" in child for child in pending.children]
-        shown.items = [item if alive else None for item, alive in zip(pending.items, live, strict=True)]
-        # What has ended is shown as ended, without what it brought.
-        shown.children = [
-            child if alive else child and {} for child, alive in zip(pending.children, live, strict=True)
-        ]
-    return shown
-
-
 def _action(visit: str, action: Action, pending: Pending, at: float) -> dict[str, Json]:
     parameters, instruction = dict(action.parameters), action.instruction
     children = parameters.get("children")

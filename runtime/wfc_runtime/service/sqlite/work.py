@@ -17,7 +17,6 @@ from wfc_runtime.service import answers
 from wfc_runtime.service.answers import (
     ends_by_asking,
     is_over_wait,
-    packed_reply,
     repeat_reply,
     shown_digest,
     with_next_call,
@@ -288,7 +287,7 @@ def submit(work: Work, run: str, step_id: str, result: Json, owner: str | None =
         if step_id not in loaded.now.pending:
             answered = work.queries.answer(loaded.row.key, step_id)
             if answered is not None:
-                return repeat_reply(loaded, answered, result) or reply_to(work, loaded)
+                return repeat_reply(loaded, answered, result, reply_to(work, loaded))
         if not ends_by_asking(loaded.now.pending.get(step_id), work.at):
             work.catch_up(loaded)
         if step_id in loaded.now.pending:
@@ -296,18 +295,14 @@ def submit(work: Work, run: str, step_id: str, result: Json, owner: str | None =
         event = Submit(
             at=work.at, id=loaded.next_event_id, visit=step_id, result=result, served=owner is not None
         )
-        entry = work.apply(loaded, event, step_id, shown_digest(loaded, step_id))
+        work.apply(loaded, event, step_id, shown_digest(loaded, step_id))
     except RefusedError as refused:
         if refused.code == "not_pending" and is_over_wait(loaded, step_id):
             return reply_to(work, loaded)
         raise with_next_call(loaded, refused, reply_to(work, loaded)) from None
     if work.refusal is not None:
         return with_next_call(loaded, work.refusal, reply_to(work, loaded))
-    reply = reply_to(work, loaded)
-    # What the server is about to do itself, nobody is told to do: by the next time it may be done.
-    if "running" not in reply:
-        entry.reply = packed_reply(loaded)
-    return reply
+    return reply_to(work, loaded)
 
 
 def _check_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | None) -> None:

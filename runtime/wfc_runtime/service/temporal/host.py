@@ -21,7 +21,6 @@ from wfc_runtime.registry import Module
 from wfc_runtime.service.answers import (
     ends_by_asking,
     is_over_wait,
-    packed_reply,
     repeat_reply,
     reply_to,
     shown_digest,
@@ -193,7 +192,7 @@ class Host:
         known = self.answers.get(step_id)
         try:
             if known is not None and step_id not in self.now.pending and not answer.unfit:
-                return Accepted(repeat_reply(self, known, answer.result) or reply_to(self, at), None, [])
+                return Accepted(repeat_reply(self, known, answer.result, reply_to(self, at)), None, [])
             return self._take(answer, at)
         except RefusedError as refused:
             if refused.code == "not_pending" and is_over_wait(self, step_id):
@@ -228,10 +227,6 @@ class Host:
                 f"the run would hold {self.weight:,} bytes; on Temporal the limit is {MOST_BYTES:,}",
                 "Pass large texts by reference: the path of a file instead of its content.",
             )
-
-    def keep_reply(self, entry: HistoryRow) -> None:
-        """Store the pending actions as the reply to an answer."""
-        entry.reply = packed_reply(self)
 
     def trial(self) -> Host:
         """A copy on which an answer can be tried."""

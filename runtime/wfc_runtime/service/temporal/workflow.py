@@ -173,8 +173,6 @@ class RunWorkflow:
             self._children.follow(outcome)
         if accepted.refusal is not None:
             return CallResult(error=error_of(accepted.refusal))
-        entry = self._host.answers[answer.step_id]
-        self._host.keep_reply(entry)
         reply = reply_to(self._host, at)
         if not self._children.is_quiet:
             # The reply is computed before the wait, but returned only when all children that it names exist.
