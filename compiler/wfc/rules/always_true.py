@@ -1,7 +1,7 @@
-"""A condition that is text, and hence always true.
+"""A condition is text, which is always true.
 
-A condition is one expression in one pair of braces. With text around or between the braces, or with no braces
-at all, it is text, and any text that is not empty is true, whatever it says.
+A condition is one expression in one pair of braces. With text outside the braces, or without braces, the value is text,
+and any non-empty text is true, including `false`.
 
 Bad:
 
@@ -41,7 +41,7 @@ from wfc.template import Template, parse_template
 _KNOWN_ROOTS = frozenset({"state", "inputs", "item", "index", "previous"})
 _FIELDS = frozenset({"state", "inputs"})
 _LOOSE = (nodes.And, nodes.Or, nodes.Not, nodes.CondExpr, nodes.Compare, nodes.Test)
-"""Expressions that need parentheses when more is put beside them."""
+"""Expressions that need parentheses as part of a longer expression."""
 
 
 @rule("WF209", "always-true", fix="safe")
@@ -55,8 +55,10 @@ def check(file: SourceFile) -> Iterator[Finding]:
         merged = _merged(template)
         yield Finding(
             found.text.span,
-            f"this `{found.name}` is text, and text is always true",
-            help=f"write `{merged}`" if merged and len(merged) <= 100 else "put it all in one pair of braces",
+            f"always true: this `{found.name}` is text, not an expression",
+            help=f"write `{merged}`"
+            if merged and len(merged) <= 100
+            else "write one expression in one pair of braces",
             fix=_fix(found, merged) if merged else None,
             step=found.step.name,
         )
@@ -67,7 +69,7 @@ def _is_never_empty(template: Template) -> bool:
 
 
 def _writes_something(body: Sequence[nodes.Node]) -> bool:
-    """Whether some character comes out whatever the values are."""
+    """Whether the output is non-empty for all values."""
     for node in body:
         if isinstance(node, nodes.Output):
             if any(isinstance(part, nodes.TemplateData) and part.data.strip() for part in node.nodes):
@@ -82,7 +84,7 @@ def _writes_something(body: Sequence[nodes.Node]) -> bool:
 
 
 def _merged(template: Template) -> str | None:
-    """The condition as one expression, if that can be told from the text."""
+    """The condition as one expression, if the text is clear enough."""
     if template.is_literal:
         return _sound(template.text)
     body = [node for node in template.ast.body if not _is_blank(node)] if template.ast else []
@@ -100,7 +102,7 @@ def _is_blank(node: nodes.Node) -> bool:
 
 
 def _joined(template: Template, holes: Sequence[nodes.Node], loose: tuple[type[nodes.Node], ...]) -> str:
-    """The text with its braces taken out, and with parentheses around what would fall apart without them."""
+    """The text without its braces, with parentheses where operator precedence requires them."""
     parts: list[str] = []
     for part in holes:
         if isinstance(part, nodes.TemplateData):
@@ -128,7 +130,7 @@ def _word(body: Sequence[nodes.Node]) -> str:
 
 
 def _sound(inner: str | None, holes: Sequence[nodes.Node] = ()) -> str | None:
-    """One expression over names that there are, and not just words; each hole must still be a part of it."""
+    """The text if it is one expression over known names that still contains each hole, else None."""
     if inner is None:
         return None
     text = "{{ " + " ".join(inner.split()) + " }}"
@@ -147,7 +149,7 @@ def _sound(inner: str | None, holes: Sequence[nodes.Node] = ()) -> str | None:
 
 
 def _fix(found: ConditionField, merged: str) -> Fix | None:
-    """One expression in quotes: the ones that are there, or double ones."""
+    """One quoted expression. Existing quotes are kept; otherwise double quotes are added."""
     node = found.text.node
     if node.style in ("|", ">"):
         text = node.text

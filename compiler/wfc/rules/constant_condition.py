@@ -1,7 +1,7 @@
-"""A condition that comes out the same way every time.
+"""A condition always has the same value.
 
-`when: true` changes nothing; a choice compared with a value that it never has leaves a branch that is never
-taken; an answer as a whole is never empty, whatever the answer was.
+`when: true` has no effect. If a choice is compared with a value that it never has, one branch never runs. The answer
+object of a prompt is never empty, so as a condition it is always true.
 
 Bad:
 
@@ -55,7 +55,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
     for field in condition_fields(file):
         value = _value(field)
         if value is None or (value and field.step.repeats):
-            # A loop that only `break` ends is written with a condition that is always true.
+            # `while: true` is the usual form of a loop that only `break` ends.
             continue
         decided.add(field.text)
         yield Finding(
@@ -71,7 +71,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _value(field: ConditionField) -> bool | None:
-    """How a condition without any names in it comes out."""
+    """The value of a condition that contains no names."""
     text = field.text
     if not text.is_text:
         return bool(text.data)
@@ -87,13 +87,13 @@ def _help(language: Language, field: ConditionField, value: bool) -> str:
         return (
             f"remove the `{language.key('when')}`"
             if value
-            else f"the {language.step} never runs: remove it, or fix the condition"
+            else f"the {language.step} never runs: remove it, or correct the condition"
         )
-    return f"take the {language.step}s out of the branch" if value else f"the {language.step}s never run"
+    return f"move the {language.step}s out of the branch" if value else f"the {language.step}s never run"
 
 
 def _fix(file: SourceFile, field: ConditionField, value: bool) -> Fix | None:
-    """The workflow without the condition. None where something would be left that nobody needs then."""
+    """Removes the condition. None if that would leave unused parts behind."""
     step = field.step
     if field.entry is None:
         return None
@@ -106,7 +106,7 @@ def _fix(file: SourceFile, field: ConditionField, value: bool) -> Fix | None:
     is_target = any(inner.name in targets for inner in walk([step]))
     if is_target or len(blocks_of(use.scope)[step].steps) == 1 or not use.can_do_without([step]):
         return None
-    return remove_run(step.node.span, step.node.span, f"take out {step.name}")
+    return remove_run(step.node.span, step.node.span, f"remove {step.name}")
 
 
 def _without_choice(step: Condition, value: bool, use: ScopeUse) -> Fix | None:
@@ -115,4 +115,4 @@ def _without_choice(step: Condition, value: bool, use: ScopeUse) -> Fix | None:
         return None
     if not use.can_do_without(gone or []):
         return None
-    return unwrap(step.node, "then" if value else "else", f"take the steps out of {step.name}")
+    return unwrap(step.node, "then" if value else "else", f"move the steps out of {step.name}")

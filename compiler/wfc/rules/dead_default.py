@@ -1,7 +1,7 @@
-"""A `default` that is never used.
+"""A `default` is never used.
 
-`default` is for a value that is not there. A length, a comparison, a property that a result always has: these
-are always there, and so is null, which `default` leaves as it is unless its second argument is `true`.
+`default` replaces an undefined value. A length, a comparison and a required property of a result are always defined. So
+is null, which `default` keeps unless its second argument is `true`.
 
 Bad:
 

@@ -1,7 +1,7 @@
-"""A reference in the notation of another language, which stays in the text as it is.
+"""A reference uses the notation of another language and is not replaced.
 
-The steps language writes `{{ inputs.name }}`, a graph of blocks writes `${inputs.name}`. In the other language each is
-plain text: the command or prompt gets the braces instead of the value.
+The steps language writes `{{ inputs.name }}`, the blocks language writes `${inputs.name}`. Each is plain text in the
+other language: the command or prompt contains the braces instead of the value.
 
 Bad:
 
@@ -40,7 +40,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
             for found in foreign.finditer(text.node.text) if text.is_text else ():
                 yield Finding(
                     text.at(*found.span()),
-                    f"`{found[0]}` is only text here",
-                    help=f"a reference is written `{file.language.hole(found[1])}`",
+                    f"reference not replaced: `{found[0]}` is plain text here",
+                    help=f"write the reference as `{file.language.hole(found[1])}`",
                     step=step.name,
                 )

@@ -1,7 +1,7 @@
-"""`item`, `index` or `previous` where no foreach provides it.
+"""`item`, `index` or `previous` is used outside of a foreach.
 
-A foreach gives each child its `item` and `index`: they are there in the steps of a task and in the
-foreach's own `with`. `previous`, the results so far, is there too where the foreach has `sequential: true`.
+A foreach passes `item` and `index` to each child run: they are defined in the steps of a task and in the `with` of the
+foreach. `previous`, the list of results so far, is defined only if the foreach has `sequential: true`.
 
 Bad:
 
@@ -64,7 +64,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _copes(site: Site, read: Read) -> bool:
-    """A task may be run both ways, and say `previous | default([])`. A later key of `updates` is WF212's."""
+    """Whether the template handles a missing `previous`, or the name is a later key of `updates` (WF212)."""
     both_ways = read.guarded and read.root == PREVIOUS and isinstance(site.scope, Task)
     return both_ways or site.names.comes_later(read.root)
 
@@ -76,16 +76,16 @@ def _finding(language: Language, workflow: Workflow, site: Site, name: str, span
     own = runner is site.step
     return Finding(
         span,
-        "`previous` is there only where the children run one after the other",
+        "undefined `previous`: it requires a sequential foreach",
         help=f"add `sequential: true` to `{runner.name}`"
         + ("" if own else ", or write `previous | default([])`"),
-        notes=() if own else (Note(f"`{runner.name}` runs this task side by side", runner.span),),
+        notes=() if own else (Note(f"`{runner.name}` runs this task concurrently", runner.span),),
         step=site.step.name,
     )
 
 
 def _side_by_side(workflow: Workflow, site: Site) -> Step | None:
-    """The step whose children would have `previous` if it ran them one after the other."""
+    """The step whose children would have `previous` if it were sequential."""
     child = site.step.child()
     if child is not None and any(site.text in tree.texts for tree in (child.inputs or {}).values()):
         return site.step if child.is_task else None
@@ -98,11 +98,11 @@ def _side_by_side(workflow: Workflow, site: Site) -> Step | None:
 def _nowhere(language: Language, site: Site, name: str, span: Span) -> Finding:
     child = site.step.child()
     if child is not None and child.is_task:
-        place = f"`{site.step.name}` has no `{name}` of its own"
-        help_ = f"`{name}` is there in its `with` and in the steps of its task"
+        place = f"undefined `{name}` in this field of `{site.step.name}`"
+        help_ = f"`{name}` is defined in its `with` and in the steps of its task"
     else:
-        place = f"there is no `{name}` in the main steps"
-        help_ = "a foreach gives it to the steps of its task; here, use the list itself"
+        place = f"undefined `{name}` in the main steps"
+        help_ = "it is defined only in the steps of a task that a foreach runs; use the list itself here"
     if name in names_of(site.scope).fields:
         help_ = f"did you mean `{language.name_of('state', name)}`?"
     return Finding(span, place, help=help_, step=site.step.name)

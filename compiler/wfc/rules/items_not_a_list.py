@@ -1,7 +1,7 @@
-"""A loop goes over something that is not a list.
+"""A loop iterates over a value that is not a list.
 
-`items` of a foreach takes a list; anything else fails the step. A `{% for %}` and filters such as `join` and
-`map` would go through a text character by character, which nobody means.
+`items` of a foreach must be a list; any other value fails the step. A `{% for %}` and filters such as `join` and `map`
+would iterate over the characters of text, which is almost never intended.
 
 Bad:
 
@@ -43,7 +43,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
     for _, found in problems(file, Kind.NOT_A_LIST):
         yield finding(found)
     found_wrong = list(misfits(file, Kind.NOT_A_LIST))
-    told = wrong_places(file) if found_wrong else set()
+    reported = wrong_places(file) if found_wrong else set()
     for _, step, misfit in found_wrong:
-        if misfit.span.start not in told:
+        if misfit.span.start not in reported:
             yield misfit_finding(step, misfit)

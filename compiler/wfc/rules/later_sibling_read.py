@@ -1,7 +1,7 @@
-"""An update reads a key of the same `updates` that comes after it, or itself.
+"""An update reads a later key of the same `updates`, or itself.
 
-Inside one `updates` a bare name is an earlier key: values are computed from top to bottom, and all of them are
-written together at the end. A later key has no value yet. What a field held before the step is `state.<field>`.
+Inside `updates`, a bare name refers to an earlier key. Values are computed from top to bottom and all written at the
+end, so a later key has no value yet. `state.<field>` is the value from before the step.
 
 Bad:
 
@@ -54,11 +54,13 @@ def _finding(language: Language, site: Site, name: str, read: Read) -> Finding:
     span = site.text.at(read.start, read.start + len(name))
     own, before = site.names.key, language.name_of("state", name)
     if name == own:
-        message = f"`{name}` is read by the expression that computes it"
-        return Finding(span, message, help=f"its value so far is `{before}`", step=site.step.name)
+        message = f"`{name}` has no value yet: the expression that computes it reads it"
+        return Finding(
+            span, message, help=f"its value from before this step is `{before}`", step=site.step.name
+        )
     return Finding(
         span,
-        f"`{name}` has no value yet: in these `updates` it comes after `{own}`",
+        f"`{name}` has no value yet: these `updates` compute it after `{own}`",
         help=f"move `{name}` above `{own}`; its value from before this step is `{before}`",
         notes=_place(site, name),
         step=site.step.name,

@@ -1,9 +1,8 @@
 """A template reads a property, an item or a method that the value does not have.
 
-What each kind of step gives back is known: a shell step `stdout`, `stderr` and `exit_code`, a confirm prompt
-`confirmed`, an action with a `result_schema` what that lists. Reading anything else fails the step in the
-middle of a run. Where it goes wrong only for some values, as for the children of a foreach that failed, it
-is a warning.
+The result of each step type is known: `stdout`, `stderr` and `exit_code` of a shell step, `confirmed` of a confirm
+prompt, the properties in the `result_schema` of an action. Reading another property fails the step during the run. The
+finding is a warning if only some values lack the property, as in the results of a foreach whose children may fail.
 
 Bad:
 
@@ -48,7 +47,7 @@ from wfc.yaml import Scalar
 def check(file: SourceFile) -> Iterator[Finding]:
     causes: set[int] = set()
     for scope, found in problems(file, Kind.PROPERTY):
-        # A name that leads to Python is more than a slip: WF507 speaks of it.
+        # WF507 reports names that lead to Python's internals.
         if any(
             escape.start <= found.problem.start < escape.end for escape in escapes_in(found.text.template)
         ):

@@ -1,7 +1,7 @@
-"""A value that may be null or missing is used as if it were there.
+"""A value that may be null or missing is used without a check.
 
-A field that starts as null and is written on some paths only, an input that nobody has to give, a property
-that a result need not have: reading into it fails the step when it is not there.
+Examples are a field that starts as null and is written only on some paths, an optional input, and an optional property
+of a result. Reading a property of the value fails the step if it is null or missing.
 
 Bad:
 
@@ -61,7 +61,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _reason(scope: ScopeTypes, found: Located) -> tuple[Note, ...] | None:
-    """The path on which it is null; None where the conditions on the way rule that path out."""
+    """The path on which it is null; None if the conditions on that path exclude each other."""
     field, node = found.problem.field, found.node
     if field is None:
         return ()

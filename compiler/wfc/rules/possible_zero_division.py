@@ -1,7 +1,6 @@
-"""A division by a number that may be zero.
+"""A divisor may be zero.
 
-An empty list has the length 0, a counter starts at 0: dividing by it fails the step. Say what should come
-out then.
+The length of an empty list is 0, and a counter may start at 0. Division by zero fails the step, so handle that case.
 
 Bad:
 

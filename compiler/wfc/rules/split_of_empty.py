@@ -1,8 +1,8 @@
-"""An empty text is split, and the list that comes out is not empty.
+"""Splitting empty text gives a list that is not empty.
 
-`''.split(',')` is `['']`: one item, the empty text. A command that printed nothing becomes one task with an
-empty name. Test the text first. For lines, `.splitlines()` makes `[]` of it; it also splits at form feeds and a few
-other characters, and drops an empty last line.
+`''.split(',')` is `['']`, a list with one empty item, so a command without output becomes one task with an empty name.
+Test the text first. For lines, use `.splitlines()`, which returns `[]`; it also splits at form feeds and a few other
+characters, and drops an empty last line.
 
 Bad:
 

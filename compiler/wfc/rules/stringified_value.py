@@ -1,7 +1,7 @@
-"""A boolean was made text, and the text is tested.
+"""A condition tests a boolean that was converted to text.
 
-Any text that is not empty is true, and so is `'false'`. A value keeps its type only where it is one
-`{{ expression }}` and nothing else; with text or `{% if %}` around it, it becomes text.
+Any non-empty text is true, including `'false'`. A value keeps its type only if it is a single `{{ expression }}`; with
+other text or `{% if %}` around it, the value becomes text.
 
 Bad:
 
@@ -53,8 +53,8 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _writer(scope: ScopeTypes, found: Located) -> tuple[Note, ...]:
-    """Where the text was made."""
+    """The place that converts it to text."""
     field = found.problem.field
     ways = scope.inference.definitions.by_field.get(field, []) if field else []
     written = [way.span for way in ways if way.step is not None and way.span is not None]
-    return (Note("it is made text here", written[0]),) if written else ()
+    return (Note("it is converted to text here", written[0]),) if written else ()

@@ -1,8 +1,7 @@
-"""A template that can't be read.
+"""A template has a syntax error.
 
-An unclosed `{{`, a missing bracket, an operator with nothing behind it: the step could never run. Templates
-have expressions, filters, `if`, `for` and `set`; the rest of Jinja, such as `include` and `macro`, is left
-out.
+Examples are an unclosed `{{`, a missing bracket and an operator without an operand. The step could never run. Templates
+support expressions, filters, `if`, `for` and `set`, but not the rest of Jinja, such as `include` and `macro`.
 
 Bad:
 
@@ -38,7 +37,7 @@ from wfc.rules.common.injection import escapes_in
 def check(file: SourceFile) -> Iterator[Finding]:
     for site in template_sites(file.workflow) if file.workflow else ():
         error = site.text.template.error
-        # A name with an underscore is more than a slip: WF507 speaks of it.
+        # WF507 reports names that begin with an underscore.
         if error is not None and not any(escapes_in(site.text.template)):
             span = site.text.at(error.start, error.end)
             yield Finding(
@@ -50,7 +49,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _help(wrong: str, text: str) -> str:
-    """`text`: the template from one character before the mistake."""
+    """`text` is the template from one character before the error."""
     if wrong == "{#":
         length = _LENGTH.match(text)
         if length:
@@ -60,4 +59,4 @@ def _help(wrong: str, text: str) -> str:
 
 
 _LENGTH = pattern(r"\$\{#[\w@*\[\]]+\}")
-"""The length of a variable of the shell."""
+"""The length of a shell variable."""

@@ -1,8 +1,8 @@
-"""Values are used in a way that their types do not allow.
+"""An operation does not support the types of its operands.
 
-Text can't be put in order with a number, a boolean has no size, a number is never equal to a text, and a
-filter for text does not work on an object. The types come from the steps' results, from `result_schema`, the
-declared inputs and `initial_state`; where nothing is known nothing is said.
+Text can't be compared with a number, a boolean has no length, a number never equals text, and a text filter does not
+accept an object. Types come from the results of steps, from `result_schema`, the declared inputs and `initial_state`.
+Values of unknown type are not reported.
 
 Bad:
 

@@ -1,7 +1,7 @@
-"""What an agent wrote is taken for JSON, and nothing is done if it is not.
+"""An agent's reply is parsed as JSON without handling invalid JSON.
 
-Agents add explanations, or forget a bracket. With `result_schema` on the step that asks, a misfit goes back to
-the agent with the reason, and the value needs no parsing at all. Otherwise say with `on_error` what to do.
+Agents add explanations or forget a bracket. With `result_schema` on the step that asks the agent, an invalid reply goes
+back to the agent with the reason, and the result needs no parsing. Otherwise handle the failure with `on_error`.
 
 Bad:
 
@@ -44,8 +44,8 @@ def check(file: SourceFile) -> Iterator[Finding]:
             yield finding(
                 found,
                 notes=_asked_by(scope, found),
-                help="give the step that asks a `result_schema` and read its result as it is, or say here with "
-                "`on_error` what to do",
+                help="add a `result_schema` to the step that asks and use its result directly, or handle the "
+                "failure with `on_error`",
             )
 
 
@@ -53,4 +53,4 @@ def _asked_by(scope: ScopeTypes, found: Located) -> tuple[Note, ...]:
     field = found.problem.field
     ways = scope.inference.definitions.by_field.get(field, []) if field else []
     asked = [way.step for way in ways if way.step is not None and way.step.kind == "delegate"]
-    return (Note("the agent is asked here, without a `result_schema`", asked[0].span),) if asked else ()
+    return (Note("this step asks the agent without a `result_schema`", asked[0].span),) if asked else ()

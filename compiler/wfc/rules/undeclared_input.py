@@ -1,7 +1,7 @@
 """A template reads an input that is not declared.
 
-`inputs` holds what `inputs:` of the same workflow or task declares and nothing else. A task does not see
-the workflow's inputs: hand them on with `with:` of the foreach.
+`inputs` contains only the inputs that the same workflow or task declares under `inputs:`. A task can't access the
+workflow's inputs: pass them with `with:` of the foreach.
 
 Bad:
 
@@ -57,7 +57,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _unknown(site: Site, known: frozenset[str]) -> dict[str, list[Part]]:
-    """The inputs that a template reads though nobody declares them, with the places where it does."""
+    """The undeclared inputs that a template reads, with their places."""
     found: dict[str, list[Part]] = {}
     for read in site.text.template.reads:
         if read.root == "inputs" and read.path:
@@ -74,7 +74,7 @@ def _finding(
     places = [(part.start, part.end) for part in parts]
     return Finding(
         site.text.at(*places[0]),
-        f"{site.scope.known_as} declares no input `{name[:60]}`",
+        f"undeclared input `{name[:60]}` of {site.scope.known_as}",
         help=_help(language, workflow, site.scope, name, known),
         notes=_notes(workflow, site.scope, name),
         fix=replace_in_text(site.text, places, name, near) if near else None,
@@ -85,7 +85,7 @@ def _finding(
 def _help(language: Language, workflow: Workflow, scope: Scope, name: str, known: Nearest) -> str:
     if _is_the_workflows(workflow, scope, name):
         return (
-            f"declare `{name}` in the task's `inputs` and hand it on in the foreach: "
+            f"declare `{name}` in the task's `inputs` and pass it in the foreach: "
             f"`{language.key('with')}: {{{name}: ...}}`"
         )
     return known.hint(name) or f"declare it under `inputs:` of {scope.known_as}"
@@ -95,7 +95,10 @@ def _notes(workflow: Workflow, scope: Scope, name: str) -> tuple[Note, ...]:
     if not _is_the_workflows(workflow, scope, name):
         return ()
     return (
-        Note("the workflow has it, but a task sees its own inputs only", workflow.declared_inputs[name].span),
+        Note(
+            "the workflow declares it, but a task can access only its own inputs",
+            workflow.declared_inputs[name].span,
+        ),
     )
 
 

@@ -1,8 +1,7 @@
-"""A template uses a name that is not there.
+"""A template uses an undefined name.
 
-A template sees `state` and `inputs`; the steps of a task also see `item` and `index`; inside one `updates`
-a bare name is an earlier key. A field of the state is `state.total`, never just `total`. Using another name
-fails the step.
+Templates can access `state` and `inputs`; the steps of a task also have `item` and `index`; inside `updates`, a bare
+name refers to an earlier key. A state field is `state.total`, never just `total`. Any other name fails the step.
 
 Bad:
 
@@ -39,7 +38,7 @@ from wfc.template import Read
 from wfc_runtime.expr import FUNCTIONS
 
 _OTHER_WORDS = {"null": "none", "nil": "none", "undefined": "none", "yes": "true", "no": "false"}
-"""What other languages call a constant, and what it is called here."""
+"""Constants of other languages, each with its name here."""
 
 
 @rule("WF202", "undefined-name", fix="unsafe")
@@ -54,7 +53,7 @@ def check(file: SourceFile) -> Iterator[Finding]:
 
 
 def _is_ours(site: Site, name: str) -> bool:
-    """`item` and its kin are WF205's, which knows where they would be right; later keys are WF212's."""
+    """WF205 reports `item` and similar names, and WF212 later keys."""
     return name not in CHILD_IN_TURN and not site.names.comes_later(name)
 
 
@@ -64,7 +63,7 @@ def _finding(language: Language, site: Site, name: str, reads: list[Read]) -> Fi
     places = [(read.start, read.start + len(name)) for read in reads]
     return Finding(
         span,
-        f"there is no name `{name[:60]}` here",
+        f"undefined name `{name[:60]}`",
         help=help_,
         fix=_fix(site, places, name, instead) if instead else None,
         step=site.step.name,
@@ -72,7 +71,7 @@ def _finding(language: Language, site: Site, name: str, reads: list[Read]) -> Fi
 
 
 def _fix(site: Site, places: list[tuple[int, int]], name: str, instead: str) -> Fix | None:
-    """Replace the name. A field is listed as well: reading one that is not would be the next error."""
+    """Replaces the name. A state field is also added to `needs_state`, to avoid a new WF301."""
     fix = replace_in_text(site.text, places, name, instead)
     root, _, field = instead.partition(".")
     if fix is None or root != "state" or field in {word.text for word in site.step.declared}:
@@ -82,18 +81,18 @@ def _fix(site: Site, places: list[tuple[int, int]], name: str, instead: str) -> 
 
 
 def _instead(language: Language, site: Site, name: str, known: ScopeNames) -> tuple[str | None, str]:
-    """What was probably meant, and the help that says so."""
+    """The name that was probably meant, and the help."""
     if name in FUNCTIONS:
         return f"{name}()", f"`{name}` is a function: write `{name}()`"
     if name == "loop":
-        return None, "`loop` is there inside a `{% for %}` only"
+        return None, "`loop` is defined only inside a `{% for %}`"
     if name in _OTHER_WORDS:
         return _OTHER_WORDS[name], f"did you mean `{_OTHER_WORDS[name]}`?"
     if name in known.results and name not in known.fields:
         path = language.name_of("state", known.results[name])
-        return path, f"the {language.step} `{name}` keeps its result in `{path}`"
+        return path, f"the {language.step} `{name}` stores its result in `{path}`"
     near = known.nearest_path(name, site.names)
     if near:
         return near, f"did you mean `{near}`?"
     there = ", ".join(f"`{other}`" for other in site.names)
-    return None, f"there is {there}; put text in quotes"
+    return None, f"defined names are {there}; put text in quotes"

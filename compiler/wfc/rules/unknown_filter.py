@@ -1,7 +1,7 @@
-"""A filter, test or function that does not exist.
+"""A filter, test or function does not exist.
 
-`x | filter`, `x is test` and `function()` each have their own names. Some of Jinja's filters are left out
-because their result would differ from run to run, or would open a way out of the sandbox.
+`x | filter`, `x is test` and `function()` have separate names. Some of Jinja's filters are not supported because their
+results differ between runs or because they could escape the sandbox.
 
 Bad:
 
@@ -53,7 +53,7 @@ def _finding(site: Site, use: Use, names: BuiltinNames) -> Finding:
     instead, help_ = names.instead(use.name)
     return Finding(
         site.text.at(use.start, use.end),
-        f"there is no {names.kind} `{use.name[:60]}`",
+        f"unknown {names.kind} `{use.name[:60]}`",
         help=help_,
         fix=replace_in_text(site.text, [(use.start, use.end)], use.name, instead) if instead else None,
         step=site.step.name,

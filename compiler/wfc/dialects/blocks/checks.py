@@ -129,7 +129,7 @@ def _check(node: Node | None, known: dict[str, set[str] | None], reports: Report
                 reports.add(
                     "WF219",
                     scalar.at(*found.span()),
-                    f"`{found[0]}` is only text here",
+                    f"reference not replaced: `{found[0]}` is plain text here",
                     f"a reference is written `${{{found[1]}}}`",
                     step=step,
                 )
