@@ -38,7 +38,7 @@ class Service(Protocol):
         """Start a run of a module that need not be in the folder: what the run needs is kept with it."""
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
-        """Answer a pending visit. The same answer again gets the same reply and changes nothing."""
+        """Answer a pending visit. The same answer again changes nothing and gets the reply of now."""
 
     def next_step(self, run: str) -> Reply:
         """What a run asks for now: for whoever works a child, and whenever a wait is over."""

@@ -23,7 +23,8 @@ def start_workflow(
 
 def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
     """Report the result of the pending action and get the next one. Sending the same result again is safe: it
-    returns the same reply. An invalid result is refused with the reason, and the step stays pending."""
+    changes nothing and returns what the run waits for now. An invalid result is refused with the reason, and the step
+    stays pending."""
     read = read_text(result)
     if read is not None:
         return submit_text(call, workflow_id, step_id, result, read)

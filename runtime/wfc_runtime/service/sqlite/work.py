@@ -272,7 +272,7 @@ def _waits_for(parent: LoadedRun, visit: str, index: int, child_id: str) -> bool
     return pending is not None and pending.children[index : index + 1] == [{"run": child_id}]
 
 
-# Answers to pending visits: accepted once, given the same reply when repeated, otherwise refused with the
+# Answers to pending visits: accepted once, without effect when repeated, otherwise refused with the
 # next call.
 
 
