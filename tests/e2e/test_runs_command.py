@@ -227,7 +227,7 @@ def test_export_and_import_carry_a_run_to_another_store(project: Path, run: str,
     resume = ("--state", "other.db", "resume", run, "--answers", "answers.yaml", "--json")
     assert json.loads(wfc("runs", *resume, cwd=project).out)["status"] == "completed"
     again = wfc("runs", "--state", "other.db", "import", "run.json", cwd=project)
-    assert (again.status, f"run {run} is in the store already" in again.err) == (2, True)
+    assert (again.status, f"run {run} already exists in the store" in again.err) == (2, True)
     assert json.loads(wfc("runs", "export", run, cwd=project).out)["format"] == 1
 
 
@@ -247,7 +247,7 @@ def test_an_import_executes_only_what_the_project_has_or_what_it_is_told_to_trus
     source.write_text(source.read_text(encoding="utf-8") + "# changed\n", encoding="utf-8")
     refused = wfc("runs", "--state", "other.db", "import", "run.json", cwd=project)
     assert refused.status == 2
-    assert "the export brings a version of `asks`" in refused.err
+    assert "the export contains a version of `asks`" in refused.err
     assert "--trust-modules" in refused.err
     assert taken("--trust-modules") == 0
 
@@ -263,7 +263,7 @@ def test_an_import_executes_only_what_the_project_has_or_what_it_is_told_to_trus
         (("export", "nosuchrun"), "there is no run `nosuchrun`"),
         (("resume", "nosuchrun"), "there is no run `nosuchrun`"),
         (("history", "nosuchrun"), "there is no run `nosuchrun`. `wfc runs list --status all` shows"),
-        (("list", "--status", "odd"), "there is no status 'odd'"),
+        (("list", "--status", "odd"), "unknown status 'odd'"),
     ],
 )
 def test_wrong_uses_of_runs_are_told(

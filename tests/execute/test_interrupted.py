@@ -34,7 +34,7 @@ def test_a_command_whose_server_was_killed_is_interrupted_and_not_run_twice(site
     service = site.server()
     action = until(lambda: service.tick() or service.status(run).get("action"))
     assert action["step_id"] == "a"
-    assert action["instruction"].startswith("A server began to execute this at")
+    assert action["instruction"].startswith("A server started to execute this action at")
     assert [event["event"] for event in service.history(run)["events"]] == ["started", "interrupted"]
     pids = runs.read_text().split()
     assert len(pids) == 1
@@ -191,5 +191,5 @@ def test_closing_a_server_ends_its_commands_and_says_so(site: Site) -> None:
     service.close()
     assert not is_alive(pid)
     plain = SqliteService(Store(site.state), Registry(site.generated))
-    assert plain.status(run)["action"]["instruction"].startswith("A server began to execute this at")
+    assert plain.status(run)["action"]["instruction"].startswith("A server started to execute this action at")
     plain.close()

@@ -114,7 +114,7 @@ def test_nobody_else_can_answer_what_the_server_is_doing(site: Site) -> None:
     site.compile(steps(sh("a", LONG)))
     reply = site.server(reply_seconds=0.2).start("w")
     plain = SqliteService(Store(site.state), Registry(site.generated))
-    with pytest.raises(RefusedError, match="being done by the server"):
+    with pytest.raises(RefusedError, match="the server is executing"):
         plain.submit(reply["workflow_id"], "a", {"stdout": "", "stderr": "", "exit_code": 0})
     assert plain.status(reply["workflow_id"])["running"][0]["step_id"] == "a"
     plain.close()
@@ -215,7 +215,7 @@ def test_a_failure_of_ours_quotes_nothing_in_the_log(
     site.compile(steps(sh("a", "echo {{ inputs.token | shquote }}"), head=head))
     monkeypatch.setattr("wfc_runtime.service.sqlite.workers.execute", breaks)
     reply = site.server().start("w", {"token": token})
-    assert (reply["status"], reply["error"]["message"]) == ("failed", "wfc itself failed: LookupError")
+    assert (reply["status"], reply["error"]["message"]) == ("failed", "internal error of wfc: LookupError")
     assert "a failed: LookupError" in caplog.text
     assert "in breaks" in caplog.text
     assert token not in caplog.text + json.dumps(reply)

@@ -304,9 +304,7 @@ class Run(Steps):
         made.asked = tuple(step.get("facts", ()))
         deepest = step.get("max_depth", DEPTH)
         if self.depth >= deepest:
-            why = (
-                f"runs would be nested {self.depth + 1} deep, the outermost included; the limit is {deepest}"
-            )
+            why = f"runs would be nested {self.depth + 1} levels deep, including the outermost; the limit is {deepest}"
             made.unborn = {"code": "depth", "message": why, "step_id": wait.visit}
         return made
 

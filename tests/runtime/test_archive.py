@@ -81,12 +81,12 @@ def test_history_and_state_come_along_as_they_were(box: Box, tmp_path: Path) -> 
 def test_an_import_never_touches_a_run_that_is_there(box: Box) -> None:
     run = halfway(box)
     data = box.service.export(run)
-    with pytest.raises(RefusedError, match=f"run {run} is in the store already"):
+    with pytest.raises(RefusedError, match=f"run {run} already exists in the store"):
         box.service.import_(data)
     before = box.service.export(run)
     # A clash further down is one too, and nothing of the rest is written.
     renamed = json.loads(json.dumps(data).replace(run, "another"))
-    with pytest.raises(RefusedError, match="is in the store already"):
+    with pytest.raises(RefusedError, match="already exists in the store"):
         box.service.import_(renamed)
     assert box.service.export(run) == before
     assert [one["workflow_id"] for one in box.service.runs("all")["runs"]] == [run]
@@ -105,26 +105,29 @@ def _without(data: Any, *path: Any) -> Any:
     [
         (lambda data: [], "this is not an exported run"),
         (lambda data: {"runs": []}, "this is not an exported run"),
-        (lambda data: {**data, "format": 2}, "the export has format 2, this version of wfc reads format 1"),
-        (lambda data: {**data, "runs": []}, "it holds no run"),
-        (lambda data: {**data, "modules": {}}, "does not hold what it should: KeyError"),
+        (
+            lambda data: {**data, "format": 2},
+            "the export has format 2, but this version of wfc reads format 1",
+        ),
+        (lambda data: {**data, "runs": []}, "it contains no run"),
+        (lambda data: {**data, "modules": {}}, "has unexpected content: KeyError"),
         (lambda data: _without(data, "runs", 0, "history", 1), "the history of run .* has gaps"),
-        (lambda data: _without(data, "runs", 0), "does not hold what it should"),
-        (lambda data: _without(data, "runs", 2), "run .* waits for run .*, which is not in it"),
+        (lambda data: _without(data, "runs", 0), "has unexpected content"),
+        (lambda data: _without(data, "runs", 2), "run .* waits for run .*, which it does not contain"),
         (
             lambda data: _without(data, "runs", 0, "snapshot", "configuration"),
             "the snapshot is in states that don't go together",
         ),
         (
             lambda data: {**data, "modules": dict.fromkeys(data["modules"], "print('hello')")},
-            "not what its digest says",
+            "does not match its digest",
         ),
         (
             lambda data: {**data, "modules": {key: text + "#" for key, text in data["modules"].items()}},
             "has been edited",
         ),
-        (lambda data: {**data, "runs": [{**data["runs"][0], "id": "../x"}]}, "is not an id"),
-        (lambda data: {**data, "runs": [{**data["runs"][0], "status": "completed"}]}, "is said to be"),
+        (lambda data: {**data, "runs": [{**data["runs"][0], "id": "../x"}]}, "is not a valid id"),
+        (lambda data: {**data, "runs": [{**data["runs"][0], "status": "completed"}]}, "has two statuses"),
     ],
 )
 def test_a_damaged_export_is_refused_with_the_reason_and_nothing_is_written(
@@ -161,7 +164,7 @@ def test_an_export_with_code_that_the_project_lacks_is_refused_and_nothing_of_it
         data, lambda text: with_header("workflows/w.yaml", digest("x"), mark + text.split("\n", 4)[4])
     )
     for one in (data, evil):
-        with pytest.raises(RefusedError, match=r"brings a version of `w` .* does not have") as refused:
+        with pytest.raises(RefusedError, match=r"contains a version of `w` .* does not have") as refused:
             other.service.import_(one)
         assert refused.value.code == "module_untrusted"
         assert "--trust-modules" in refused.value.hint
@@ -192,7 +195,7 @@ def test_an_export_of_a_version_that_the_project_has_brings_no_code_of_its_own(
     other.service.erase(run)
     other.close()
     (other.generated / "w.py").unlink()
-    with pytest.raises(DefinitionError, match="not what its digest says"):
+    with pytest.raises(DefinitionError, match="does not match its digest"):
         other.service.import_(data, trust_modules=True)
     assert not (tmp_path / "executed").exists()
     other.close()
@@ -252,7 +255,7 @@ def test_erasing_takes_children_state_and_history_out_of_the_file(box: Box) -> N
     box.compile(FAN)
     run = str(box.service.start("w")["workflow_id"])
     reply = box.service.submit(run, "build", {**OK, "stdout": "tell-tale-text"})
-    with pytest.raises(RefusedError, match="is under way"):
+    with pytest.raises(RefusedError, match="is in progress"):
         box.service.erase(run)
     for child in children(reply):
         box.service.submit(child, "look", OK)

@@ -48,7 +48,7 @@ def test_a_foreach_is_one_action_that_lists_its_children(box: Box) -> None:
     assert (one["index"], one["item"], two["index"], two["item"]) == (0, "m1", 1, "m2")
     assert "prompt" not in one
     assert reply["next"] == f'get_next_step(workflow_id="{one["workflow_id"]}")'
-    assert "Work the 2 children yourself" in action["instruction"]
+    assert "Execute the 2 children yourself" in action["instruction"]
 
 
 def test_a_child_is_worked_under_its_own_id(box: Box) -> None:
@@ -77,7 +77,7 @@ def test_the_parent_goes_on_in_the_commit_that_ends_its_last_child(box: Box) -> 
 def test_with_at_task_every_child_has_a_prompt_ready_for_a_sub_agent(box: Box) -> None:
     reply = box.compile(foreach(", agent: '@task'")).service.start("w")
     instruction = reply["action"]["instruction"]
-    assert "Give each of the 2 children to a sub-agent, side by side" in instruction
+    assert "Give each of the 2 children to a sub-agent, in parallel" in instruction
     assert "If your sub-agents can't call these tools, relay" in instruction
     child = reply["action"]["parameters"]["children"][0]
     prompt = child["prompt"]
@@ -270,7 +270,7 @@ def test_a_parent_that_returns_from_another_branch_stops_its_children(box: Box) 
 
 def test_a_foreach_takes_no_result(box: Box) -> None:
     reply = box.compile(foreach()).service.start("w")
-    with pytest.raises(RefusedError, match="goes on by itself") as caught:
+    with pytest.raises(RefusedError, match="continues automatically") as caught:
         box.service.submit(reply["workflow_id"], "each", [])
     assert "Next: get_next_step(" in str(caught.value)
 
@@ -340,7 +340,7 @@ def test_runs_nest_only_so_deep(box: Box) -> None:
     assert box.compile(*texts, last).limited(depth=4).service.start("w1")["status"] == "pending_action"
     reply = box.limited(depth=3).service.start("w1")
     assert reply["status"] == "failed"
-    assert "nested 4 deep, the outermost included; the limit is 3" in reply["error"]["message"]
+    assert "nested 4 levels deep, including the outermost; the limit is 3" in reply["error"]["message"]
 
 
 def test_nothing_of_a_family_is_written_twice_or_lost_across_restarts(box: Box) -> None:
@@ -362,4 +362,4 @@ def test_a_call_says_itself_how_deep_runs_may_nest(box: Box, deepest: int, statu
     assert reply["status"] == status
     if status == "failed":
         assert reply["error"]["code"] == "child_failed"
-        assert "nested 2 deep, the outermost included; the limit is 1" in reply["error"]["message"]
+        assert "nested 2 levels deep, including the outermost; the limit is 1" in reply["error"]["message"]

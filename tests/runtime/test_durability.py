@@ -239,6 +239,6 @@ def test_a_call_that_keeps_losing_takes_the_file_for_itself(
     monkeypatch.setattr(service.store, "commit", lose)
     assert service.submit(run, "a", OK)["status"] == "completed"
     assert len(losses) == 8
-    with pytest.raises(RefusedError, match="with another result"):
+    with pytest.raises(RefusedError, match="with a different result"):
         service.submit(run, "a", {**OK, "exit_code": 3})
     assert len(service.history(run)["events"]) == 2

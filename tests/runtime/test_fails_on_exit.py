@@ -24,7 +24,7 @@ def test_a_non_zero_exit_code_fails_the_run_with_what_the_command_said(box: Box)
     reply = box.service.submit(run, "up", FAILED)
     assert reply["status"] == "failed"
     assert reply["error"]["code"] == "exit_code"
-    assert reply["error"]["message"] == "the command ended with exit code 2: no route to host"
+    assert reply["error"]["message"] == "the command failed with exit code 2: no route to host"
     assert reply["error"]["step_id"] == "up"
 
 
@@ -68,4 +68,4 @@ def test_a_long_output_is_cut_and_a_secret_one_is_not_told(box: Box) -> None:
     text = PLAIN.replace("output_to: out", "output_to: out, secret: true").replace("name: w", "name: s", 1)
     run = box.compile(text).service.start("s")["workflow_id"]
     told = box.service.submit(run, "up", {**FAILED, "stderr": "the password is tiger"})["error"]["message"]
-    assert told == "the command ended with exit code 2"
+    assert told == "the command failed with exit code 2"

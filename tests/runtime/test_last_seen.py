@@ -62,7 +62,7 @@ def test_an_overtaken_server_says_where_the_run_is_now(box: Box, run: str) -> No
 
 def test_an_overtaken_server_refuses_another_answer_to_what_is_answered(box: Box, run: str) -> None:
     box.another().submit(run, "c", OK)
-    with pytest.raises(RefusedError, match="with another result") as refused:
+    with pytest.raises(RefusedError, match="with a different result") as refused:
         box.service.submit(run, "c", {**OK, "exit_code": 9})
     assert "`d`" in refused.value.hint
 
@@ -82,7 +82,7 @@ def test_what_another_server_has_claimed_meanwhile_is_not_the_agents(box: Box, r
     row = other.store.queries.require(run)
     claim = ClaimRow(row.root, row.key, "c", box.clock(), other.owners.me())
     other.store.commit(Changes(claims=[(claim, row.version)]))
-    with pytest.raises(RefusedError, match="being done by the server"):
+    with pytest.raises(RefusedError, match="the server is executing"):
         box.service.submit(run, "c", OK)
     assert box.service.status(run)["status"] == "running"
 
@@ -107,7 +107,7 @@ def test_what_is_claimed_between_reading_and_writing_is_not_the_agents(
         commit(changes)
 
     monkeypatch.setattr(store, "commit", overtaken)
-    with pytest.raises(RefusedError, match="being done by the server"):
+    with pytest.raises(RefusedError, match="the server is executing"):
         box.service.submit(run, "c", OK)
     assert next(attempts) > 2
 

@@ -33,7 +33,7 @@ def test_a_start_brings_the_first_action_and_the_call_that_answers_it(box: Box) 
                 "required": ["stdout", "stderr", "exit_code"],
             },
         },
-        "next": f'submit_result(workflow_id="{run}", step_id="build", result=<as the action says>)',
+        "next": f'submit_result(workflow_id="{run}", step_id="build", result=<as described by the action>)',
     }
     assert list(reply)[-1] == "next"
 
@@ -101,7 +101,10 @@ def test_what_goes_on_by_itself_is_not_among_the_steps_to_submit(box: Box) -> No
     service = box.compile(text).service
     reply = service.start("w")
     run = reply["workflow_id"]
-    assert reply["next"] == f'submit_result(workflow_id="{run}", step_id="a", result=<as the action says>)'
+    assert (
+        reply["next"]
+        == f'submit_result(workflow_id="{run}", step_id="a", result=<as described by the action>)'
+    )
     reply = service.submit(run, "a", OK)
     [child] = reply["actions"][1]["parameters"]["children"]
     assert reply["next"] == f'get_next_step(workflow_id="{child["workflow_id"]}")'
@@ -162,7 +165,7 @@ def test_runs_lists_those_under_way_the_newest_first(box: Box) -> None:
     assert shown[0]["pending"] == ["build"]
     assert [run["workflow_id"] for run in service.runs("cancelled")["runs"]] == [second]
     assert len(service.runs("all")["runs"]) == 3
-    with pytest.raises(RequestError, match="there is no status 'done'"):
+    with pytest.raises(RequestError, match="unknown status 'done'"):
         service.runs("done")
 
 
@@ -194,7 +197,7 @@ def test_cancelling_says_so_and_saying_it_twice_changes_nothing(box: Box) -> Non
 def test_a_run_that_has_ended_cannot_be_cancelled(box: Box) -> None:
     service = box.compile(steps("{id: a, type: return, value: 1}")).service
     run = service.start("w")["workflow_id"]
-    with pytest.raises(RefusedError, match="completed already"):
+    with pytest.raises(RefusedError, match="is already completed"):
         service.cancel(run)
 
 

@@ -54,7 +54,7 @@ def test_a_module_that_is_in_no_folder_is_started_once_too(service: SqliteServic
 def test_a_key_of_another_workflow_is_refused(box: Box, key: str) -> None:
     service = box.compile(TWO, TWO.replace("name: w", "name: other")).service
     service.start("w", key=key)
-    with pytest.raises(RefusedError, match="this request key has started a run of `w`"):
+    with pytest.raises(RefusedError, match="this request key has already started a run of `w`"):
         service.start("other", key=key)
     assert len(service.runs()["runs"]) == 1
 

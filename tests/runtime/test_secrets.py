@@ -129,10 +129,10 @@ def test_a_repeated_submit_of_a_secret_is_known_and_another_one_is_refused(box: 
     service = box.compile(TEXT).service
     run, (_, _, used) = work(service)
     assert service.submit(run, "ask", {"input": CODE}) == {**used, "repeated": True}
-    with pytest.raises(RefusedError, match="with another result"):
+    with pytest.raises(RefusedError, match="with a different result"):
         service.submit(run, "ask", {"input": "code-4712"})
     assert service.submit(run, "log-in", ECHOED) == {**used, "repeated": True}
-    with pytest.raises(RefusedError, match="with another result"):
+    with pytest.raises(RefusedError, match="with a different result"):
         service.submit(run, "log-in", {**ECHOED, "stdout": f"hello, your token is {HIDDEN}\n"})
 
 
@@ -229,7 +229,7 @@ def test_a_short_secret_is_hidden_by_its_name_and_forgotten_too(file_box: Box) -
     service = file_box.compile(text).service
     run = service.start("w", {"pin": 4711})["workflow_id"]
     assert service.history(run)["events"][0]["inputs"] == {"pin": HIDDEN}
-    with pytest.raises(RefusedError, match="holds secrets"):
+    with pytest.raises(RefusedError, match="contains secrets"):
         service.export(run)
     service.submit(run, "a", OK)
     assert "4711" not in json.dumps(service.export(run)["runs"][0]["snapshot"])

@@ -87,7 +87,7 @@ def test_whoever_loses_a_step_that_starts_children_is_told_so(
     if same:
         assert service.submit(run, "a", OK) == {**first[0], "repeated": True}
     else:
-        with pytest.raises(RefusedError, match="with another result"):
+        with pytest.raises(RefusedError, match="with a different result"):
             service.submit(run, "a", {**OK, "exit_code": 3})
     assert len(children(other.status(run))) == 2
     other.close()

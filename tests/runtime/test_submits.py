@@ -78,8 +78,8 @@ def test_another_answer_to_an_answered_visit_is_refused_with_what_is_pending(ser
         service.submit(run, "build", {**OK, "exit_code": 1})
     assert caught.value.code == "answered"
     assert str(caught.value) == (
-        "`build` has been answered, with another result; that one stands. Pending: `test`. "
-        f'Next: submit_result(workflow_id="{run}", step_id="test", result=<as the action says>)'
+        "`build` has already been answered with a different result, which is kept. Pending: `test`. "
+        f'Next: submit_result(workflow_id="{run}", step_id="test", result=<as described by the action>)'
     )
     assert seen(service, run) == before
 
@@ -91,14 +91,14 @@ def test_results_are_compared_as_json_and_not_as_python(box: Box, other: Any) ->
     ).service
     run = service.start("w")["workflow_id"]
     service.submit(run, "a", 1)
-    with pytest.raises(RefusedError, match="with another result"):
+    with pytest.raises(RefusedError, match="with a different result"):
         service.submit(run, "a", other)
 
 
 def test_a_step_that_is_not_pending_is_refused_with_what_is(service: SqliteService) -> None:
     run = service.start("w")["workflow_id"]
     before = seen(service, run)
-    for step_id, why in [("nope", "there is no step `nope`"), ("test", "`test` has not been reached")]:
+    for step_id, why in [("nope", "the run has no step `nope`"), ("test", "`test` has not been reached")]:
         with pytest.raises(RefusedError) as caught:
             service.submit(run, step_id, OK)
         assert caught.value.code == "not_pending"
@@ -174,7 +174,7 @@ def test_a_result_that_cannot_be_kept_is_refused_and_the_run_stays_usable(box: B
 def test_a_result_over_the_limit_is_refused_with_the_way_round(box: Box) -> None:
     service = box.compile(TWO).limited(result_bytes=1000).service
     run = service.start("w")["workflow_id"]
-    with pytest.raises(RefusedError, match=r"the limit is 1,000\. Write what is large to a file"):
+    with pytest.raises(RefusedError, match=r"the limit is 1,000\. Write large data to a file"):
         service.submit(run, "build", {**OK, "stdout": "x" * 1000})
     assert step_ids(service.submit(run, "build", OK)) == ["test"]
 
@@ -209,7 +209,7 @@ def test_a_second_server_on_the_same_file_sees_and_answers_the_same_runs(box: Bo
     first = two.submit(run, "build", OK)
     assert one.next_step(run)["action"] == first["action"]
     assert one.submit(run, "build", OK) == repeated(dict(first))
-    with pytest.raises(RefusedError, match="with another result"):
+    with pytest.raises(RefusedError, match="with a different result"):
         one.submit(run, "build", {**OK, "exit_code": 9})
     assert walk(one, first)["result"] == 0
     assert two.status(run)["status"] == "completed"

@@ -117,7 +117,7 @@ def test_an_action_past_its_deadline_has_failed_and_a_late_result_is_refused(box
     )
     run = box.compile(text).service.start("w")["workflow_id"]
     box.clock.pass_(41)
-    with pytest.raises(RefusedError, match="`a` is over: it was answered, timed out"):
+    with pytest.raises(RefusedError, match="`a` is no longer pending: it was answered, timed out"):
         box.service.submit(run, "a", OK)
     events = box.service.history(run)["events"]
     assert [event["event"] for event in events] == ["started", "clock"]

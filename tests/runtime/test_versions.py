@@ -141,7 +141,7 @@ def test_a_step_that_became_another_kind_of_step_is_in_the_way_too(box: Box) -> 
     service = box.compile(steps("{id: a, type: shell, command: x}")).service
     run = service.start("w")["workflow_id"]
     box.compile(steps("{id: a, type: call, workflow: v, with: {}}"), TWO.replace("name: w", "name: v"))
-    with pytest.raises(RefusedError, match="or has as something else"):
+    with pytest.raises(RefusedError, match="or has as a different kind of step"):
         service.migrate(run)
 
 
@@ -149,7 +149,7 @@ def test_a_step_that_became_another_kind_of_action_is_in_the_way_too(box: Box) -
     service = box.compile(steps("{id: a, type: shell, command: x}")).service
     run = service.start("w")["workflow_id"]
     box.compile(steps("{id: a, type: delegate, instructions: x}"))
-    with pytest.raises(RefusedError, match="or has as something else"):
+    with pytest.raises(RefusedError, match="or has as a different kind of step"):
         service.migrate(run)
 
 

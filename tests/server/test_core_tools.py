@@ -41,7 +41,7 @@ def test_submitting_the_same_result_again_says_where_the_run_is_now(agent: Agent
     first = agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
     again = agent.call("submit_result", workflow_id=run, step_id="look-up", result=SHELL_OK)
     assert again == {**first, "repeated": True}
-    assert "answered, with another result" in agent.refusal(
+    assert "already been answered with a different result" in agent.refusal(
         "submit_result", workflow_id=run, step_id="look-up", result={**SHELL_OK, "exit_code": 1}
     )
 
@@ -156,7 +156,7 @@ def test_open_runs_are_listed_for_a_new_session_to_go_on_with(agent: Agent) -> N
     agent.call("cancel_workflow", workflow_id=newer)
     assert agent.call("list_runs", limit=1)["runs"][0]["workflow_id"] == older
     assert agent.call("list_runs", status="cancelled", limit=1)["runs"][0]["workflow_id"] == newer
-    assert "there is no status" in agent.refusal("list_runs", status="sleeping")
+    assert "unknown status" in agent.refusal("list_runs", status="sleeping")
 
 
 def test_cancelling_ends_a_run_with_its_children_and_can_be_repeated(agent: Agent) -> None:

@@ -35,7 +35,7 @@ def test_an_unknown_run_is_refused_with_how_to_find_the_open_ones(agent: Agent) 
 
 @pytest.mark.parametrize("bad", ["../../etc/passwd", "a\0b", "", "x" * 200, "'; DROP TABLE runs; --"])
 def test_an_id_that_is_none_is_refused(agent: Agent, bad: str) -> None:
-    assert "`workflow_id` is not an id" in agent.refusal("get_workflow_status", workflow_id=bad)
+    assert "`workflow_id` is not a valid id" in agent.refusal("get_workflow_status", workflow_id=bad)
 
 
 def test_a_submit_for_a_step_that_is_not_pending_is_refused_with_the_call_that_would_fit(
@@ -45,7 +45,7 @@ def test_a_submit_for_a_step_that_is_not_pending_is_refused_with_the_call_that_w
     told = agent.refusal("submit_result", workflow_id=run, step_id="say-hello", result={})
     assert "`say-hello` has not been reached" in told
     assert f'Next: submit_result(workflow_id="{run}", step_id="look-up"' in told
-    assert "there is no step `nonsense`" in agent.refusal(
+    assert "the run has no step `nonsense`" in agent.refusal(
         "submit_result", workflow_id=run, step_id="nonsense", result={}
     )
 

@@ -62,7 +62,7 @@ def test_a_run_goes_on_to_the_first_question_and_says_what_is_still_running(serv
         assert "get_workflow_status" in running["next"]
         assert told
         assert told[0].startswith("deploy: ")
-        assert "being done by the server" in agent.refusal(
+        assert "the server is executing" in agent.refusal(
             "submit_result",
             workflow_id=run,
             step_id="deploy",
@@ -100,7 +100,7 @@ def test_a_command_that_is_not_on_the_list_is_the_agents(served: Place) -> None:
         run = _asked(agent)
         reply = agent.call("submit_result", workflow_id=run, step_id="ask", result={"confirmed": True})
         assert reply["action"]["step_id"] == "deploy"
-        assert "The server does not do this itself: it needs a shell" in reply["action"]["instruction"]
+        assert "The server does not execute this itself: it needs a shell" in reply["action"]["instruction"]
         done = {"stdout": "", "stderr": "", "exit_code": 0}
         reply = agent.call("submit_result", workflow_id=run, step_id="deploy", result=done)
         assert reply["result"] == "built\n"
@@ -137,7 +137,9 @@ def test_an_input_cannot_make_another_program_out_of_a_granted_command(
         for text in ATTACKS.values():
             reply = agent.call("start_workflow", workflow="w", inputs={"text": text})
             assert reply["action"]["parameters"]["command"] == f"echo {text}"
-            assert "The server does not do this itself: it needs a shell:" in reply["action"]["instruction"]
+            assert (
+                "The server does not execute this itself: it needs a shell:" in reply["action"]["instruction"]
+            )
             assert not (place.folder / "MADE").exists()
         reply = agent.call("start_workflow", workflow="w", inputs={"text": "'; touch MADE'"})
         assert reply["result"] == "; touch MADE\n"

@@ -122,6 +122,6 @@ def test_a_result_too_large_is_refused_before_temporal_sees_it(temporal_box: Tem
     service = temporal_box.compile(TWO).service
     run = service.start("w")["workflow_id"]
     for size in (300_000, 3_000_000, 6_000_000):
-        with pytest.raises(RefusedError, match=r"the limit is 262,144\. Write what is large to a file"):
+        with pytest.raises(RefusedError, match=r"the limit is 262,144\. Write large data to a file"):
             service.submit(run, "build", {**OK, "stdout": "x" * size})
     assert service.submit(run, "build", OK)["action"]["step_id"] == "test"

@@ -23,7 +23,7 @@ def test_a_run_goes_on_on_temporal_with_its_id_its_history_and_its_answers(
     first = old.submit(run, "build", OK)
     assert step_ids(move_run(old, new, run, "mover")) == ["test"]
     assert new.submit(run, "build", OK) == first
-    with pytest.raises(RefusedError, match="with another result"):
+    with pytest.raises(RefusedError, match="with a different result"):
         new.submit(run, "build", {**OK, "exit_code": 9})
     assert new.state(run, ["built"])["state"]["built"] == OK
     assert new.submit(run, "test", {**OK, "exit_code": 4})["result"] == 4

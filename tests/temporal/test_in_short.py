@@ -42,7 +42,7 @@ def test_a_run_is_worked_to_its_end_with_each_answer_taken_once(temporal_box: Te
     first = service.submit(run, "build", OK)
     assert step_ids(first) == ["test"]
     assert service.submit(run, "build", OK) == first
-    with pytest.raises(RefusedError, match=r"with another result; that one stands\. Pending: `test`"):
+    with pytest.raises(RefusedError, match=r"with a different result, which is kept\. Pending: `test`"):
         service.submit(run, "build", {**OK, "exit_code": 1})
     assert service.submit(run, "test", {**OK, "exit_code": 5})["result"] == 5
     assert service.submit(run, "build", OK) == first

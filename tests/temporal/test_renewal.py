@@ -59,7 +59,9 @@ def test_answers_are_known_again_across_executions(long_run: tuple[Any, str]) ->
     service, run = long_run
     reply = service.submit(run, "improve", {**OK, "exit_code": 0})
     assert step_ids(reply) == ["improve@2"]
-    with pytest.raises(RefusedError, match=r"`improve@2` has been answered, with another result.*Pending"):
+    with pytest.raises(
+        RefusedError, match=r"`improve@2` has already been answered with a different result.*Pending"
+    ):
         service.submit(run, "improve@2", {**OK, "exit_code": 99})
     with pytest.raises(RefusedError, match="has not been reached"):
         service.submit(run, "improve@90", OK)

@@ -1,4 +1,4 @@
-"""Generated machines and how they are driven: everything a generated module imports stands here."""
+"""Generated machines and how they are driven. Everything that a generated module imports is exported here."""
 
 from pydantic import Field
 from statemachine import State

@@ -1,4 +1,4 @@
-"""The base of every generated machine, and what a generated module registers."""
+"""The base class of generated machines, and the registration of a generated module."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
     from wfc_runtime.machine.simulation import Simulation
 
 
-# A chart that is driven by hand, without a run.
+# Walking a chart by hand, without a run.
 
 
 class Walk:
-    """The model of a machine that is walked by hand, with the state machine library's own calls.
+    """The model of a machine that is walked by hand, with the calls of the state machine library.
 
-    Effects are not performed. `decide` is asked for the text of each condition; without it every condition is false,
+    Effects are not performed. `decide` is called with the text of each condition; without it every condition is false,
     so that the `otherwise` edges are taken.
     """
 
@@ -37,14 +37,14 @@ class Walk:
         self.state: Any = None
         """Where the library keeps the active states."""
         self.path: list[str] = []
-        """The states that were entered, in order."""
+        """The states entered so far, in order."""
         self._turns: Counter[str] = Counter()
 
     def entered(self, state: str) -> None:
         self.path.append(state)
 
     def left(self, state: str) -> None:
-        """Nothing is kept for a state."""
+        """A walk stores nothing for a state."""
 
     def may_leave(self, state: str) -> bool:
         return True
@@ -55,7 +55,7 @@ class Walk:
     def holds(self, state: str, condition: Condition) -> bool:
         holds = condition.text is True or self.decide(str(condition.text))
         if holds and condition.most is not None:
-            # The library asks twice for each turn; a walk needs no exact count, only an end.
+            # The library evaluates each guard twice; a walk needs no exact count, only an end.
             self._turns[state] += 1
             holds = self._turns[state] <= 2 * condition.most
         return holds
@@ -65,7 +65,7 @@ class Walk:
 
 
 class WorkflowInputs(BaseModel):
-    """What a run is started with. Strict, complete and read-only."""
+    """The inputs of a run. Strict, complete and read-only."""
 
     model_config = ConfigDict(
         strict=True, extra="forbid", frozen=True, defer_build=True, validate_by_name=True
@@ -103,8 +103,8 @@ FieldsT = TypeVar("FieldsT", bound=WorkflowState)
 class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     """One scope of a workflow (its main steps, or a task) as a statechart.
 
-    The compiler has proved what the library's validations look for, and time, children and answers come in as
-    events, so the library's own error events, delays and invocations stay switched off.
+    The compiler has already checked what the library's validations look for. Time, children and answers arrive as
+    events, so the library's own error events, delays and invocations are switched off.
     """
 
     validate_disconnected_states = False
@@ -118,25 +118,25 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
     fields: ClassVar[type[WorkflowState]]
     initial: ClassVar[Mapping[str, Json]] = {}
     secrets: ClassVar[tuple[str, ...]] = ()
-    """Fields whose values are hidden wherever a run is shown."""
+    """Fields whose values are redacted wherever a run is shown."""
     facts: ClassVar[Mapping[str, Json]] = {}
-    """What it says of itself to a caller that asks."""
+    """Metadata that a calling workflow can ask for."""
     deferred: ClassVar[tuple[str, ...]] = ()
-    """States after whose failure the run goes on, to fail at its end."""
+    """States whose failure does not end the run immediately: it continues, and fails at its end."""
     added: ClassVar[Mapping[str, str]] = {}
-    """States of steps that stand for no step of the author's, with the one that each is part of, or ""."""
+    """States that belong to no step of the author's, each with the step that it is part of, or ""."""
     steps: ClassVar[Mapping[str, Effect]] = {}
 
     def __init__(self, model: Run | Walk | None = None, *more: Any, **options: Any) -> None:
-        """Without a run the chart is walked by hand: effects are not performed, and see `Walk` for conditions."""
+        """Without a run the chart is walked by hand: effects are not performed; for conditions see `Walk`."""
         if isinstance(model, Run):
             _guard_plain_edges(type(self))
         super().__init__(cast(Run, Walk() if model is None else model), *more, **options)
 
     @classmethod
     def simulate(cls, inputs: InputsT | Mapping[str, Json] | None = None, at: float = 0.0) -> Simulation:
-        """Start a run in memory. Raises `RequestError` where the inputs do not fit."""
-        # Not at the top: it needs this module.
+        """Start a run in memory. Raises `RequestError` if the inputs are invalid."""
+        # Imported here, since that module imports this one.
         from wfc_runtime.machine.simulation import Simulation
 
         values = cls.start_values(inputs) if isinstance(inputs, WorkflowInputs) else inputs or {}
@@ -151,17 +151,17 @@ class Machine(StateChart[Run], Generic[InputsT, FieldsT]):
             self.model.left(source.id)
 
     def addressed(self, source: State, at: str = "") -> bool:
-        """Side by side, an event is for one branch only, unless it names none."""
+        """With parallel branches, an event is for one branch only, unless it names none."""
         return not at or source.id == at
 
     @classmethod
     def start_values(cls, inputs: InputsT) -> dict[str, Json]:
-        """Typed inputs as the plain values that a Start event brings."""
+        """Typed inputs as the plain values of a Start event."""
         return inputs.model_dump(by_alias=True)
 
     @classmethod
     def view(cls, state: Mapping[str, Json]) -> FieldsT:
-        """A snapshot's state as typed fields; what no step has written yet is None."""
+        """A snapshot's state as typed fields; a field that no step has written yet is None."""
         return cast(FieldsT, cls.fields.model_validate(state))
 
 
@@ -170,29 +170,29 @@ AnyMachine = type[Machine[Any, Any]]
 
 @cache
 def _guard_plain_edges(machine: AnyMachine) -> None:
-    """Give edges without an event and a condition their default, for the library, which does not know it."""
+    """Add the default guard to edges without an event or a condition: the library has no such default."""
     for state in machine.states_map.values():
         for edge in state.transitions:
             if not (edge.initial or list(edge.events) or list(edge.cond)):
                 edge.cond.add(ok, priority=CallbackPriority.INLINE, expected_value=True)
 
 
-# A generated module's registration.
+# The registration of a generated module.
 
 
 @dataclass(frozen=True, kw_only=True)
 class Workflow:
-    """The machines of one workflow, and what is known about it as a whole."""
+    """The machines of one workflow, and its metadata."""
 
     name: str
     version: str
     machine: AnyMachine
     tasks: Mapping[str, AnyMachine] = field(default_factory=dict)
     tags: tuple[str, ...] = ()
-    """Words to find it by."""
+    """Keywords for searching."""
     author: str = ""
     on_failure: str = ""
-    """What its author can do about a step that fails, where its language has other means than ours."""
+    """Advice for a failed step, if the workflow's language has other means than ours."""
     lines: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    """The line of the YAML of each state, by machine. The registry reads it from the line map; up to format 2 the
-    module itself had it."""
+    """The YAML line of each state, by machine. The registry reads it from the line map; up to format 2 the module
+    itself contained it."""

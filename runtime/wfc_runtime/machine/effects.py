@@ -1,4 +1,4 @@
-"""What a state does when it is entered, answered or due. A handful of effects serve every step type."""
+"""Effects: what a state does when it is entered, answered or due. A handful of effects serve every step type."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run
 
 
-# Effects that need nobody.
+# Effects that complete without an answer.
 
 
 @dataclass(frozen=True)
 class Retry:
-    """How often a failing step is tried, and how long to wait before the second, third, ... time."""
+    """How often a failing step is tried, and the delay before each further attempt."""
 
     max_attempts: int
     delay_seconds: float = 0
@@ -44,7 +44,7 @@ _LONGEST = 30 * 24 * 3600.0
 
 @dataclass(frozen=True)
 class Action:
-    """What a pending visit asks of the agent."""
+    """The action that a pending visit asks of the agent."""
 
     type: str
     parameters: dict[str, Json]
@@ -54,7 +54,7 @@ class Action:
 
 @dataclass(frozen=True, kw_only=True)
 class Effect:
-    """The base: what may be read, and where the result goes."""
+    """Base class: the fields that may be read, and the field that gets the result."""
 
     reads: tuple[str, ...] = ()
     writes: str | None = None
@@ -67,17 +67,17 @@ class Effect:
         raise NotImplementedError(type(self).__name__)
 
     def answer(self, run: Run, visit: str, result: Json) -> None:
-        """The agent has submitted a result for a visit. Raises `RefusedError` where none is wanted."""
+        """Process a result that was submitted for a visit. Raises `RefusedError` if none is expected."""
         raise NotImplementedError(type(self).__name__)
 
     def due(self, run: Run, visit: str) -> None:
-        """The moment that a visit waited for has come, or its deadline has passed."""
+        """Process that the time of a visit has come, or that its deadline has passed."""
         raise NotImplementedError(type(self).__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Assign(Effect):
-    """Write computed values, all of them or none. A bare name in an expression is an earlier key."""
+    """Write computed values, all of them or none. A bare name in an expression refers to an earlier key."""
 
     updates: Mapping[str, Json]
 
@@ -90,7 +90,7 @@ class Assign(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class Return(Effect):
-    """End the machine with a value. Of two branches that return at the same moment the first one counts."""
+    """End the machine with a value. If two branches return at the same time, the first one counts."""
 
     value: Json = None
 
@@ -103,7 +103,7 @@ class Return(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class Begin(Effect):
-    """Enter a loop from outside: its turns count from zero again."""
+    """Enter a loop from outside: its iterations are counted from zero again."""
 
     loop: str
 
@@ -113,7 +113,7 @@ class Begin(Effect):
 
 @dataclass(frozen=True, kw_only=True)
 class Delay(Effect):
-    """Pause before a failed step is tried again."""
+    """Pause before a failed step is retried."""
 
     step: str
 
@@ -136,7 +136,7 @@ class Delay(Effect):
     def action(self, pending: Pending) -> Action:
         assert pending.resume_at is not None
         parameters = {**pending.parameters, "resume_at": moment(pending.resume_at)}
-        return Action("wait", parameters, "Nothing to do: the step is tried again once resume_at has passed.")
+        return Action("wait", parameters, "Nothing to do: the step is retried once resume_at has passed.")
 
     def answer(self, run: Run, visit: str, result: Json) -> None:
         resume_at = run.snapshot.pending[visit].resume_at
@@ -159,11 +159,11 @@ def refuse_early(run: Run, visit: str, resume_at: float) -> None:
 
 
 def moment(at: float) -> str:
-    """A time as replies show it: the next whole second, so that asking then is not too early."""
+    """A time as shown in replies: the next whole second, so that asking at that time is not too early."""
     return datetime.fromtimestamp(ceil(at), UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-# The effect that asks: everything that the agent, or the person behind it, has to do is one of these.
+# The effect that asks: every action of an agent, of the user behind it, or of a server.
 
 Runner = Literal["agent", "server"]
 RUN_AGAIN: Json = {"run_again": True}
@@ -171,29 +171,29 @@ RUN_AGAIN: Json = {"run_again": True}
 _INTERRUPTED = "the server that was executing it ended before it was done"
 _LOOK_FIRST = "It may have taken effect in part: look before you repeat it."
 ResultType = type[Any] | Mapping[str, Json] | None
-"""What a result must look like: a TypedDict of the contract, a JSON Schema, or None for anything."""
+"""The required form of a result: a TypedDict of the contract, a JSON Schema, or None for anything."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ask(Effect):
-    """Suspend until the agent (or the person behind it) has answered."""
+    """Suspend until the agent (or the user behind it) has answered."""
 
     kind: str
     instruction: str | None = None
-    """None: what `wfc_runtime.instructions` has for the kind."""
+    """None: the instruction from `wfc_runtime.instructions` for the kind."""
     parameters: Mapping[str, Json] = field(default_factory=dict)
     result: ResultType = None
     where: Mapping[str, Json] = field(default_factory=dict)
     """Narrows properties of the result's schema; rendered like the parameters."""
     timeout: float | None = None
-    """The limit that the agent is given for the work, in seconds. An answer that comes later is accepted."""
+    """The time limit that the agent is given, in seconds. A later answer is accepted, too."""
     deadline: float | None = None
     """Seconds after which the step fails if nobody has answered it."""
     wait_seconds: float | None = None
-    """The step ends by itself after so long; nobody answers it."""
+    """The step ends automatically after this time; it takes no answer."""
     runner: Runner = "agent"
-    """With "server", a server whose operator allowed it does the work itself; else it is the agent's like any other.
-    The server enforces the timeout itself, and time in its queue does not count: such a step is never overdue."""
+    """With "server", a server whose operator allowed it executes the action; without such a server, the agent does.
+    The server enforces the timeout itself, and time in its queue does not count, so such a step is never overdue."""
     fails_on_exit: bool = False
     """Whether a result with a non-zero `exit_code` is a failure of the step."""
 
@@ -211,7 +211,7 @@ class Ask(Effect):
             overdue_at=self._overdue_at(run, parameters),
             resume_at=None if self.wait_seconds is None else run.event.at + self.wait_seconds,
         )
-        # What the server executes itself may be about values as large as it brought.
+        # An action that the server executes may contain values as large as the server's own results.
         is_large = self.runner == "server" and run.snapshot.room
         most = run.limits.served_bytes if is_large else run.limits.action_bytes
         shown: Json = [parameters, pending.where]
@@ -247,7 +247,7 @@ class Ask(Effect):
         return Action(self.kind, parameters, instruction, self.schema(pending))
 
     def instruction_for(self, parameters: Mapping[str, Json]) -> str:
-        """What the agent is told to do with the parameters."""
+        """The instruction for the agent, depending on the parameters."""
         return instruction_for(self.kind, parameters) if self.instruction is None else self.instruction
 
     def schema(self, pending: Pending) -> Json:
@@ -300,30 +300,34 @@ class Ask(Effect):
             else:
                 run.fail(pending.state, failure)
             return
-        told = run.snapshot.mask.message("; ".join(problems))
+        reason = run.snapshot.mask.message("; ".join(problems))
         if self.kind in HUMAN_KINDS:
-            # People make typing errors; a run must not end because of them.
+            # People make typing errors, and a run must not fail because of them.
             run.outcome.refusal = RefusedError(
                 "result_misfit",
-                f"the answer to `{visit}` does not fit: {told}",
-                "Ask the person again, and submit an answer that fits the result_schema.",
+                f"the answer to `{visit}` does not fit: {reason}",
+                "Ask the person again, and submit an answer that matches the result_schema.",
             )
             return
         pending.misfits += 1
         allowed = self.retry.max_attempts if self.retry else run.limits.misfits
         if pending.misfits < allowed:
             left = allowed - pending.misfits
-            more = "one more that doesn't" if left == 1 else f"{left} more that don't"
+            more = "one more invalid result" if left == 1 else f"{left} more invalid results"
             run.outcome.refusal = RefusedError(
                 "result_misfit",
-                f"the result of `{visit}` does not fit: {told}",
-                f"Submit one that fits its result_schema: after {more}, the step fails.",
+                f"the result of `{visit}` does not fit: {reason}",
+                f"Submit a result that matches the result_schema. After {more}, the step fails.",
             )
         else:
-            run.fail(pending.state, StepError("result_misfit", f"no result fitted: {told}"), retry=False)
+            run.fail(
+                pending.state,
+                StepError("result_misfit", f"no result matched the result_schema: {reason}"),
+                retry=False,
+            )
 
     def interrupted(self, run: Run, visit: str, since: float) -> None:
-        """The step fails if the author said what to do then. Otherwise the agent finds out what was done."""
+        """Fail the step if the author defined a retry or recovery. Otherwise the agent must find out what was done."""
         pending = run.snapshot.pending[visit]
         if run.will_retry(pending.state) or run.structure.can_recover(pending.state):
             run.fail(pending.state, StepError("interrupted", _INTERRUPTED, _LOOK_FIRST))
@@ -353,9 +357,9 @@ class Ask(Effect):
 
 def _after_interruption(since: float, instruction: str) -> str:
     return (
-        f"A server began to execute this at {moment(since)} and ended before it was done: it may have taken effect, "
-        "wholly or in part. Do not repeat it yet. Find out what was done, then submit the result; or submit "
-        f'{{"run_again": true}} to start it again. The action was: {instruction}'
+        f"A server started to execute this action at {moment(since)} and ended before it was done: it may have taken "
+        "effect, completely or in part. Do not repeat it yet. Find out what was done, then submit the result; or "
+        f'submit {{"run_again": true}} to start it again. The action was: {instruction}'
     )
 
 
@@ -365,34 +369,33 @@ def _waited(seconds: float) -> dict[str, Json]:
 
 
 _QUOTED_OUTPUT = 500
-"""Characters of a failed command's output in the error of its step."""
+"""The number of characters of a failed command's output in the error of its step."""
 
 
 def unfit(why: str) -> RefusedError:
-    """A result that can't be kept, whatever the step asks for."""
+    """The refusal of a result that can't be stored, whatever the step expects."""
     return RefusedError(
         "result_unfit",
         f"the result {why}",
-        "Write what is large to a file and submit its path, or shorten it."
+        "Write large data to a file and submit its path, or shorten it."
         if "limit" in why
         else "Submit plain JSON: text, finite numbers, true, false, null, lists and objects.",
     )
 
 
 def _failed_command(result: Json, quoted: bool) -> StepError | None:
-    """The failure of a command that ended with a non-zero exit code, with the last of what it said, unless that is
-    secret."""
+    """The failure of a command with a non-zero exit code, with the end of its output unless that is secret."""
     code = result.get("exit_code") if isinstance(result, dict) else None
     if not isinstance(result, dict) or not code:
         return None
     said = str(result.get("stderr") or result.get("stdout") or "").strip()[-_QUOTED_OUTPUT:] if quoted else ""
-    return StepError("exit_code", f"the command ended with exit code {code}{': ' if said else ''}{said}")
+    return StepError("exit_code", f"the command failed with exit code {code}{': ' if said else ''}{said}")
 
 
 def _reported_error(result: Json, is_ours: bool) -> StepError | None:
-    """Whoever did it says that it could not be done: {"error": ...} and nothing else.
+    """The error in a result of the form {"error": ...}: the executor reports that the action could not be done.
 
-    A hint is read as our own words: what an agent gives for one is a part of its message.
+    Hints are displayed as text of wfc itself, so a hint from an agent is made a part of its message.
     """
     if not isinstance(result, dict) or set(result) != {"error"} or not result["error"]:
         return None

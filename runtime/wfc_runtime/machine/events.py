@@ -1,4 +1,4 @@
-"""What can happen to a machine, and what comes of it. Time and ids come in with the event."""
+"""The events of a machine and their outcome. Time and ids arrive with the event, so that a step is deterministic."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ class Event:
     at: float
     """Seconds since the epoch."""
     id: str
-    """Unique among all events: the seed of uuid() and of children's ids."""
+    """Unique among all events; seeds uuid() and the ids of children."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Start(Event):
     inputs: dict[str, Json] = field(default_factory=dict)
-    """Complete and checked: what `check_inputs` gave."""
+    """Complete and checked: the result of `check_inputs`."""
     scope: dict[str, Json] = field(default_factory=dict)
     secrets: tuple[str, ...] = ()
-    """Values that whoever starts it knows to be secrets."""
+    """Values that the caller knows to be secrets."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -35,16 +35,16 @@ class Submit(Event):
     visit: str
     result: Json
     served: bool = False
-    """Whether the server did it by itself."""
+    """Whether the server executed the action itself."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Interrupted(Event):
-    """The server that was executing a visit ended before it was done. It may have taken effect, or not."""
+    """The server that was executing a visit ended before it was done. It may or may not have taken effect."""
 
     visit: str
     since: float
-    """When the server began."""
+    """When the server started."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,9 +60,9 @@ class ChildEnded(Event):
     index: int
     result: dict[str, Json]
     secrets: tuple[str, ...] = ()
-    """Values that the child knew to be secrets."""
+    """Values that the child knows to be secrets."""
     served: bool = False
-    """Whether it had more room than usual, for what a server brought by itself: its parent needs that too then."""
+    """Whether its state limit was raised for results of a server: its parent's limit is then raised, too."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,14 +81,14 @@ class Child:
     workflow: str | None
     agent: str | None
     inputs: dict[str, Json] | None
-    """None: the item in the scope fills them, see `bind_item`."""
+    """None: the item in the scope supplies them, see `bind_item`."""
     scope: dict[str, Json]
     max_depth: int | None = None
-    """How deep runs may nest here, where the workflow says so itself."""
+    """The maximum nesting depth of runs, if the workflow sets one."""
     only_declared: bool = False
-    """Whether `inputs` that the machine does not have are left out."""
+    """Whether `inputs` that the machine does not declare are dropped."""
     served: bool = False
-    """Whether its parent has more room than usual, for what a server brought by itself, and may pass that on."""
+    """Whether its parent's state limit was raised for results of a server, which it may pass on."""
 
 
 @dataclass(slots=True)
@@ -97,19 +97,19 @@ class Outcome:
     entered: list[str] = field(default_factory=list)
     left: list[str] = field(default_factory=list)
     taken: list[Edge] = field(default_factory=list)
-    """The edges that were gone, for whoever measures what runs cover."""
+    """The edges that were taken, for measuring coverage."""
     written: dict[str, Json] = field(default_factory=dict)
     started: list[Child] = field(default_factory=list)
     """Children to start now."""
     stopped: list[str] = field(default_factory=list)
-    """The ids of children whose results nobody waits for any more: to be cancelled."""
+    """The ids of children whose results are no longer needed: to be cancelled."""
     notes: list[dict[str, Json]] = field(default_factory=list)
     """Failures that were retried, recovered from or deferred."""
     secrets: tuple[str, ...] = ()
-    """All values that are known to be secrets, also where the snapshot has forgotten them."""
+    """All values known to be secrets, including those that the snapshot no longer contains."""
     forgotten: list[str] = field(default_factory=list)
-    """Fields that no longer hold their secrets, now that the run has ended."""
+    """Fields whose secrets were removed because the run has ended."""
     result_text: str | None = None
-    """A submitted result as JSON: it was written down to measure it, and the history needs the same text."""
+    """A submitted result as JSON: it was encoded to measure it, and the history needs the same text."""
     refusal: RefusedError | None = None
-    """The result did not fit. The snapshot counts that, so it is to be kept."""
+    """Set if the result was invalid. The snapshot counts such results, so it has to be stored."""

@@ -20,13 +20,14 @@ from wfc_runtime.machine.redaction import is_secret_place
 from wfc_runtime.machine.results import describe
 from wfc_runtime.machine.values import Limits, NotPlainError, check_plain
 
-# Validation rules of inputs that pydantic has no word for.
+# Validation rules for inputs that pydantic does not have.
 
 
 def one_of(*allowed: Any) -> AfterValidator:
-    """The value is one of these."""
+    """The value must be one of these."""
 
     def check(value: Any) -> Any:
+        # Python considers 1 and True equal; JSON does not.
         if not any(value == one and isinstance(value, bool) == isinstance(one, bool) for one in allowed):
             raise ValueError(f"must be one of {', '.join(map(repr, allowed))}")
         return value
@@ -40,7 +41,7 @@ def unchecked(value: Any) -> Any:
 
 
 def lenient(kind: str) -> BeforeValidator:
-    """Text that says a number, true, false, a list or an object is taken for that, and a number for text."""
+    """Convert text that contains a number, true, false, a list or an object, and numbers that should be text."""
     return BeforeValidator(_READERS[kind])
 
 
@@ -89,7 +90,7 @@ _READERS: dict[str, Callable[[Any], Any]] = {
 
 
 def with_keys(*keys: str) -> AfterValidator:
-    """The object has these keys."""
+    """The object must have these keys."""
 
     def check(value: Any) -> Any:
         present = (
@@ -103,11 +104,11 @@ def with_keys(*keys: str) -> AfterValidator:
     return AfterValidator(check)
 
 
-# Every rule that a value violates: pydantic stops at the first one of each text and of each list.
+# All rules that a value violates: pydantic stops at the first one of each text and of each list.
 
 
 def every_broken_rule(error: ValidationError, model: type[BaseModel], given: Json) -> list[ErrorDetails]:
-    """The errors, with the pattern of texts of a wrong length and the items of lists that are too long."""
+    """The errors, with the pattern errors of texts of a wrong length and the item errors of lists that are too long."""
     found: list[ErrorDetails] = []
     rest = deepcopy(given)
     is_cut = False
@@ -142,7 +143,7 @@ def _items_errors(model: type[BaseModel], shortened: Json, known: set[Any]) -> l
 
 
 def _cut(value: Json, location: tuple[int | str, ...], length: int) -> bool:
-    """Shorten the list at a place, which may have names of a union's members in it."""
+    """Shorten the list at a location, which may contain the names of union members."""
     for part in location:
         in_list = isinstance(value, list) and isinstance(part, int)
         if in_list or (isinstance(value, dict) and part in value):
@@ -156,7 +157,7 @@ def _cut(value: Json, location: tuple[int | str, ...], length: int) -> bool:
 def _at(
     schema: dict[str, Any], location: tuple[int | str, ...], whole: dict[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """The schemas that hold for a place."""
+    """The schemas that apply to a location."""
     if "$ref" in schema:
         yield from _at(whole["$defs"][schema["$ref"].rpartition("/")[2]], location, whole)
         return
@@ -175,7 +176,7 @@ def _at(
 
 
 def check_inputs(machine: AnyMachine, given: Json, limits: Limits) -> dict[str, Json]:
-    """The inputs as a Start event takes them, defaults filled in. Every problem is in the one message."""
+    """The inputs for a Start event, with defaults. Raises `RequestError` with all problems in one message."""
     try:
         check_plain(given, limits.input_bytes, limits.nesting)
     except NotPlainError as error:
@@ -194,10 +195,10 @@ def check_inputs(machine: AnyMachine, given: Json, limits: Limits) -> dict[str, 
 
 
 def bind_item(machine: AnyMachine, item: Json) -> dict[str, Json]:
-    """A foreach item as a task's inputs, where the step does not say `with`.
+    """The inputs of a task from the item of a foreach, if the step has no `with`.
 
-    One input gets the item itself, unless that is an object with a key of that name. An object fills several
-    by name.
+    A single input gets the item itself, unless the item is an object with a key of that name. Several inputs are taken
+    from an object by name.
     """
     declared = _declared(machine.inputs)
     if not declared:
@@ -212,12 +213,12 @@ def bind_item(machine: AnyMachine, item: Json) -> dict[str, Json]:
     raise StepError(
         "item",
         f"the item is {describe(item)}, and the task has the inputs {names}",
-        "Say with `with` which is which.",
+        "Use `with` to assign the inputs.",
     )
 
 
 def only_declared(machine: AnyMachine, given: dict[str, Json]) -> dict[str, Json]:
-    """What a machine has inputs for, of what it is given."""
+    """The given values without those that the machine does not declare as inputs."""
     declared = _declared(machine.inputs)
     return {name: value for name, value in given.items() if name in declared}
 
@@ -255,12 +256,12 @@ def _problem(error: ErrorDetails, model: type[WorkflowInputs]) -> str:
     if kind.endswith(("too_short", "too_long")):
         return f"{place} {_demand(error)}; it has {len(error['input'])}"
     if is_secret_place(model, error["loc"]):
-        return f"{place} {_demand(error)}; what it is, is a secret"
+        return f"{place} {_demand(error)}; its value is secret"
     return f"{place} {_demand(error)}, not {describe(error['input'])}"
 
 
 def _place(location: tuple[int | str, ...], model: type[WorkflowInputs]) -> str:
-    """The way to a value, without the names of a union's members that pydantic puts in between."""
+    """The path of a value, without the names of union members that pydantic inserts."""
     first, *rest = location
     parts = [
         part for part in rest if part not in ("int", "float") and not str(part).startswith(("list[", "dict["))
@@ -290,7 +291,7 @@ _DEMANDS = {
 
 
 def _demand(error: ErrorDetails) -> str:
-    # Where a number need not be whole, both kinds have been tried.
+    # For a number that may be whole or not, pydantic has tried both types.
     kind = "float_type" if error["loc"][-1] == "int" else error["type"]
     demand = _DEMANDS.get(kind)
     if demand is not None:

@@ -1,4 +1,4 @@
-"""A machine's guards, its states and edges as tables, and the interpreter that moves through them."""
+"""Guards of a machine, its states and edges as tables, and the interpreter that executes them."""
 
 from __future__ import annotations
 
@@ -20,34 +20,34 @@ if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run
 
 
-# Guards. A guard is asked while edges are selected, possibly twice, so guards change nothing. A guard that
-# fails reports the failure once and blocks every edge of its state until that failure is handled.
+# Guards. A guard is evaluated while edges are selected, possibly twice, so it must not change anything. A guard that
+# fails reports the failure once and blocks all edges of its state until the failure is handled.
 
 Guard = Callable[..., bool]
 
 
 class Guarding:
-    """The base: `allows` is what the runtime asks."""
+    """Base class of guards; the runtime calls `allows`."""
 
     def allows(self, run: Run, state: str) -> bool:
         raise NotImplementedError(type(self).__name__)
 
 
 def as_guard(guarding: Guarding, name: str) -> Guard:
-    """The same in the form that the library calls. Its diagrams show a guard by the function's name."""
+    """The guard as a function for the library. Its diagrams show a guard by the function's name."""
 
     def guard(machine: Machine[Any, Any], source: State) -> bool:
         return guarding.allows(machine.model, source.id)
 
     guard.__name__ = name
-    # The library takes a function without this for a method of the machine, and binds it by its name.
+    # The library treats a function without `__self__` as a method of the machine and looks it up by name.
     guard.__self__ = guarding  # type: ignore[attr-defined]
     return guard
 
 
 @dataclass(frozen=True)
 class Condition(Guarding):
-    """An expression of the workflow, with the fields it may read and the turns it may grant."""
+    """An expression of the workflow, the fields that it may read, and the number of iterations that it may allow."""
 
     text: Any
     reads: tuple[str, ...]
@@ -58,14 +58,14 @@ class Condition(Guarding):
 
 
 def when(text: Any, *reads: str, at_most: int | None = None) -> Guard:
-    """The expression is true. With `at_most`, being true once more than that fails the step."""
+    """The expression is true. With `at_most`, being true more often than that fails the step."""
     shown = text.strip().removeprefix("{{").removesuffix("}}").strip() if isinstance(text, str) else str(text)
     name = shown if at_most is None else f"{shown} (at most {at_most} times)"
     return as_guard(Condition(text, reads, at_most), name)
 
 
 def at_most(turns: int) -> Guard:
-    """The state has been entered no more often than that; once more fails the step."""
+    """The state has been entered at most this often; once more fails the step."""
     return as_guard(Condition(True, (), turns), f"at most {turns} times")
 
 
@@ -76,7 +76,7 @@ class Unfailed(Guarding):
 
 OK = Unfailed()
 ok: Guard = as_guard(OK, "ok")
-"""The state's effect has succeeded. An edge without an event and a condition has this one."""
+"""The state's effect has succeeded. An edge without an event or a condition has this guard."""
 
 
 class Faultless(Guarding):
@@ -85,13 +85,13 @@ class Faultless(Guarding):
 
 
 faultless: Guard = as_guard(Faultless(), "no failure")
-"""No failure is kept for the end of the run."""
+"""No failure has been deferred to the end of the run."""
 
 otherwise: Guard = as_guard(OK, "otherwise")
-"""No edge above was taken, and none of their conditions failed."""
+"""No earlier edge was taken, and none of their conditions failed."""
 
 
-# The machine's states and edges as plain tables, read from its class once.
+# The states and edges of a machine as plain tables, read from its class once.
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -100,19 +100,19 @@ class Node:
 
     id: str
     name: str
-    """The step's id as the YAML has it."""
+    """The step's id in the YAML."""
     order: int
-    """Its place in the document: parents before their children, branches one after the other."""
+    """Its position in the document: parents before their children, branches one after the other."""
     parent: Node | None
     is_final: bool
     is_parallel: bool
     ancestors: tuple[Node, ...] = ()
-    """From the innermost out."""
+    """From the innermost outward."""
     path: tuple[Node, ...] = ()
     """Itself and its ancestors."""
     children: list[Node] = field(default_factory=list)
     initial: list[Node] = field(default_factory=list)
-    """What is entered with it: one child, or every branch."""
+    """The nodes that are entered with it: one child, or every branch."""
     eventless: list[Edge] = field(default_factory=list)
     on: dict[str, list[Edge]] = field(default_factory=dict)
 
@@ -121,13 +121,13 @@ class Node:
 
     @property
     def title(self) -> str:
-        """What the author calls it. A frame that a dialect has added stands for the branches in it."""
+        """The author's name for it. A frame that a dialect has added is named after its branches."""
         if self.owner is None:
             return self.name
         return self.owner or " and ".join(child.name for child in self.children) or self.name
 
     def __repr__(self) -> str:
-        # All that it leads to would be the whole chart, many times over.
+        # The default would print everything it is connected to, which is the whole chart.
         return f"Node({self.id!r})"
 
     @property
@@ -136,7 +136,7 @@ class Node:
 
     @property
     def is_step(self) -> bool:
-        """Whether being here is part of the work: not a frame around other states, and not an end."""
+        """Whether it is a step: neither a frame around other states nor an end."""
         return not self.children and not self.is_final
 
 
@@ -146,15 +146,15 @@ class Edge:
     target: Node
     guards: tuple[Guarding, ...]
     is_addressed: bool
-    """Taken only by an event that names the source."""
+    """Whether only an event that names the source takes it."""
     domain: Node | None
-    """What stays active while the edge is taken: the innermost state around both ends. None: nothing does."""
+    """The state that stays active while the edge is taken: the innermost one around both ends. None: there is none."""
     entering: tuple[Node, ...]
-    """The target, what is entered by default inside it, and what lies between it and the domain; in order."""
+    """The target, the states entered by default inside it, and those between it and the domain; in order."""
 
 
 class Structure:
-    """What drives a machine: its states in document order, their edges, and what they do."""
+    """The tables that drive a machine: its states in document order, their edges, and their effects."""
 
     def __init__(self, machine: AnyMachine) -> None:
         self.steps: Mapping[str, Effect] = machine.steps
@@ -184,7 +184,7 @@ class Structure:
         assert machine.initial_state is not None
         self.root = self.nodes[machine.initial_state.id]
         self.first = in_order(_with_defaults(self.root))
-        """What is active at the beginning."""
+        """The states that are active at the start."""
 
     def _ends(self, transition: Transition) -> tuple[Node, Node]:
         assert transition.target is not None
@@ -244,9 +244,9 @@ def structure_of(machine: AnyMachine) -> Structure:
     return Structure(machine)
 
 
-# The interpreter: SCXML's algorithm for the part of it that generated machines use. The state machine
-# library could drive a machine too, and tests compare the two. This one keeps nothing between two events,
-# so that threads can share it, and takes a tenth of the time.
+# The interpreter implements the part of the SCXML algorithm that generated machines use. The state machine library
+# could drive a machine too, and tests compare the two. This one keeps no state between two events, so threads can
+# share the tables, and it takes a tenth of the time.
 
 
 class Interpreter:
@@ -271,21 +271,21 @@ class Interpreter:
         self._busy = False
 
     def raise_(self, event: str, at: str = "") -> None:
-        """An event for the state `at`, or for whoever listens. Raised on the way, it waits for its turn."""
+        """Process an event for the state `at`, or for any state. An event raised during another one is queued."""
         if self._busy:
             self._raised.append((event, at))
             return
         edges = self._enabled(event, at)
         if not edges:
             where = ", ".join(self.configuration)
-            raise SnapshotError("snapshot_illegal", f"nothing leads on from {where} when `{event}` happens")
+            raise SnapshotError("snapshot_illegal", f"no transition from {where} for the event `{event}`")
         self._busy = True
         self._take(edges)
         self._settle()
         self._busy = False
 
     def _settle(self) -> None:
-        """Move until nothing moves any more without an event from outside."""
+        """Take edges until none is enabled without an external event."""
         while not self._has_ended:
             edges = self._enabled(None, "")
             if not edges:
@@ -319,7 +319,7 @@ class Interpreter:
         return not edge.guards or all(guard.allows(self._run, state) for guard in edge.guards)
 
     def _without_conflicts(self, edges: list[Edge]) -> list[Edge]:
-        """Of two edges that leave the same state, the one from further inside; else the earlier one."""
+        """Of two edges that leave the same state, keep the one from further inside, else the earlier one."""
         kept: list[Edge] = []
         for edge in edges:
             leaves = self._left_by(edge)

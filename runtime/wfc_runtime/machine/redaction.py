@@ -1,4 +1,4 @@
-"""Secrets, redacted in everything that is kept or shown of a run."""
+"""Redaction of secrets in everything that is stored or shown about a run."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ from wfc_runtime.contract import Json
 
 HIDDEN = "***"
 LEAST = 6
-"""Shorter values are hidden by their name only: inside other texts they would hide what is no secret."""
+"""Shorter values are only redacted as whole fields: inside other texts they would match what is not secret."""
 _FRAGMENT = 8
-"""Messages quote beginnings and ends of values: so many characters in a row give a secret away."""
+"""Messages quote the beginnings and ends of values: this many characters in a row reveal a secret."""
 _FEW = 100
-"""So many forms are looked for one by one, which is quicker."""
+"""Up to this many forms are searched one by one, which is faster."""
 
 
 @dataclass(frozen=True)
 class Secret:
-    """Marks an input whose value is hidden wherever a run is shown."""
+    """Marks an input whose value is redacted wherever a run is shown."""
 
     def __get_pydantic_json_schema__(self, core: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {**handler(core), "writeOnly": True}
 
 
 class Mask:
-    """Hides some values wherever they occur."""
+    """Redacts some values wherever they occur."""
 
     def __init__(self, values: Iterable[str]) -> None:
         self._values = [value for value in dict.fromkeys(values) if len(value) >= LEAST]
         forms = {form for value in self._values for form in _forms(value) if len(form) >= LEAST}
         self._forms = sorted(forms, key=lambda form: (-len(form), form))
-        # By their beginnings: however many there are, a text is gone through once.
+        # Indexed by their first characters: a text is scanned once, however many forms there are.
         self._by_beginning: dict[str, list[str]] = {}
         for form in self._forms:
             self._by_beginning.setdefault(form[:LEAST], []).append(form)
@@ -65,7 +65,7 @@ class Mask:
         return next((form for form in candidates if text.startswith(form, at)), "")
 
     def value(self, value: Json) -> Json:
-        """The very same object where nothing in it is hidden."""
+        """The redacted value; the same object if nothing was redacted, so that callers can compare by identity."""
         if not self._forms:
             return value
         match value:
@@ -84,7 +84,7 @@ class Mask:
         return HIDDEN if str(value) in self._values else value
 
     def message(self, text: str) -> str:
-        """A message may quote a part of a value, or what `upper` made of it: such pieces of a secret are hidden too."""
+        """Redact a message. It may quote a part of a value, or an uppercase copy: such fragments are redacted, too."""
         if not self._forms:
             return text
         text = self.text(text)
@@ -110,7 +110,7 @@ def mask_of(values: tuple[str, ...]) -> Mask:
 
 
 def texts_in(value: Json) -> Iterator[str]:
-    """The values that a secret is made of, as texts. Of keys it is assumed that anybody may know them."""
+    """The texts that a secret value consists of. Keys are assumed not to be secret."""
     match value:
         case str():
             yield value
@@ -127,23 +127,23 @@ def texts_in(value: Json) -> Iterator[str]:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """A value as it may stand in a command, a document or an address."""
+    """The forms in which a value may appear in a command, a document or a URL."""
     yield value
     yield value.strip()
     yield json.dumps(value)[1:-1]
     yield json.dumps(value, ensure_ascii=False)[1:-1]
     yield shell_quote(value).strip("'")
     yield repr(value)[1:-1]
-    # Whoever writes addresses leaves other characters as they are: Python, forms, JavaScript.
+    # Python, HTML forms and JavaScript leave different characters unescaped in URLs.
     yield from (url_quote(value, safe=kept) for kept in ("", "/", "!'()*~"))
     yield url_quote_plus(value)
     data = value.encode("utf-8", "replace")
-    # Where it begins within three bytes decides what base64 makes of it; what its neighbours touch is left out.
+    # The base64 of a value depends on its offset modulo three; characters shared with its neighbours are left out.
     for shift in range(3):
         coded = b64encode(b"\0" * shift + data).decode()
         first = (0, 2, 3)[shift]
         yield coded[first : len(coded) - (0, 3, 2)[(len(data) + shift) % 3]]
-    # Keys and certificates: a tool prints them line by line.
+    # Tools print keys and certificates line by line.
     if "\n" in value:
         yield from (line.strip() for line in value.splitlines())
 
@@ -152,7 +152,7 @@ def _forms(value: str) -> Iterator[str]:
 
 
 def hide_inputs(model: type[BaseModel], values: Mapping[str, Json]) -> dict[str, Json]:
-    """Inputs with what is marked hidden, also inside objects."""
+    """The inputs with secrets redacted, also inside objects."""
     return {name: _hidden(_fields(model).get(name), value) for name, value in values.items()}
 
 
@@ -166,7 +166,7 @@ def _hidden(field: FieldInfo | None, value: Json) -> Json:
 
 
 def hide_known(value: Json, secrets: Collection[str]) -> Json:
-    """A value with whatever in it is one of these hidden, however short: for inputs of which nobody knows the marks."""
+    """Redact every occurrence of these values, however short: for inputs whose model is not available."""
     match value:
         case dict():
             return {key: hide_known(item, secrets) for key, item in value.items()}
@@ -178,7 +178,7 @@ def hide_known(value: Json, secrets: Collection[str]) -> Json:
 
 
 def secrets_in(model: type[BaseModel], values: Mapping[str, Json]) -> Iterator[str]:
-    """The texts of all that is marked."""
+    """The texts of all inputs that are marked as secret."""
     for name, field in _fields(model).items():
         value, inner = values.get(name), _model_in(field.annotation)
         if _is_secret(field):
@@ -188,7 +188,7 @@ def secrets_in(model: type[BaseModel], values: Mapping[str, Json]) -> Iterator[s
 
 
 def is_secret_place(model: type[BaseModel], place: tuple[int | str, ...]) -> bool:
-    """Whether a place inside the inputs is part of a secret, or what stands there should have one in it."""
+    """Whether a location inside the inputs is part of a secret, or should contain one."""
     inner: type[BaseModel] | None = model
     for part in place:
         field = _fields(inner).get(str(part)) if inner is not None else None
@@ -213,7 +213,7 @@ def _is_secret(field: FieldInfo) -> bool:
 
 
 def _model_in(annotation: Any) -> type[BaseModel] | None:
-    """The object that an input holds, also where it may be null."""
+    """The model of an input that is an object, also if it may be null."""
     options = (annotation, *get_args(annotation))
     found = (one for one in options if isinstance(one, type) and issubclass(one, BaseModel))
     return next(found, None)

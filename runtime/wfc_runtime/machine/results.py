@@ -1,4 +1,4 @@
-"""Results checked against JSON Schema. Nothing is fetched, and no pattern can backtrack without bound."""
+"""Validation of results with JSON Schema. Nothing is fetched, and no pattern can backtrack without bound."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wfc_runtime.expr import ExprLimits
 from wfc_runtime.expr.run import Meter
 from wfc_runtime.machine.values import to_text
 
-# The fast path for a result that fits a common schema, which most results do.
+# The fast path: most results fit a simple schema.
 
 _TYPES: dict[Any, Callable[[Json], bool]] = {
     "string": lambda value: isinstance(value, str),
@@ -45,7 +45,7 @@ def _fits_simple(value: Json, schema: Json) -> bool:
         return False
     if "type" in schema and not _TYPES[schema["type"]](value):
         return False
-    # Among other values 1, 1.0 and true look the same to Python.
+    # Values other than text take the slow path: for Python 1, 1.0 and true are equal.
     if "enum" in schema and not (isinstance(value, str) and value in schema["enum"]):
         return False
     if isinstance(value, str):
@@ -75,32 +75,35 @@ def _within(number: float, schema: dict[str, Json], least: str, most: str) -> bo
 
 _SHOWN = 10
 _LOOKED_AT = 50
-"""Of so many problems the first ones by their place are told. A long list has one per item."""
+"""The number of problems that are collected before the first ones, by location, are reported. A long list may have one
+per item."""
 _MAX_PATTERN = 2_000
 _MAX_MEMORY = 8 << 20
 _LIMITS = ExprLimits(fuel=2_000_000)
-"""What comparing one value with one schema may take: some seconds, counted as fuel and not timed."""
+"""The budget for checking one value against one schema: some seconds, counted as fuel and not timed, so that the
+result does not depend on the machine."""
 _COST = 4
 _REFERENCE_COST = 16
 _ITEMS_PER_UNIT = 8
 _CHARS_PER_UNIT = 64
 _STEPS_PER_UNIT = 64
 _COMPILED_PER_UNIT = 4
-"""Of a pattern. All the fuel there is buys some two seconds of the worst case, of which one text may take half."""
+"""For patterns. The whole budget allows about two seconds in the worst case, of which one text may take half."""
 
 Keyword = Callable[[Any, Any, Any, Any], Any]
 _meter: ContextVar[Meter] = ContextVar("meter")
 
 
 def problems(value: Json, schema: Json, quoted: bool = True) -> list[str]:
-    """Why a value does not fit a schema, each with its place; empty where it fits. A secret is not to be quoted."""
+    """Why a value does not match a schema, each problem with its location; empty if it does. `quoted=False` keeps the
+    value, a secret, out of the messages."""
     if schema is None or surely_fits(value, schema):
         return []
     token = _meter.set(Meter(_LIMITS))
     try:
         found = list(islice(_validator(to_text(schema)).iter_errors(value), _LOOKED_AT))
     except Exception as error:
-        # An address that nobody fetches, a schema that holds itself: whatever it is, the step's author has to know.
+        # A remote reference, a schema that contains itself, ...: the author of the step has to know the reason.
         raise UnusableSchemaError(f"the result_schema can't be used: {str(error)[:300]}") from error
     finally:
         _meter.reset(token)
@@ -122,7 +125,7 @@ def _place(path: Any) -> str:
 
 
 def _shortened(message: str) -> str:
-    """Messages quote the value first, whatever its size, and say what is wrong with it last."""
+    """Shorten a message in the middle: it quotes the value first, whatever its size, and ends with the problem."""
     return message if len(message) <= 300 else f"{message[:120]} ... {message[-160:]}"
 
 
@@ -135,7 +138,7 @@ def _validator(schema: str) -> Any:
 
 @cache
 def _validator_class() -> Any:
-    # 0.1 s to import, paid with the first result that is checked.
+    # The import takes 0.1 s; it is paid with the first result that is checked.
     import jsonschema  # type: ignore[import-untyped]  # it has no types
 
     base = jsonschema.Draft202012Validator
@@ -144,7 +147,7 @@ def _validator_class() -> Any:
 
 
 def _metered(name: str, keyword: Keyword) -> Keyword:
-    """The same, paid for: schemas that refer to each other can ask for more than anybody can wait for."""
+    """The keyword with a cost: schemas that refer to each other can take exponential time."""
     cost = _REFERENCE_COST if name in ("$ref", "$dynamicRef") else _COST
 
     def check(validator: Any, demand: Any, instance: Any, schema: Any) -> Any:
@@ -176,12 +179,12 @@ def _one_of(validator: Any, options: Any, instance: Any, schema: Any) -> Iterato
 
 
 def _fits(validator: Any, schema: Any, instance: Any) -> bool:
-    # The first problem is enough: of a long list there would be one per item.
+    # The first problem is enough: a long list would have one per item.
     return next(validator.descend(instance, schema), None) is None
 
 
 def _unique_items(validator: Any, demanded: Any, instance: Any, schema: Any) -> Iterator[Any]:
-    # By what they are as JSON: comparing each with all others takes minutes for some thousand objects.
+    # By their canonical JSON: comparing each pair takes minutes for some thousand objects.
     if (
         demanded
         and isinstance(instance, list)
@@ -195,7 +198,7 @@ def _identity(value: Json) -> str:
 
 
 def _with_whole_numbers(value: Json) -> Json:
-    """1.0 and 1 are the same number."""
+    """Convert floats like 1.0 to 1: JSON Schema considers them equal."""
     match value:
         case float() if value.is_integer():
             return int(value)
@@ -259,7 +262,7 @@ def _error(message: str) -> Any:
 
 
 def _is_too_long(pattern: str, text: str) -> bool:
-    # Whether or not the pattern has to be compiled again: that depends on what else the process has done.
+    # Charged even if the compiled pattern is cached: the cost must not depend on what else the process has done.
     _meter.get().spend(int(_compiled(pattern).programsize) // _COMPILED_PER_UNIT)
     return _cost(pattern, text) > _LIMITS.fuel // 2
 
@@ -270,7 +273,7 @@ def _matches(pattern: str, text: str) -> bool:
 
 
 def _cost(pattern: str, text: str) -> int:
-    """RE2's time is at most the length of the text times the size of the pattern, and far less as a rule."""
+    """RE2's time is at most the length of the text times the size of the pattern, and usually far less."""
     return len(text) * int(_compiled(pattern).programsize) // _STEPS_PER_UNIT
 
 
@@ -283,15 +286,15 @@ def _compiled(pattern: str) -> Any:
     options = re2.Options()
     options.log_errors = False
     options.max_mem = _MAX_MEMORY
-    # Whether it matches is all that is asked. Where each group does takes a hundred times as long.
+    # Only whether it matches is needed; locating groups takes a hundred times as long.
     options.never_capture = True
     try:
         compiled = re2.compile(pattern, options)
-        # Its own cache would keep four times as many alive.
+        # The cache of re2 itself would keep four times as many patterns alive.
         re2.purge()
         return compiled
     except re2.error as error:
-        raise ValueError(f"RE2 does not know the pattern {pattern[:60]!r}: {error}") from None
+        raise ValueError(f"RE2 does not support the pattern {pattern[:60]!r}: {error}") from None
 
 
 class UnusableSchemaError(Exception):
@@ -356,7 +359,7 @@ def _of_union(arguments: tuple[Any, ...]) -> Json:
 
 
 def narrowed(schema: Json, where: Mapping[str, Json]) -> Json:
-    """The schema with further demands on some of its properties. What must have parts must be there itself."""
+    """The schema with further constraints on some properties. A property with required parts is required itself."""
     if not where:
         return schema
     properties = {

@@ -1,4 +1,4 @@
-"""The working memory of one machine while one event is worked through. Effects and guards act on it."""
+"""The working memory of one machine while one event is processed. Effects and guards act on it."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 
 
 class Moving(Protocol):
-    """Whoever moves through the chart."""
+    """The part of the interpreter that effects use."""
 
     def raise_(self, event: str, at: str = "") -> object: ...
 
 
 class Run:
-    """Loaded with a snapshot and an event, told what is entered and left, read out as an `Outcome`."""
+    """Created from a snapshot and an event, notified of entered and left states, and read out as an `Outcome`."""
 
     def __init__(self, structure: Structure, snapshot: Snapshot, event: Event, limits: Limits) -> None:
         self.structure = structure
@@ -36,19 +36,19 @@ class Run:
         self.limits = limits
         self.interpreter: Moving
         self.configuration_value: Any = None
-        """Where the state machine library keeps the active states, when it drives."""
+        """Where the state machine library stores the active states if it drives the machine."""
         self.now = datetime.fromtimestamp(event.at, UTC)
         self.outcome = Outcome(snapshot)
         self.returned = False
         self.measured: tuple[Json, int] = (None, 0)
-        """A value whose size is known already, and that size."""
+        """A value whose size is already known, and that size."""
         self.retrying: set[str] = set()
         """States about to be entered for a further attempt."""
         self._failed: set[str] = set()
         self._halted = False
         self._evaluations = 0
 
-    # -- what the chart reports ------------------------------------------------
+    # -- notifications of the interpreter --------------------------------------
 
     def entered(self, state: str) -> None:
         self.outcome.entered.append(state)
@@ -79,11 +79,11 @@ class Run:
     # -- guards ----------------------------------------------------------------
 
     def may_leave(self, state: str) -> bool:
-        """Nothing has failed here that has not been dealt with."""
+        """Whether no unhandled failure blocks the state."""
         return not self._halted and state not in self._failed
 
     def is_faultless(self) -> bool:
-        """No failure is kept for the end of the run."""
+        """Whether no failure has been deferred to the end of the run."""
         return self.snapshot.error is None
 
     def holds(self, state: str, condition: Condition) -> bool:
@@ -103,14 +103,14 @@ class Run:
         if turns > most:
             raise StepError(
                 "max_iterations",
-                f"max_iterations ({most}) is used up",
-                "Raise max_iterations, or say with `else` or `on_error` where to go on.",
+                f"max_iterations ({most}) was reached",
+                "Raise max_iterations, or use `else` or `on_error` to say how to continue.",
             )
 
     # -- visits ----------------------------------------------------------------
 
     def suspend(self, pending: Pending, size: int, visit: str | None = None, most: int | None = None) -> str:
-        """Wait in a state; `size` is what the agent gets of it, in bytes; 0 if that is surely within the limit."""
+        """Wait in a state. `size` is the size of the action for the agent; 0 if it is certainly within the limit."""
         limits = self.limits
         most = most or limits.action_bytes
         count = len(self.snapshot.pending) + 1
@@ -130,13 +130,13 @@ class Run:
         return name
 
     def visit_of(self, state: str) -> str:
-        """The name of the latest visit: the step's id, with a number when it is not the first."""
+        """The name of the latest visit: the step's id, with a number unless it is the first."""
         count = self.snapshot.visits.get(state, 1)
         name = self.structure.nodes[state].name
         return name if count == 1 else f"{name}@{count}"
 
     def complete(self, visit: str, result: Json, event: str) -> None:
-        """A visit has brought a result: keep it and go on."""
+        """Store the result of a visit and continue."""
         pending = self.snapshot.pending[visit]
         try:
             self.put(self.structure.steps[pending.state], result)
@@ -157,7 +157,7 @@ class Run:
         self.interpreter.raise_(event, at=state)
 
     def drop(self, state: str) -> None:
-        """Wait no longer in a state; nobody wants the results of its children now."""
+        """Stop waiting in a state; the results of its children are no longer needed."""
         pending = self.snapshot.pending
         for visit in [visit for visit, one in pending.items() if one.state == state]:
             dropped, outcome = pending.pop(visit), self.outcome
@@ -174,7 +174,7 @@ class Run:
         return effect is not None and effect.retry is not None and made < effect.retry.max_attempts
 
     def fail(self, state: str, error: StepError, retry: bool = True) -> None:
-        """Try again, take the recovery edge, or end the run: in that order, as the chart offers."""
+        """Retry, take the recovery edge, or end the run: in that order, as far as the chart allows."""
         if self._halted:
             return
         self._failed.add(state)
@@ -197,18 +197,18 @@ class Run:
         self._end(state, error)
 
     def _end(self, state: str, error: StepError) -> None:
-        """The run fails, and nothing else moves before it has."""
+        """Fail the run. Nothing else may happen before it has ended."""
         self._halted = True
         self._keep(self.record(state, error))
         self.interpreter.raise_("fail")
 
     def _keep(self, record: dict[str, Json]) -> None:
-        """Why the run fails, now or at its end: what came first, others may have come of."""
+        """Keep the error that fails the run, now or at its end. The first one counts: others may be consequences."""
         if self.snapshot.error is None:
             self.snapshot.error = record
 
     def record(self, state: str, error: StepError) -> dict[str, Json]:
-        """As replies, results and history show it: messages may quote what was being worked on."""
+        """The error as JSON for replies, results and history, redacted: messages may quote values."""
         record = error.record(self.visit_of(state))
         mask = self.snapshot.mask
         return {**record, **{name: mask.message(record[name]) for name in ("code", "message")}}
@@ -218,9 +218,9 @@ class Run:
     def evaluate(
         self, expression: Json, reads: tuple[str, ...], names: Mapping[str, Json] | None = None
     ) -> Any:
-        """An expression sees the declared fields only, the inputs, and what its scope adds."""
+        """Evaluate an expression. It sees only the declared fields, the inputs, and its scope."""
         if type(expression) is dict and not any(map(_may_vary, expression.values())):
-            # Counted all the same: what uuid() gives depends on it.
+            # Counted even though nothing is evaluated: the values of uuid() depend on the count.
             self._evaluations += 1
             return dict(expression)
         try:
@@ -258,7 +258,7 @@ class Run:
         return max(self.limits.state_bytes, self.snapshot.room)
 
     def make_room(self, size: int) -> None:
-        """The server's own results may be larger than the state otherwise is. Whoever goes on with the run knows it."""
+        """Raise the state limit: results of a server may be larger. The snapshot keeps the new limit."""
         if self.snapshot.size + size > self.limits.state_bytes:
             self.snapshot.room = max(self.snapshot.room, self.limits.served_state_bytes)
 
@@ -267,7 +267,7 @@ class Run:
             self.write({effect.writes: result})
 
     def write(self, values: dict[str, Json]) -> None:
-        """All of them or, where the state would grow too large, none."""
+        """Write all fields or, if the state would grow too large, none."""
         secrets = [name for name in values if name in self.structure.secrets]
         if secrets:
             self.snapshot.learn(text for name in secrets for text in texts_in(values[name]))
@@ -278,7 +278,7 @@ class Run:
             known, measured = self.measured
             size += measured if value is known and value is not None else size_of(value)
             size += -size_of(state[name]) if name in state else size_of(name) + 1
-        # A comma before every field but the first.
+        # JSON has a comma before every field but the first.
         size += max(len(written) - 1, 0) - max(len(state) - 1, 0)
         if size > self.state_bytes:
             raise StepError(
@@ -292,7 +292,7 @@ class Run:
 
 
 STATE_ACCESS = "state_access"
-"""Reading a field that the step did not declare: no retry helps and no recovery is allowed to hide it."""
+"""Reading a field that the step did not declare: a retry can't help, and no recovery may hide it."""
 
 
 def _may_vary(value: Json) -> bool:

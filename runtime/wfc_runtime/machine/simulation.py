@@ -1,4 +1,4 @@
-"""A run in memory, without a server."""
+"""A run in memory, without a server or a store."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from wfc_runtime.machine.values import Limits
 
 
 class Simulation:
-    """One run in memory, with a clock of its own. Nothing is stored and nothing is executed.
+    """One run in memory, with its own clock. Nothing is stored and nothing is executed.
 
     `submit` answers what `pending` shows. A foreach or a call waits until `end_child` has been called for each of its
     `children`.
@@ -25,9 +25,9 @@ class Simulation:
         self.machine = machine
         self.now = at
         self.path: list[str] = []
-        """The states that were entered, in order."""
+        """The states entered so far, in order."""
         self.children: list[Child] = []
-        """Children that wait to be worked."""
+        """Children that have been started and not ended."""
         self._events = 0
         self._snapshot: Snapshot | None = None
         checked = check_inputs(machine, dict(inputs), Limits())
@@ -63,11 +63,11 @@ class Simulation:
         return self._snapshot
 
     def submit(self, step_id: str, result: Json) -> None:
-        """Answer a pending action. Raises `RefusedError` where the result does not fit."""
+        """Answer a pending action. Raises `RefusedError` if the result is invalid."""
         self._apply(Submit(at=self.now, id=self._next_id(), visit=step_id, result=result))
 
     def end_child(self, child: Child, value: Json = None, *, error: Json = None) -> None:
-        """A child has returned a value, or failed."""
+        """Report that a child has returned a value, or failed."""
         self.children.remove(child)
         result = {"value": value} if error is None else {"error": error}
         event = ChildEnded(
@@ -76,7 +76,7 @@ class Simulation:
         self._apply(event)
 
     def pass_time(self, seconds: float) -> None:
-        """Let the clock go on: waits end, and deadlines pass."""
+        """Advance the clock: waits end, and deadlines pass."""
         self.now += seconds
         self._apply(Clock(at=self.now, id=self._next_id()))
 

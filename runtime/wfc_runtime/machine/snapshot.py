@@ -1,4 +1,4 @@
-"""All that a machine remembers between two events: plain JSON with a format number."""
+"""The snapshot of a machine: everything that it remembers between two events, as plain JSON with a format number."""
 
 from __future__ import annotations
 
@@ -17,29 +17,29 @@ FORMAT = 1
 
 @dataclass(slots=True)
 class Pending:
-    """One visit of a state that waits: for an answer, for a moment, or for children.
+    """One visit of a waiting state: for an answer, for a time, or for children.
 
-    What the module says of the state (its kind, its instruction, its result) is not repeated here.
+    What the module defines for the state (kind, instruction, result type) is not repeated here.
     """
 
     state: str
     parameters: dict[str, Json] = field(default_factory=dict)
     where: dict[str, Json] = field(default_factory=dict)
-    """Further demands on properties of the result."""
+    """Further constraints on properties of the result."""
     deadline: float | None = None
     """When the step fails."""
     overdue_at: float | None = None
-    """When the agent's time for it is up. Nothing happens then, except that replies say so."""
+    """When the agent's time limit ends. Replies say so; nothing else happens."""
     resume_at: float | None = None
     interrupted_at: float | None = None
-    """When a server began to execute it that ended before it was done. The agent has to find out what was done."""
+    """When a server that has since ended started to execute it. The agent has to find out what was done."""
     misfits: int = 0
     items: list[Json] | None = None
-    """What a foreach goes through."""
+    """The items of a foreach."""
     inputs: list[dict[str, Json] | None] | None = None
-    """The inputs of each child, where they were computed when the state was entered."""
+    """The inputs of each child, if they were computed when the state was entered."""
     children: list[dict[str, Json] | None] = field(default_factory=list)
-    """In item order: None while queued, {"run": id} at work, then {"value": ...} or {"error": ...}."""
+    """In item order: None while queued, {"run": id} while running, then {"value": ...} or {"error": ...}."""
 
     @property
     def due(self) -> float | None:
@@ -64,7 +64,7 @@ class Pending:
         data: dict[str, Json] = {"state": self.state}
         for name in _PENDING_FIELDS:
             value = getattr(self, name)
-            # Empty lists of items do not get here; 0 misfits, {} and None are what is assumed.
+            # Default values are omitted. `items` is never empty here: an empty foreach completes immediately.
             if value:
                 data[name] = value
         return data
@@ -82,48 +82,48 @@ class Snapshot:
     configuration: list[str] = field(default_factory=list)
     inputs: dict[str, Json] = field(default_factory=dict)
     state: dict[str, Json] = field(default_factory=dict)
-    """Replaced as a whole when something is written, never changed in place: copies share it."""
+    """Replaced as a whole when a field is written, never modified in place: copies share it."""
     size: int = 2
-    """Bytes of the state as JSON."""
+    """The size of the state as JSON, in bytes."""
     scope: dict[str, Json] = field(default_factory=dict)
-    """What a foreach gives its child: item, index and, one after the other, previous."""
+    """What a foreach gives its child: item, index and, if sequential, previous."""
     visits: dict[str, int] = field(default_factory=dict)
     loops: dict[str, int] = field(default_factory=dict)
-    """For each loop, how often its turn state had been visited when the loop was entered."""
+    """For each loop, the number of visits of its turn state when the loop was entered."""
     attempts: dict[str, int] = field(default_factory=dict)
     pending: dict[str, Pending] = field(default_factory=dict)
     result: Json = None
     error: dict[str, Json] | None = None
-    """Why the run has failed or, while it goes on, why it will."""
+    """Why the run has failed or, while it continues, why it will fail."""
     secrets: list[str] = field(default_factory=list)
-    """Values to be hidden in whatever is kept or shown beside this snapshot. Replaced, never changed in place."""
+    """Values to redact in everything stored or shown beside this snapshot. Replaced, never modified in place."""
     hidden: list[str] = field(default_factory=list)
-    """Fields of the state whose values are secrets."""
+    """State fields whose values are secrets."""
     room: int = 0
-    """How large the state may grow, in bytes, where that is more than usual."""
+    """The state limit in bytes, if it was raised; else 0."""
 
     @property
     def mask(self) -> Mask:
         return mask_of(tuple(self.secrets))
 
     def learn(self, values: Iterable[str]) -> None:
-        """Values that are secrets from now on."""
+        """Add values that are secrets from now on."""
         new = [value for value in values if value and value not in self.secrets]
         if new:
             self.secrets = [*self.secrets, *dict.fromkeys(new)]
 
     @property
     def shown_state(self) -> dict[str, Json]:
-        """The state as anybody may see it."""
+        """The state with secrets redacted."""
         return {
             name: HIDDEN if name in self.hidden else self.mask.value(value)
             for name, value in self.state.items()
         }
 
     def forget_secrets(self, inputs: dict[str, Json]) -> list[str]:
-        """A run that has ended needs them no more. What it returns is its author's decision, and stays.
+        """Remove the secrets of a run that has ended. Its result is kept: the author decided what it contains.
 
-        `inputs`: without what is marked. Gives the fields that have changed.
+        `inputs`: the inputs with secrets redacted. Returns the fields that have changed.
         """
         if not self.secrets and not self.hidden:
             return []
@@ -137,13 +137,13 @@ class Snapshot:
 
     @property
     def due(self) -> float | None:
-        """When the clock has something to do here, at the earliest."""
+        """The earliest time at which the clock has something to do for this run."""
         return min(
             (pending.due for pending in self.pending.values() if pending.due is not None), default=None
         )
 
     def copy(self) -> Snapshot:
-        """Independent of this one, so that a refused event leaves no trace."""
+        """A copy that can be modified independently, so that a refused event leaves no trace."""
         return Snapshot(
             self.status,
             self.configuration,
@@ -163,7 +163,7 @@ class Snapshot:
         )
 
     def to_json(self, with_state: bool = True) -> str:
-        """The state may be left out by whoever keeps it field by field."""
+        """The snapshot as JSON. The SQLite store leaves the state out, since it stores it field by field."""
         data: dict[str, Json] = {"format": FORMAT, "status": self.status, "size": self.size}
         for name in _SNAPSHOT_FIELDS:
             value = getattr(self, name)
@@ -171,7 +171,7 @@ class Snapshot:
                 data[name] = value
         if self.pending:
             data["pending"] = {visit: pending.to_data() for visit, pending in self.pending.items()}
-        # A run that ends without a return gives its state: that is not written twice.
+        # A run without a return has its state as the result, which is not written twice.
         if self.status == "completed" and self.result is not self.state:
             data["result"] = self.result
         return to_text(data)
@@ -193,7 +193,7 @@ class Snapshot:
             data["pending"] = {visit: Pending(**one) for visit, one in data.get("pending", {}).items()}
             snapshot = cls(**data)
         except (TypeError, AttributeError) as error:
-            message = f"the snapshot does not hold what it should: {error}"
+            message = f"the snapshot has unexpected content: {error}"
             raise SnapshotError("snapshot_damaged", message) from None
         if state is not None:
             snapshot.state = state

@@ -22,31 +22,31 @@ if TYPE_CHECKING:
 
 _MOST_SECONDS = 1_000_000_000
 FACTS = "facts"
-"""The name in a child's scope under which its caller says what it wants to know of it."""
+"""The name in a child's scope under which its caller lists the facts that it asks for."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Spawn(Effect):
-    """Suspend until child machines have ended: one per item, or just one where there are no items."""
+    """Suspend until child machines have ended: one per item, or a single one if there are no items."""
 
     task: str | None = None
     workflow: str | None = None
     items: Json = None
     inputs: Mapping[str, Json] | None = None
-    """Expressions for the child's inputs. None: the item itself fills them."""
+    """Expressions for the child's inputs. None: the item itself supplies them."""
     agent: str | None = None
     sequential: bool = False
     max_items: int | None = None
     timeout: Json = None
-    """How many seconds a call may take: a number, or an expression that gives one."""
+    """The timeout of a call in seconds: a number or an expression."""
     deadline: float | None = None
     """Seconds after which the step fails if its children have not ended."""
     max_depth: int | None = None
-    """How deep runs may nest here: for a workflow that calls itself."""
+    """The maximum nesting depth of runs, for a workflow that calls itself."""
     only_declared: bool = False
-    """Whether a called workflow gets only what it has inputs for."""
+    """Whether a called workflow gets only inputs that it declares."""
     facts: Sequence[str] = ()
-    """What a called workflow is to say of itself, beside what it returns."""
+    """The facts about a called workflow to add to its result."""
 
     @property
     def is_call(self) -> bool:
@@ -98,19 +98,19 @@ class Spawn(Effect):
         return items
 
     def _check_size(self, run: Run, pending: Pending) -> None:
-        """What a visit holds on to counts like the state that its results will become."""
+        """Check the size of items, inputs and results, which count like the state that they will become."""
         size = size_of([pending.items, pending.inputs, pending.children])
         if size > run.state_bytes:
             raise StepError(
                 "state_size",
                 f"the items and results would be {size:,} bytes; the limit is {run.state_bytes:,}",
-                "Let tasks write what is large to files and return the paths.",
+                "Let tasks write large data to files and return the paths.",
             )
 
     # -- children --------------------------------------------------------------
 
     def start_more(self, run: Run, visit: str) -> None:
-        """Start as many queued children as may run; when none is left or at work, the visit ends."""
+        """Start as many queued children as allowed; the visit ends when none is queued or running."""
         pending = run.snapshot.pending[visit]
         room = run.limits.parallel_children - sum(map(at_work, run.snapshot.pending.values()))
         if self.sequential:
@@ -148,7 +148,7 @@ class Spawn(Effect):
         return True
 
     def _prepared(self, run: Run, pending: Pending, index: int) -> dict[str, Json] | None:
-        """A child's inputs. An item for which there are none is a child that failed; the others go on."""
+        """The inputs of a child. If they can't be computed, that child fails; the others continue."""
         try:
             found: dict[str, Json] = run.evaluate(
                 dict(self.inputs or {}), self.reads, self._scope(pending, index)
@@ -167,10 +167,10 @@ class Spawn(Effect):
         return scope
 
     def ended(self, run: Run, visit: str, index: int, result: dict[str, Json]) -> None:
-        """A child has ended. Its result waits here until all have."""
+        """Record the result of a child until all children have ended."""
         pending = run.snapshot.pending[visit]
         if not 0 <= index < len(pending.children) or "run" not in (pending.children[index] or {}):
-            raise RefusedError("not_pending", f"`{visit}` has no child {index} at work")
+            raise RefusedError("not_pending", f"`{visit}` has no running child {index}")
         pending.children[index] = result
         try:
             self._check_size(run, pending)
@@ -191,8 +191,8 @@ class Spawn(Effect):
             f"`{self.workflow}` failed" if self.is_call else f"{len(failed)} of {len(values)} children failed"
         )
         error = StepError("child_failed", f"{count}: {first}")
-        # Whoever recovers from this, or looks into the failed run, wants what the others brought. Where the failure
-        # is only deferred, a result would look like one of success.
+        # A recovery step, or a person who looks at the failed run, needs the results of the other children. If the
+        # failure is only deferred, a result would look like success.
         if not run.will_retry(pending.state) and pending.state not in run.structure.deferred:
             try:
                 run.put(self, value)
@@ -200,7 +200,7 @@ class Spawn(Effect):
                 error = too_large
         run.fail(pending.state, error)
 
-    # -- what the agent sees ---------------------------------------------------
+    # -- the action for the agent ----------------------------------------------
 
     def action(self, pending: Pending) -> Action:
         children: list[dict[str, Json]] = []
@@ -228,12 +228,12 @@ class Spawn(Effect):
     def answer(self, run: Run, visit: str, result: Json) -> None:
         raise RefusedError(
             "children",
-            f"`{visit}` takes no result: it goes on by itself when its children have ended",
-            "Work the children that its action lists, each under its own workflow_id.",
+            f"`{visit}` takes no result: it continues automatically when its children have ended",
+            "Execute the children that its action lists, each with its own workflow_id.",
         )
 
     def due(self, run: Run, visit: str) -> None:
-        """The time is up: the step fails, and its children are cancelled."""
+        """Fail the step because its time is up; its children are cancelled."""
         pending = run.snapshot.pending[visit]
         timeout, subject = pending.parameters.get("timeout"), f"`{self.workflow or self.task}`"
         if timeout is not None and (self.deadline is None or timeout < self.deadline):
@@ -256,6 +256,6 @@ def _result(child: dict[str, Json] | None) -> Json:
 
 
 def _child_id(event_id: str, visit: str, index: int) -> str:
-    """As hard to guess as the id of the run that it comes from, and no way back to it."""
+    """As hard to guess as the parent's id, which can't be derived from it."""
     digest = sha256(f"{event_id}\0{visit}\0{index}".encode()).digest()
     return b32encode(digest[:16]).decode().rstrip("=").lower()

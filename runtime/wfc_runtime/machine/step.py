@@ -1,4 +1,4 @@
-"""`step`: a snapshot and an event in, the next snapshot and what to do about it out. Pure."""
+"""`step`: a pure function from a snapshot and an event to the next snapshot and the work that follows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.spawn import FACTS, Spawn
 from wfc_runtime.machine.values import Limits, size_of
 
-# Snapshot checks: whether a snapshot is one that its machine can have produced.
+# Snapshot checks: could the machine have produced this snapshot?
 
 
 class SnapshotCheck:
-    """The rules of one machine: every active frame has one active child, every active group of branches all
-    of them, and every step that is active waits for something."""
+    """The rules for one machine: every active frame has one active child, every active parallel state has all branches
+    active, and every active step waits for something."""
 
     def __init__(self, structure: Structure) -> None:
         self._states = structure.nodes
@@ -74,20 +74,22 @@ _DEFAULTS = Limits()
 
 
 def step(machine: AnyMachine, snapshot: Snapshot | None, event: Event, limits: Limits = _DEFAULTS) -> Outcome:
-    """Work one event through a machine.
+    """Process one event with a machine.
 
-    The snapshot given is left as it is. Raises `RefusedError` for an event that does not fit what the machine
-    waits for, and `SnapshotError` for a snapshot that is not one of this machine.
+    The given snapshot is not modified. Raises `RefusedError` for an event that the machine does not wait for, and
+    `SnapshotError` for a snapshot that does not belong to this machine.
     """
     structure = structure_of(machine)
     if snapshot is None:
         if not isinstance(event, Start):
             raise RefusedError("not_started", "the run has not been started")
+        # A deep copy: the initial values belong to the class.
         initial = json.loads(json.dumps(dict(structure.initial_values)))
         snapshot = Snapshot(inputs=event.inputs, scope=event.scope, state=initial, size=size_of(initial))
         snapshot.learn([*event.secrets, *secrets_in(structure.inputs, event.inputs)])
         run = Run(structure, snapshot, event, limits)
-        if size_of(event.inputs) > limits.input_bytes:  # Only a parent with such room can have given them.
+        # Only a parent whose own limit was raised can pass larger inputs.
+        if size_of(event.inputs) > limits.input_bytes:
             snapshot.room = limits.served_state_bytes
         interpreter = run.interpreter = Interpreter(structure, run, [])
         interpreter.start()
@@ -107,7 +109,7 @@ def _snapshot_check(machine: AnyMachine) -> SnapshotCheck:
 
 def _check_open(snapshot: Snapshot, event: Event) -> None:
     if isinstance(event, Start):
-        raise RefusedError("started", "the run has been started already")
+        raise RefusedError("started", "the run has already been started")
     if snapshot.status in ENDED:
         raise RefusedError("finished", f"the run is {snapshot.status}: nothing is pending")
 
@@ -144,11 +146,11 @@ def _why_not(run: Run, visit: str) -> str:
     name, _, number = visit.partition("@")
     states = [node.id for node in run.structure.nodes.values() if node.name == name and node.is_step]
     if not states:
-        return f"there is no step `{name}` here"
+        return f"the run has no step `{name}`"
     visits = max(run.snapshot.visits.get(state, 0) for state in states)
     if (int(number) if number.isdecimal() else 1) > visits:
         return f"`{visit}` has not been reached"
-    return f"`{visit}` is over: it was answered, timed out or left behind"
+    return f"`{visit}` is no longer pending: it was answered, timed out or left"
 
 
 def _child_ended(run: Run, event: ChildEnded) -> None:
@@ -158,7 +160,7 @@ def _child_ended(run: Run, event: ChildEnded) -> None:
         run.make_room(size_of(event.result))
     pending = run.snapshot.pending
     _spawn(run, event.visit).ended(run, event.visit, event.index, event.result)
-    # The room that it leaves may be what another visit's queue waits for.
+    # The slot that the child leaves may be what the queue of another visit waits for.
     for visit in [visit for visit, one in pending.items() if None in one.children]:
         if visit in pending:
             _spawn(run, visit).start_more(run, visit)
@@ -192,13 +194,13 @@ def _outcome(run: Run, configuration: list[str]) -> Outcome:
     if snapshot.status == "completed":
         snapshot.error = None
         snapshot.result = _with_facts(run, snapshot.result if run.returned else snapshot.state)
-    # The parent has the results of earlier items too.
+    # Not needed any more: the parent has the results of earlier items, too.
     snapshot.scope = {name: value for name, value in snapshot.scope.items() if name != "previous"}
     return run.outcome
 
 
 def _with_facts(run: Run, result: Json) -> Json:
-    """What a machine gives back to a caller that asked for more: a value of its own comes before a fact."""
+    """The result with the facts that the caller asked for. Keys of the result itself take precedence."""
     asked = run.snapshot.scope.get(FACTS)
     if not asked or not isinstance(result, dict):
         return result
@@ -206,13 +208,13 @@ def _with_facts(run: Run, result: Json) -> Json:
     return {**{name: facts[name] for name in asked if name in facts}, **result}
 
 
-# Whether a waiting run can continue with another version of its machine.
+# Can a waiting run continue with another version of its machine?
 
 
 def blocking_steps(machine: AnyMachine, snapshot: Snapshot, was: AnyMachine | None = None) -> list[str]:
-    """The steps that a run waits in and that a machine does not have, or has as something else.
+    """The steps that a run waits in and that a machine does not have, or has with a different kind.
 
-    `was`: the machine that the run is on, where it is at hand; what kind of action it waits for stands there.
+    `was`: the current machine of the run, if available; it defines the kind of action that the run waits for.
     """
     waiting = {one.state: visit.partition("@")[0] for visit, one in snapshot.pending.items()}
     gone = [
@@ -239,6 +241,6 @@ def _still_there(effect: Effect | None, pending: Pending, was: Effect | None) ->
 
 def _kind(effect: Effect) -> tuple[str, ...]:
     if isinstance(effect, Ask):
-        # A question of another form can't be answered in the old one.
+        # An answer to the old form of a question would not fit a new one.
         return "Ask", effect.kind, str(effect.parameters.get("prompt_type", ""))
     return (type(effect).__name__,)

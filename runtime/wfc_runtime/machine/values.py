@@ -18,9 +18,9 @@ _SAMPLE: Json = {"text": 'ä\n"', "numbers": [1, 1.5, True, None], "empty": {}}
 
 
 def _lasting_encoder() -> Callable[[Json], str]:
-    """As `_ENCODER.encode`, which builds its part in C anew for each value: most of the time of a small one goes there.
+    """Like `_ENCODER.encode`, which creates a C encoder for each call: for small values that takes most of the time.
 
-    A Python that has no such part, or another one, does it in the plain way.
+    Falls back to `_ENCODER.encode` if this Python has no such encoder, or a different one.
     """
     make: Callable[..., Callable[[Json, int], Iterable[str]]] | None
     make = getattr(encoder, "c_make_encoder", None)
@@ -38,16 +38,16 @@ _encode = _lasting_encoder()
 
 
 class NotPlainError(ValueError):
-    """Why a value can't be kept, to be read after its name: "is 300,000 bytes; the limit is ..."."""
+    """Why a value can't be stored, as the end of a sentence: "is 300,000 bytes; the limit is ..."."""
 
 
 def to_text(value: Json) -> str:
-    """The one way in which values are written down. Keys keep their order."""
+    """The value as JSON text, as it is stored everywhere. Keys keep their order."""
     return _encode(value)
 
 
 def size_of(value: Json) -> int:
-    """The bytes of a value, written down."""
+    """The size of a value as JSON, in bytes."""
     if (
         type(value) is str
         and value.isascii()
@@ -55,7 +55,7 @@ def size_of(value: Json) -> int:
         and '"' not in value
         and "\\" not in value
     ):
-        # Nothing in it is escaped: most often the name of a field.
+        # The common case, such as a field name: nothing has to be escaped.
         return len(value) + 2
     return _bytes_in(to_text(value))
 
@@ -68,15 +68,15 @@ _MOST_PARTS = 1_000
 
 
 def is_surely_within(value: Json, most: int) -> bool:
-    """Whether a value has at most so many bytes, as far as the lengths of its texts show without writing it down.
+    """Whether a value is certainly at most this many bytes as JSON, judging by its lengths, without encoding it.
 
-    False: it may be larger, has text other than ASCII, or has too many parts for this to be quicker than writing it.
+    False: it may be larger, contains non-ASCII text, or has so many parts that encoding it would be faster.
     """
     parts = [value]
     for count, part in enumerate(parts):
         kind = type(part)
         if kind is str:
-            # At worst, every character is escaped as \u001f.
+            # In the worst case, every character is escaped as \u001f.
             most -= 6 * len(part) + 3 if part.isascii() else most + 1
         elif kind is dict:
             most -= 2 + 2 * len(part)
@@ -90,7 +90,7 @@ def is_surely_within(value: Json, most: int) -> bool:
         elif kind is int and part.bit_length() < _MOST_PARTS:
             most -= part.bit_length() // 3 + 3
         else:
-            # Among others NaN and integers of thousands of digits, which can't be written down at all.
+            # This includes NaN and integers with thousands of digits, which can't be encoded at all.
             return False
         if most < 0 or count > _MOST_PARTS:
             return False
@@ -98,18 +98,19 @@ def is_surely_within(value: Json, most: int) -> bool:
 
 
 def check_plain(value: Json, most_bytes: int, most_depth: int) -> int:
-    """The size in bytes of a value from outside. What JSON or the limits forbid is a `NotPlainError`."""
+    """The size in bytes of an untrusted value. Raises `NotPlainError` if JSON or the limits forbid it."""
     return plain_text(value, most_bytes, most_depth)[1]
 
 
 def plain_text(value: Json, most_bytes: int, most_depth: int) -> tuple[str, int]:
-    """A value from outside as JSON, and its size in bytes. What JSON or the limits forbid is a `NotPlainError`."""
+    """An untrusted value as JSON, and its size in bytes. Raises `NotPlainError` if JSON or the limits forbid it."""
+    # The depth first, without recursion: the encoder would raise RecursionError.
     _check_depth(value, most_depth)
     try:
         text = to_text(value)
         size = _bytes_in(text)
     except UnicodeEncodeError:
-        raise NotPlainError("has text with half a surrogate pair, which stands for no character") from None
+        raise NotPlainError("contains half of a surrogate pair, which is not a character") from None
     except (TypeError, ValueError) as error:
         raise NotPlainError(f"is not plain JSON: {str(error)[:200]}") from None
     if size > most_bytes:
@@ -135,7 +136,7 @@ def _inside(value: Json) -> list[Json]:
     return []
 
 
-# Limits. The compiler checks what it can see; the machine checks the rest.
+# Limits. The compiler checks what is known before a run; the machine checks the rest.
 
 
 @dataclass(frozen=True)
@@ -145,34 +146,34 @@ class Limits:
     action_bytes: int = 256 * 1024
     state_bytes: int = 1024 * 1024
     served_bytes: int = 24 * 1024 * 1024
-    """A result of what the server did by itself, such as the files that a command wrote: no message carries it."""
+    """The result of an action that the server executed, such as files written by a command: no message contains it."""
     served_state_bytes: int = 64 * 1024 * 1024
     """The state of a run with such results."""
     nesting: int = 100
-    """Lists and objects inside each other in a value from outside."""
+    """Nested lists and objects in an untrusted value."""
     pending_actions: int = 50
     parallel_children: int = 100
-    """Children of a run at work at once; more are queued."""
+    """Running children of a run; further ones are queued."""
     depth: int = 6
-    """Runs inside each other, the outermost among them: a call, or a foreach in a task, goes one deeper. Five calls, as
-    the compiler has it."""
+    """Nested runs, including the outermost: a call, or a foreach in a task, goes one level deeper. The compiler also
+    allows five nested calls."""
     moves: int = 10_000
-    """States entered while one event is worked through."""
+    """States entered while one event is processed; stops endless loops."""
     grace_seconds: float | None = None
     """None, except in runs that an earlier version started on Temporal. There, an action fails this long after its
-    timeout, as it did when the recorded history was made: a replay must give the same result."""
+    timeout, as it did when the history was recorded: a replay must give the same result."""
     misfits: int = 3
-    """How many results that do not fit a step may get before it fails, where its `retry` does not say."""
+    """Invalid results that a step may get before it fails, if it has no `retry`."""
     expressions: ExprLimits = DEFAULT_LIMITS
 
     @property
     def served_expressions(self) -> ExprLimits:
-        """Of a run with results of the server's own work, which its expressions may read and pass on."""
+        """The limits in a run with results of a server, which its expressions may read and pass on."""
         most = self.served_bytes
         return replace(self.expressions, text=most, output=most, value=most, room=4 * most)
 
     @classmethod
     def of(cls, settings: Mapping[str, int]) -> Self:
-        """The limits with those that a project sets."""
+        """The default limits, overridden by those that a project sets."""
         values: dict[str, Any] = dict(settings)
         return replace(cls(), **values)

@@ -1,4 +1,4 @@
-"""Runs, as whoever drives them sees them: one interface, several engines."""
+"""The interface to runs for everything that drives them, with several engines behind it."""
 
 from wfc_runtime.service.interface import Archive, Reply, Service, actions_of
 

@@ -1,4 +1,4 @@
-"""What is said about a run at hand, and about answers to it: the same words on every engine."""
+"""Replies about a loaded run and about answers to it, with the same texts on every engine."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import Subject, reply_of
 from wfc_runtime.store import HistoryRow, RunRow
 
+# No claims. A default argument must not be a mutable dict.
 _NOBODY: Mapping[str, float] = MappingProxyType({})
 
 
@@ -36,7 +37,7 @@ class RunInMemory(Protocol):
 
 
 def reply_to(run: RunInMemory, at: float, claimed: Mapping[str, float] = _NOBODY) -> Reply:
-    """What the run is at. What a server has claimed, since when, is nobody else's to do."""
+    """The current state of the run as a reply. `claimed`: visits that a server is executing, with the start time."""
     return reply_of(subject_of(run), run.machine, run.now, at, claimed)
 
 
@@ -58,7 +59,7 @@ def _place_of_failure(run: RunInMemory) -> str:
 
 
 def shown_digest(run: RunInMemory, step_id: str) -> dict[str, Json]:
-    """What the answer to a pending visit is bound to."""
+    """The digest of a pending action, to which the answer is bound."""
     pending = run.now.pending.get(step_id)
     if pending is None:
         return {}
@@ -66,12 +67,12 @@ def shown_digest(run: RunInMemory, step_id: str) -> dict[str, Json]:
 
 
 def ends_by_asking(pending: Pending | None, at: float) -> bool:
-    """Whether it is a wait that is over: whoever asks ends it, and so does a submit."""
+    """Whether it is a wait that is over: a status call or a submit ends it."""
     return pending is not None and pending.resume_at is not None and pending.resume_at <= at
 
 
 def is_over_wait(run: RunInMemory, step_id: str) -> bool:
-    """Whether a visit was a wait that time has ended. There is nothing to answer in it, so late is not wrong."""
+    """Whether a visit was a wait that has ended. It takes no answer, so a late submit is no error."""
     name, _, number = step_id.removesuffix("@retry").partition("@")
     visit = int(number) if number.isdecimal() else 1
     for node in structure_of(run.machine).nodes.values():
@@ -92,21 +93,21 @@ def repeat_reply(run: RunInMemory, answered: HistoryRow, result: Json, reply: Re
     """
     if not same_result(json.loads(answered.data), f"{run.row.id}/{answered.seq}", result):
         raise RefusedError(
-            "answered", f"`{answered.visit}` has been answered, with another result; that one stands"
+            "answered", f"`{answered.visit}` has already been answered with a different result, which is kept"
         )
     following = reply.pop("next")
     return {**reply, "repeated": True, "next": following}
 
 
 def with_next_call(run: RunInMemory, refused: RefusedError, reply: Reply) -> RefusedError:
-    """A refusal that says what is pending and, as the reply has it, which call answers it."""
-    way = reply["next"]
+    """A refusal with the pending steps and the call that answers them, as in the reply."""
+    following = reply["next"]
     pending = ", ".join(f"`{visit}`" for visit in run.now.pending)
     if pending:
         waiting = "" if refused.hint.startswith("Pending") else f"Pending: {pending}."
     else:
         waiting = "" if refused.code == "finished" else f"The run is {run.now.status}."
-        if way.startswith("nothing: the run is"):
-            way = f'get_workflow_status(workflow_id="{run.row.id}"), which tells how it ended'
+        if following.startswith("nothing: the run is"):
+            following = f'get_workflow_status(workflow_id="{run.row.id}"), which shows how it ended'
     hint = f"{refused.hint} {waiting}".strip()
-    return RefusedError(refused.code, refused.message, f"{hint} Next: {way}".strip())
+    return RefusedError(refused.code, refused.message, f"{hint} Next: {following}".strip())

@@ -26,11 +26,11 @@ class ChildStart:
     machine: AnyMachine
     inputs: dict[str, Json]
     secrets: tuple[str, ...] = ()
-    """Secrets of a task that is one brief: its inputs have become text."""
+    """Secrets of a task that is executed as one brief: its inputs have become text, so they are not marked any more."""
 
 
 def machine_of(module: Module, task: str | None, agent: str | None) -> AnyMachine:
-    """Which machine of a module a run is: the workflow's own, a task's, or the brief of one."""
+    """The machine of a run: that of the workflow, of a task, or of the brief for a task."""
     if task is None:
         return module.workflow.machine
     machine = module.workflow.tasks[task]
@@ -38,22 +38,23 @@ def machine_of(module: Module, task: str | None, agent: str | None) -> AnyMachin
 
 
 def is_briefed(agent: str | None) -> bool:
-    """Whether the child is one brief for a named agent, instead of steps."""
+    """Whether the child is executed as one brief by a named agent, instead of step by step."""
     return agent is not None and agent != "@task"
 
 
 def start_error(error: StepError | WfcError, child: Child, mask: Mask) -> dict[str, Json]:
-    """What its parent gets of a child that can't begin: messages may quote what it was to begin with."""
+    """The result of a child that can't start. Redacted: the message may quote its inputs."""
     message = mask.message(error.message)
     return {"error": StepError(error.code, message, error.hint).record(child.visit)}
 
 
 def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> ChildStart:
-    """Of a parent that is so deep. Raises `StepError` where the item or the inputs don't fit the task."""
+    """Prepare a child of a parent at this depth. Raises `StepError` if the item or the inputs do not fit the task."""
     deepest = child.max_depth or limits.depth
     if depth >= deepest:
         raise StepError(
-            "depth", f"runs would be nested {depth + 1} deep, the outermost included; the limit is {deepest}"
+            "depth",
+            f"runs would be nested {depth + 1} levels deep, including the outermost; the limit is {deepest}",
         )
     task = module.workflow.machine if child.task is None else module.workflow.tasks[child.task]
     given = child.inputs if child.inputs is not None else bind_item(task, child.scope.get("item"))
@@ -76,7 +77,7 @@ def begin_child(module: Module, child: Child, depth: int, limits: Limits) -> Chi
 
 
 def missing_steps(current: Module, row: RunRow, snapshot: Snapshot, was: Module | None = None) -> list[str]:
-    """The steps that a run waits in and that the current version does not have, or has as something else."""
+    """The steps that a run waits in and that the current version does not have, or has with a different kind."""
     if row.task is not None and row.task not in current.workflow.tasks:
         return [visit.partition("@")[0] for visit in snapshot.pending]
     old = machine_of(was, row.task, row.agent) if was is not None else None
@@ -87,6 +88,6 @@ def definition_changed(row: RunRow, gone: Iterable[str]) -> RefusedError:
     return RefusedError(
         "definition_changed",
         f"run {row.id} waits in {', '.join(f'`{name}`' for name in gone)}, which the current version of "
-        f"`{row.workflow}` does not have, or has as something else",
+        f"`{row.workflow}` does not have, or has as a different kind of step",
         "Let the run end with its own version, or cancel it.",
     )

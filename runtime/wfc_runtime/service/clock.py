@@ -1,4 +1,4 @@
-"""The time that runs on this machine go by: the wall clock, but never backward."""
+"""The clock for runs on this machine: the wall clock, but it never goes backward."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from collections.abc import Callable
 from threading import Lock
 
 _LATEST = 253_370_764_800.0
-"""The year 9999. A later time in a store is a mistake, and no date could be made of it."""
+"""The year 9999. A later time in a store is an error, and no date could be computed from it."""
 
 
 def since_boot() -> float:
-    """Seconds that no setting of the clock changes. Where the system has such a clock, sleep counts too."""
+    """Seconds that do not depend on the wall clock. If the system has such a clock, they include time asleep."""
     if _BOOT_CLOCK is not None:
         return time.clock_gettime(_BOOT_CLOCK)
     return time.monotonic()
 
 
-# Linux stops CLOCK_MONOTONIC while the machine sleeps; elsewhere it goes on.
+# Linux stops CLOCK_MONOTONIC while the machine is suspended; other systems do not.
 _BOOT_CLOCK: int | None = getattr(time, "CLOCK_BOOTTIME", None) or getattr(time, "CLOCK_MONOTONIC", None)
 
 
 class SteadyClock:
-    """Follows the wall clock forward. When that is set back, it goes on from where it was, second by second.
+    """Follows the wall clock forward. If that is set back, it continues from its own time, second by second.
 
-    So a wait never lasts longer than its duration, and no event is older than the one before it. `follow` makes it
-    go on from a moment that a store already has; a wall clock that is behind is caught up with in time.
+    So a wait never takes longer than its duration, and no event is older than the one before it. `follow` makes it
+    continue from a time that a store already contains, even if the wall clock is behind.
     """
 
     def __init__(
@@ -45,11 +45,11 @@ class SteadyClock:
             return self._now
 
     def follow(self, moment: float) -> None:
-        """It is not earlier than that: another server has written it."""
+        """Move forward to a time that another server has written."""
         with self._lock:
             self._now = later(self._now, moment)
 
 
 def later(now: float, moment: float) -> float:
-    """The later of two times, as far as the second one can be a time at all."""
+    """The later of two times; the second one is ignored if it is not a possible time."""
     return moment if now < moment < _LATEST else now

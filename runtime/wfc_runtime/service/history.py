@@ -1,4 +1,4 @@
-"""Events as the history keeps them: what came in, what changed, and the reply; secrets are redacted."""
+"""Events as the history stores them: input, changes and reply, with secrets redacted."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from wfc_runtime.store.records import HistoryRow
 
 
 class EventRedaction:
-    """Hides the secrets of a run: those that it had before an event, and those that came with it."""
+    """Redacts the secrets that a run had before an event, and those that arrived with it."""
 
     def __init__(self, machine: AnyMachine, before: Snapshot | None, outcome: Outcome) -> None:
         self._machine = machine
@@ -29,7 +29,7 @@ class EventRedaction:
         self._mask = mask_of(outcome.secrets)
 
     def value(self, value: Json) -> Json:
-        """The very same object where nothing in it is hidden."""
+        """The redacted value; the same object if nothing in it was redacted."""
         return self._mask.value(value)
 
     def inputs(self, event: Start) -> dict[str, Json]:
@@ -66,7 +66,7 @@ def event_kind(event: Event, outcome: Outcome) -> str:
 def event_data(
     event: Event, outcome: Outcome, more: Mapping[str, Json], redaction: EventRedaction, kept: list[str]
 ) -> str:
-    """What the history keeps of an event and its outcome, as JSON, with secrets hidden. `kept`: see `kept_fields`."""
+    """An event and its outcome as JSON for the history, with secrets redacted. `kept`: see `kept_fields`."""
     written = {
         name: _short(redaction.field(name, value))
         for name, value in outcome.written.items()
@@ -90,13 +90,13 @@ def event_data(
             data["error"] = outcome.snapshot.error
     if outcome.result_text is None or "result" not in data or data["result"] is not submitted:
         return to_text(data)
-    # `result` comes first, and its text is known.
+    # `result` comes first, and its text has already been computed.
     del data["result"]
     return f'{{"result":{outcome.result_text}{"," if data else ""}{to_text(data)[1:]}'
 
 
 def kept_fields(event: Event, outcome: Outcome, redaction: EventRedaction) -> list[str]:
-    """The fields that got the submitted result as it came, and as the history has it."""
+    """The fields that got the submitted result unchanged, if the history contains it unchanged too."""
     if not isinstance(event, Submit) or redaction.result(event) is not event.result:
         return []
     return [name for name, value in outcome.written.items() if value is event.result]
@@ -132,13 +132,13 @@ def _short(value: Json) -> Json:
 
 
 def action_digest(action: Action, mask: Mask = NO_MASK) -> str:
-    """Names what was shown, so that an answer is bound to it. Nobody is to guess a secret from it."""
+    """Identifies what was shown, to bind an answer to it. Computed after redaction, so it reveals no secret."""
     shown = to_text([action.type, mask.value(action.parameters)])
     return sha256(shown.encode()).hexdigest()[:32]
 
 
 def same_result(data: Mapping[str, Json], event_id: str, result: Json) -> bool:
-    """Whether a result is the recorded one, whatever the order of keys. 1, 1.0 and true are not the same."""
+    """Whether a result equals the recorded one, regardless of the order of keys. 1, 1.0 and true are different."""
     try:
         if "answer" in data:
             return bool(data["answer"] == answer_digest(event_id, result))
@@ -148,7 +148,7 @@ def same_result(data: Mapping[str, Json], event_id: str, result: Json) -> bool:
 
 
 def answer_digest(event_id: str, result: Json) -> str:
-    """Knows a result again that is not to be kept. No two events have the same digest of the same result."""
+    """Recognises a result that must not be stored. The event id acts as salt: equal results have different digests."""
     return sha256(f"{event_id}\0{json.dumps(result, sort_keys=True)}".encode()).hexdigest()[:32]
 
 
@@ -157,7 +157,7 @@ def timestamp(at: float) -> str:
 
 
 def shown_event(row: HistoryRow) -> dict[str, Any]:
-    """An event as the history is read."""
+    """An event in the form in which the history is read."""
     data = json.loads(row.data)
     data.pop("answer", None)
     event: dict[str, Any] = {"seq": row.seq, "at": timestamp(row.at), "event": row.kind}

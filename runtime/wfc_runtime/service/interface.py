@@ -1,4 +1,4 @@
-"""What every engine offers. The MCP server and the console know nothing else of them."""
+"""The interface of every engine. The MCP server and the console depend on nothing else."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 from wfc_runtime.contract import ENDED, Json
 
 if TYPE_CHECKING:
-    # A server imports this on the way to its first answer: it must stay cheap.
+    # A server imports this module before its first answer, so it must stay cheap.
     from wfc_runtime.machine.chart import AnyMachine
     from wfc_runtime.machine.snapshot import Snapshot
     from wfc_runtime.registry import Module
@@ -18,81 +18,81 @@ Reply = dict[str, Any]
 
 
 def actions_of(reply: Reply) -> list[dict[str, Json]]:
-    """What a run waits for, one or several."""
+    """The pending actions in a reply."""
     found: list[dict[str, Json]] = reply.get("actions") or ([reply["action"]] if "action" in reply else [])
     return found
 
 
 class Service(Protocol):
-    """Runs, driven from outside. What a method answers is durable; it raises `WfcError` and nothing else."""
+    """Drives runs. Everything that a method reports is durable; methods raise `WfcError` and nothing else."""
 
     def start(
         self, workflow: str, inputs: Json = None, *, actor: str | None = None, key: str | None = None
     ) -> Reply:
-        """Start a run of the current version of a workflow, up to its first action or its end. Of calls with the same
-        key, the first starts a run, and the others are told where that run is."""
+        """Start a run of the current version of a workflow, up to its first action or its end. Calls with the same key
+        start only one run; later ones get its current state."""
 
     def start_module(
         self, module: Module, inputs: Json = None, *, actor: str | None = None, key: str | None = None
     ) -> Reply:
-        """Start a run of a module that need not be in the folder: what the run needs is kept with it."""
+        """Start a run of a module that need not be in the folder: it is stored with the run."""
 
     def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
         """Answer a pending visit. The same answer again changes nothing and gets the reply of now."""
 
     def next_step(self, run: str) -> Reply:
-        """What a run asks for now: for whoever works a child, and whenever a wait is over."""
+        """The pending action of a run: for the agent that executes a child, and when a wait is over."""
 
     def status(self, run: str, *, masked: bool = False) -> Reply:
-        """Like `next_step`, with the workflow's name and how far it is. Whoever only looks gets it with secrets
-        masked; whoever does the action needs them."""
+        """Like `next_step`, with the workflow's name and progress. `masked` redacts secrets, for callers that only
+        display it; an agent that does the action needs them."""
 
     def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
-        """The named fields; without names, which fields there are and how large."""
+        """The named fields; without names, all field names and their sizes."""
 
     def runs(self, status: str | None = None, *, limit: int = 50, before: str | None = None) -> Reply:
-        """Runs, the newest first: those under way, those of a status, or "all". Children are not listed."""
+        """Runs, newest first: those in progress, those with a status, or "all". Children are not listed."""
 
     def ids(self, beginning: str, limit: int) -> list[str]:
-        """Ids of runs that begin so, in order, at most so many; children are among them."""
+        """At most `limit` ids of runs with this prefix, in order; including children."""
 
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
-        """End a run and everything that works for it."""
+        """End a run and its child runs."""
 
     def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
-        """What happened, when, and who answered."""
+        """The events of a run: what happened, when, and who answered."""
 
     def tick(self, run: str | None = None) -> float | None:
         """Process what is due, in all runs or in one and its family. Returns the seconds until the next thing is due,
         if this process has to see to it."""
 
     def migrate(self, run: str, *, actor: str | None = None) -> Reply:
-        """Go on with the current version of the workflow, if the run's steps are still in it."""
+        """Continue with the current version of the workflow, if it still has the steps that the run waits in."""
 
     def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
-        """The version that a run goes by, the machine in it that the run is, and where it stands."""
+        """The version that a run is pinned to, the machine of the run, and its snapshot."""
 
     def close(self) -> None:
-        """Let go of the store. No call may follow."""
+        """Close the store. No call may follow."""
 
 
 @runtime_checkable
 class Archive(Protocol):
-    """What an engine with a store of its own offers beside: runs taken out, brought in and forgotten as a whole."""
+    """What an engine with its own store offers in addition: export, import and deletion of whole runs."""
 
     def ended_before(self, moment: float, statuses: Sequence[str] = ENDED) -> Reply:
-        """Runs that ended before a moment, the oldest first. Children are not listed."""
+        """Runs that ended before a moment, oldest first. Children are not listed."""
 
     def erase(self, run: str) -> int:
-        """Forget a run that has ended, its children and all their history; how many runs went."""
+        """Delete a run that has ended, its children and their history; returns the number of runs deleted."""
 
     def export(self, run: str, *, secrets: bool = False) -> Json:
-        """All of a run as one JSON value, with a format number: children, history and modules too. One that still
-        needs its secrets is refused unless they may be in it."""
+        """A whole run as one JSON value with a format number, including children, history and modules. Refused for a
+        run that still needs its secrets, unless `secrets` allows them in the export."""
 
     def import_(self, data: Json, *, trust_modules: bool = False) -> Reply:
-        """Take an exported run in, under the ids that it has. SECURITY: its modules are code. One that the project
-        does not have is refused, and executed only with `trust_modules`."""
+        """Import an exported run with its ids. SECURITY: its modules are code. A module that the project does not have
+        is refused; `trust_modules` executes it."""
 
     def mark(self, run: str, reason: str, *, actor: str | None = None) -> int:
-        """Note a reason in a run's history; the number of that event."""
+        """Add a reason to a run's history; returns the number of that event."""

@@ -1,9 +1,9 @@
-"""Which of the servers that share a store are alive.
+"""Detects which of the servers that share a store are alive.
 
-A server that does work by itself holds a lock on a file of its own beside the store, for as long as it lives. The
-system lets go of the lock when the process has ended, however it ended, and its commands with it (see
-`wfc_runtime.execute.guard`). So no clock and no process number has to be trusted: whoever can lock the file knows that
-its owner is gone.
+A server that executes actions itself holds a lock on a file of its own next to the store as long as it lives. The
+operating system releases the lock when the process has ended, however it ended, and its commands with it (see
+`wfc_runtime.execute.guard`). So neither a clock nor a process id has to be trusted: a process that can lock the file
+knows that its owner has ended.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class LiveServers:
-    """The processes that claim work in one store, this one among them."""
+    """The processes that claim actions in one store, including this one."""
 
     def __init__(self, state: Path) -> None:
         self._folder = state.with_name(f"{state.name}-servers")
@@ -30,7 +30,7 @@ class LiveServers:
         self._me: tuple[str, int] | None = None
 
     def me(self) -> str:
-        """This process, as claims name it."""
+        """The name of this process in claims."""
         with self._lock:
             if self._me is None:
                 name = new_id()
@@ -50,7 +50,7 @@ class LiveServers:
         try:
             if not _locked(opened):
                 return True
-            # Nobody takes a name again, so whoever looks next finds nothing and knows as much.
+            # Names are never reused, so the next caller finds no file and draws the same conclusion.
             with suppress(OSError):
                 path.unlink()
             return False
@@ -75,20 +75,20 @@ class LiveServers:
             raise StoreError("store_unusable", f"{self._folder} can't be written: {error.strerror}") from None
         if not _locked(opened):
             os.close(opened)
-            raise StoreError("store_unusable", f"{self._folder} is on a file system that has no locks")
+            raise StoreError("store_unusable", f"{self._folder} is on a file system without locks")
         return opened
 
 
 def _guard() -> Guard:
-    # Not at the top: most servers do no work by themselves.
+    # Imported here: most servers execute nothing themselves.
     from wfc_runtime.execute.guard import GUARD
 
     return GUARD
 
 
 def _locked(opened: int) -> bool:
-    """Whether a file could be locked: its owner, if it had one, is gone."""
-    # Not at the top: there is none on Windows, where a server does no work by itself.
+    """Try to lock a file; success means that it has no living owner."""
+    # Imported here: Windows has no fcntl, and a server on Windows executes no actions.
     import fcntl
 
     try:

@@ -157,7 +157,7 @@ def test_a_goto_that_nothing_ends_is_found() -> None:
         " target: ask, max_iterations: 4}\n"
     )
     assert told(report) == [("endless", "again")]
-    assert "max_iterations (4) is used up" in report.problems[0].message
+    assert "max_iterations (4) was reached" in report.problems[0].message
     case = report.problems[0].case
     assert case is not None
     # Said once, for every time.

@@ -121,7 +121,7 @@ def test_a_visit_in_a_loop_has_a_name_of_its_own() -> None:
 def test_a_late_duplicate_cannot_answer_the_next_visit() -> None:
     run = Drive(LOOP)
     run.submit("improve", OK)
-    with pytest.raises(RefusedError, match="`improve` is over") as caught:
+    with pytest.raises(RefusedError, match="`improve` is no longer pending") as caught:
         run.submit("improve", OK)
     assert caught.value.hint == "Pending: `improve@2`."
 
@@ -215,7 +215,7 @@ def test_a_run_that_has_ended_refuses_everything() -> None:
 
 def test_a_run_is_started_once_and_first() -> None:
     run = Drive(TWO)
-    with pytest.raises(RefusedError, match="started already"):
+    with pytest.raises(RefusedError, match="already been started"):
         run.feed(Start(at=NOON, id="x"))
     with pytest.raises(RefusedError, match="has not been started"):
         step(compiled(TWO).machine, None, Submit(at=NOON, id="x", visit="build", result={}))
@@ -223,7 +223,7 @@ def test_a_run_is_started_once_and_first() -> None:
 
 def test_a_refusal_tells_a_step_that_is_unknown_from_one_not_reached() -> None:
     run = Drive(TWO)
-    with pytest.raises(RefusedError, match="there is no step `nope`"):
+    with pytest.raises(RefusedError, match="the run has no step `nope`"):
         run.submit("nope", {})
     with pytest.raises(RefusedError, match="`test` has not been reached"):
         run.submit("test", {})

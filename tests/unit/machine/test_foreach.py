@@ -136,14 +136,14 @@ def test_items_that_are_no_list_fail_the_step() -> None:
 
 def test_a_foreach_takes_no_result_itself() -> None:
     run = Drive(foreach(), {"items": [1]})
-    with pytest.raises(RefusedError, match="goes on by itself"):
+    with pytest.raises(RefusedError, match="continues automatically"):
         run.submit("each", [])
 
 
 def test_a_child_ends_once() -> None:
     run = Drive(foreach(), {"items": [1, 2]})
     run.child("each", 0, value=1)
-    with pytest.raises(RefusedError, match="has no child 0 at work"):
+    with pytest.raises(RefusedError, match="has no running child 0"):
         run.child("each", 0, value=2)
 
 

@@ -157,7 +157,7 @@ def test_a_pattern_that_is_cut_off_is_another_one() -> None:
 @pytest.mark.parametrize(
     ("wanted", "why"),
     [
-        ({"pattern": "(?=x)"}, "RE2 does not know the pattern"),
+        ({"pattern": "(?=x)"}, "RE2 does not support the pattern"),
         (
             {"$ref": "https://example.invalid/results.json"},
             "Unresolvable: https://example.invalid/results.json",
@@ -215,7 +215,7 @@ def test_plain_values_have_their_size_in_bytes(value: Any) -> None:
         (float("nan"), "is not plain JSON"),
         ({"a": object()}, "is not plain JSON"),
         ({1: 2}, "key that is not text"),
-        ("\ud800", "half a surrogate pair"),
+        ("\ud800", "half of a surrogate pair"),
         ("x" * 200, "is 202 bytes; the limit is 100"),
         ([[[[[[[[[[[[]]]]]]]]]]]], "nested too deeply; the limit is 10 levels"),
         ([10**5000], "is not plain JSON"),

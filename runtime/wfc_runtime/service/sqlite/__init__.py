@@ -1,4 +1,4 @@
-"""The default engine: one SQLite file, any number of processes."""
+"""The default engine: one SQLite file, shared by any number of processes."""
 
 from wfc_runtime.service.sqlite.engine import SqliteService
 

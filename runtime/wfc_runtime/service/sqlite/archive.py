@@ -1,4 +1,4 @@
-"""A run as one JSON value, to be kept or to go on in another store: children, history and modules with it."""
+"""A run as one JSON value, for backup or to continue it in another store: with children, history and modules."""
 
 from __future__ import annotations
 
@@ -39,15 +39,15 @@ _ALL = 2**62
 
 
 def export_run(queries: Queries, row: RunRow, secrets: bool = False) -> Json:
-    """Everything of a run. Only a whole family can be taken along: a child's parent would wait for it."""
+    """Export a run. Only a whole family can be exported: the parent of a child would wait for it."""
     if row.parent is not None:
         raise RequestError("child_run", f"run {row.id} is a child run", "Export its parent instead.")
     runs = [_run_data(queries, one) for one in _family(queries, row)]
     if not secrets and any(one["snapshot"].get("secrets") for one in runs):
         raise RefusedError(
             "secrets",
-            f"run {row.id} holds secrets, which an export would have in clear",
-            "`wfc runs export --with-secrets` writes them; a run that has ended has forgotten its own.",
+            f"run {row.id} contains secrets, which would be readable in the export",
+            "`wfc runs export --with-secrets` includes them; a run that has ended no longer contains its secrets.",
         )
     digests = dict.fromkeys(one["digest"] for one in runs)
     kept = {digest: module for digest in digests if (module := queries.module(digest))}
@@ -64,7 +64,7 @@ def export_run(queries: Queries, row: RunRow, secrets: bool = False) -> Json:
 
 
 def _family(queries: Queries, row: RunRow) -> Iterator[RunRow]:
-    """Parents before their children."""
+    """A run and its descendants, parents first."""
     todo = [row]
     for one in todo:
         todo += queries.children(one.key)
@@ -97,15 +97,15 @@ def _event_data(event: HistoryRow) -> dict[str, Json]:
     }
 
 
-# -- back in ---------------------------------------------------------------------
+# -- import ------------------------------------------------------------------------
 
 
 def import_run(
     registry: Registry, queries: Queries, data: Json, trust_modules: bool = False
 ) -> tuple[Changes, str]:
-    """What is to be written for an exported run, and the run's id. Nothing of it may be in the store already.
+    """The changes that import an exported run, and the run's id. None of its runs may exist in the store.
 
-    The modules in an export are code. Only with `trust_modules` are those executed that the project does not have.
+    The modules in an export are code. Modules that the project does not have are executed only with `trust_modules`.
     """
     _check_form(data)
     try:
@@ -118,19 +118,21 @@ def import_run(
         if queries.run(row.id) is not None:
             raise RefusedError(
                 "run_exists",
-                f"run {row.id} is in the store already",
-                "Erase it there first, or use another store.",
+                f"run {row.id} already exists in the store",
+                "Delete it there first, or use another store.",
             )
     return changes, changes.created[0].id
 
 
 def _check_form(data: Json) -> None:
     if not isinstance(data, dict) or data.get("kind") != KIND:
-        raise RequestError("not_an_export", "this is not an exported run", "`wfc runs export` writes one.")
+        raise RequestError(
+            "not_an_export", "this is not an exported run", "Create one with `wfc runs export`."
+        )
     if data.get("format") != FORMAT:
         raise RequestError(
             "export_format",
-            f"the export has format {data.get('format')!r}, this version of wfc reads format {FORMAT}",
+            f"the export has format {data.get('format')!r}, but this version of wfc reads format {FORMAT}",
             f"It was written by wfc {data.get('wfc')}.",
         )
 
@@ -141,7 +143,7 @@ def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trus
     awaited: list[tuple[str, str]] = []
     for one in data["runs"]:
         row = _row(one, rows)
-        # Exports of earlier versions have no line maps.
+        # Exports of earlier versions contain no line maps.
         texts = (data["modules"][row.digest], data.get("line_maps", {}).get(row.digest))
         module = (
             registry.pin(row.digest, *texts) if trust_modules else _own_module(registry, queries, row, *texts)
@@ -152,15 +154,15 @@ def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trus
         changes.history += [(row, _event(event)) for event in one["history"]]
         awaited += [(row.id, child) for child in _children(one)]
     if not changes.created or changes.created[0].parent_row is not None:
-        raise _damaged("it holds no run")
+        raise _damaged("it contains no run")
     for run, child in awaited:
         if child not in rows:
-            raise _damaged(f"run {run} waits for run {child}, which is not in it")
+            raise _damaged(f"run {run} waits for run {child}, which it does not contain")
     return changes
 
 
 def _own_module(registry: Registry, queries: Queries, row: RunRow, text: str, line_map: str | None) -> Module:
-    """The module of an imported run as this project has it: in its folder, its sources or its store."""
+    """The module of an imported run, if this project has it: in its folder, its sources or its store."""
     kept = queries.module(row.digest)
     found = (
         registry.vouch(row.digest, text, line_map)
@@ -170,9 +172,9 @@ def _own_module(registry: Registry, queries: Queries, row: RunRow, text: str, li
     if found is None:
         raise RefusedError(
             "module_untrusted",
-            f"the export brings a version of `{row.workflow}` ({row.digest[:12]}) that this project does not have, "
+            f"the export contains a version of `{row.workflow}` ({row.digest[:12]}) that this project does not have, "
             "and importing it would execute it",
-            "Compile that version here; or read `modules` in the file, then `wfc runs import --trust-modules`.",
+            "Compile that version here; or review `modules` in the file, then use `wfc runs import --trust-modules`.",
         )
     return found
 
@@ -187,9 +189,9 @@ def _row(one: Mapping[str, Any], rows: dict[str, RunRow]) -> RunRow:
     row = RunRow(**{name: one[name] for name in (*_FACTS, *_TIMES)})
     parent = rows[one["parent"]] if one["parent"] is not None else None
     if check_run_id(row.id) in rows or (parent is None and rows):
-        raise _damaged(f"run {row.id} is not where it belongs")
+        raise _damaged(f"run {row.id} is in the wrong place")
     row.parent_row, row.depth = parent, parent.depth + 1 if parent else 1
-    # The export may have hidden some of it.
+    # Recomputed: the export may have redacted a part of the state.
     row.snapshot = to_text({**one["snapshot"], "size": size_of(one["state"])})
     row.fields = {str(name): to_text(value) for name, value in one["state"].items()}
     rows[row.id] = row
@@ -203,7 +205,7 @@ def _row(one: Mapping[str, Any], rows: dict[str, RunRow]) -> RunRow:
 def _check_snapshot(row: RunRow, one: Mapping[str, Any], machine: Any) -> None:
     snapshot = Snapshot.from_json(row.snapshot, one["state"])
     if snapshot.status != row.status or row.status not in ("running", *ENDED):
-        raise _damaged(f"run {row.id} is said to be {row.status} and {snapshot.status}")
+        raise _damaged(f"run {row.id} has two statuses, {row.status} and {snapshot.status}")
     if row.status == "running":
         SnapshotCheck(structure_of(machine)).check(snapshot)
 
@@ -222,6 +224,4 @@ def _event(event: Mapping[str, Any]) -> HistoryRow:
 
 
 def _damaged(why: str) -> RequestError:
-    return RequestError(
-        "export_damaged", f"the export does not hold what it should: {why}", "Export it again."
-    )
+    return RequestError("export_damaged", f"the export has unexpected content: {why}", "Export it again.")

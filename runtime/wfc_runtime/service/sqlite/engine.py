@@ -1,4 +1,7 @@
-"""The service on SQLite. Every call works in memory, commits everything it changed, and only then replies."""
+"""The service on SQLite. Every call works in memory, commits all of its changes, and only then replies.
+
+Calls do not lock runs: a commit fails if another call has changed one of them, and the call starts over (`_work`).
+"""
 
 from __future__ import annotations
 
@@ -59,9 +62,9 @@ from wfc_runtime.trust import Trust
 def migrate_run(
     registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow, at: float, actor: str | None
 ) -> Changes:
-    """Raises `RefusedError` with the steps that are in the way."""
+    """The changes that migrate a run. Raises `RefusedError` with the steps that prevent it."""
     if row.ended:
-        raise RefusedError("finished", f"run {row.id} is {row.status}: there is nothing to move")
+        raise RefusedError("finished", f"run {row.id} is {row.status}: there is nothing to migrate")
     current = registry.find(row.workflow)
     changes = Changes(modules={current.digest: module_row(current, at)})
     gone: Counter[str] = Counter()
@@ -77,7 +80,7 @@ def migrate_run(
 
 
 def _family(queries: Queries, row: RunRow) -> list[RunRow]:
-    """A run and the tasks that work for it: they are of the same module."""
+    """A run and the runs of its tasks, which belong to the same module."""
     found = [row]
     for one in found:
         children = queries.children(one.key)
@@ -86,7 +89,7 @@ def _family(queries: Queries, row: RunRow) -> list[RunRow]:
 
 
 def _was(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow) -> Module | None:
-    """The version that a run is on, if it is still there to be looked at."""
+    """The version that a run is pinned to, if it can still be loaded."""
     try:
         return pinned_module(registry, queries, cache, row)
     except WfcError:
@@ -107,14 +110,14 @@ def _move(changes: Changes, current: Module, row: RunRow, at: float, actor: str 
 Job = Callable[[Work], Reply | WfcError]
 _log = logging.getLogger(__name__)
 _TRIES = 8
-"""How often a call gives way to quicker ones before it takes the file for itself."""
+"""How often a call loses against concurrent ones before it takes the write lock first."""
 _MOST_EVENTS = 2**62
-"""More than any run has, and no more than SQLite can count."""
+"""More than any run has, and within SQLite's integers."""
 _MOST_LISTED = 500
 
 
 class SqliteService(Service, Archive):
-    """One file and one folder of modules. Threads may share it; other processes may have the same file."""
+    """One file and one folder of modules. Threads can share it, and other processes can open the same file."""
 
     def __init__(
         self,
@@ -129,15 +132,15 @@ class SqliteService(Service, Archive):
         self.limits = limits or Limits()
         self._clock = SteadyClock() if clock is None else clock
         self.ahead = 0.0
-        """How far the time of the runs worked here is ahead of the clock, by waits that were skipped. The history still
-        says when things happened, and other runs go by the clock."""
+        """How far the time of these runs is ahead of the clock, because of skipped waits. The history still records
+        the real time, and other runs use the clock."""
         self._make_id = make_id
         self._cache = SnapshotCache()
         self.owners = LiveServers(store.path)
         self.watch: Callable[[RunRow, Outcome], None] | None = None
-        """Told of each event that a run has worked through: for tests that count what has been tried."""
+        """Called with each event that a run has processed: for tests that measure coverage."""
         self._kept: dict[str, str] = {}
-        """Modules that are known to be in the store: their text by digest."""
+        """Modules known to be in the store: their text by digest."""
         if isinstance(self._clock, SteadyClock):
             self._clock.follow(self._newest())
 
@@ -214,7 +217,7 @@ class SqliteService(Service, Archive):
             at = later(at, row.updated)
             if self._commit(migrate_run(self.registry, queries, self._cache, row, at, check_actor(actor))):
                 return self.status(run)
-        raise StoreError("store_busy", f"run {run} keeps moving", "Try again.")
+        raise StoreError("store_busy", f"run {run} is being changed continually", "Try again.")
 
     def mark(self, run: str, reason: str, *, actor: str | None = None) -> int:
         run = check_run_id(run)
@@ -296,7 +299,7 @@ class SqliteService(Service, Archive):
         module = pinned_module(self.registry, self.store.queries, self._cache, row)
         return module, pinned_machine(module, row), snapshot
 
-    # -- whole runs: kept, moved, forgotten ------------------------------------
+    # -- whole runs: export, import, deletion ----------------------------------
 
     def ended_before(self, moment: float, statuses: Sequence[str] = ENDED) -> Reply:
         for status in statuses:
@@ -304,7 +307,7 @@ class SqliteService(Service, Archive):
                 raise RequestError(
                     "invalid_status",
                     f"`{status}` is not a terminal status",
-                    f"One of {', '.join(ENDED)}.",
+                    f"Use one of {', '.join(ENDED)}.",
                 )
         rows = self.store.queries.ended_before(tuple(dict.fromkeys(statuses)), moment)
         return {"runs": [listed_run(row) for row in rows]}
@@ -314,12 +317,12 @@ class SqliteService(Service, Archive):
         if row.parent is not None:
             raise RefusedError("child_run", f"run {run} is a child run", "Delete its parent instead.")
         if not row.ended:
-            raise RefusedError("open_run", f"run {run} is under way", "Cancel it first.")
+            raise RefusedError("open_run", f"run {run} is in progress", "Cancel it first.")
         return self.store.erase(run)
 
     def export(self, run: str, *, secrets: bool = False) -> Json:
         run = check_run_id(run)
-        # A family that moves while it is read would not fit together afterwards.
+        # Under the write lock: a family that changes while it is read would be inconsistent.
         return self.store.exclusively(
             lambda queries: (Changes(), export_run(queries, queries.require(run), secrets))
         )
@@ -330,7 +333,7 @@ class SqliteService(Service, Archive):
 
         return self.status(self.store.exclusively(work))
 
-    # -- how a call is worked --------------------------------------------------
+    # -- how a call is executed ------------------------------------------------
 
     def _look(self, run: str, view: Callable[[Work, LoadedRun], Reply]) -> Reply:
         run = check_run_id(run)
@@ -341,10 +344,10 @@ class SqliteService(Service, Archive):
         return self._work(job, None)
 
     def _work(self, job: Job, actor: str | None, trusts: bool = False) -> Reply:
-        """Work in memory, commit, and start over if somebody else was quicker.
+        """Compute in memory, commit, and start over if another call has changed a run in the meantime.
 
-        `trusts`: the first attempt uses the cached snapshot. Where that leads to a refusal, or to nothing that a
-        commit would prove, the next attempt reads it again.
+        `trusts`: the first attempt uses the cached snapshot without asking the store. If that leads to a refusal, or to
+        no change that a commit would confirm, the next attempt reads it again.
         """
         at, who = self._clock(), check_actor(actor)
         reply: Reply | WfcError
@@ -387,22 +390,22 @@ class SqliteService(Service, Archive):
         except StoreError as error:
             if error.code != "store_damaged":
                 raise
-            # Which runs are damaged is said to those who ask for them; the others can be used.
+            # Reading a damaged run reports the damage; the other runs can be used.
             return 0.0
 
     def _follow(self, moment: float) -> None:
-        """The time is not earlier than what the store has. A clock of the caller's goes as the caller likes."""
+        """Make the clock at least as late as the store. A clock that the caller supplied is not changed."""
         if isinstance(self._clock, SteadyClock):
             self._clock.follow(moment)
 
     def _served(self, loaded: LoadedRun) -> Iterable[str]:
-        """What this service is about to do by itself: nothing."""
+        """The visits that this service is about to execute itself: none."""
         return nothing_served(loaded)
 
     def _alone(
         self, queries: Queries, job: Job, at: float, who: str | None
     ) -> tuple[Changes, Reply | WfcError]:
-        # What is read inside a transaction may yet be rolled back: a cache of its own.
+        # A separate cache: what is read inside the transaction may still be rolled back.
         work = self._begin(queries, SnapshotCache(), at, who)
         reply: Reply | WfcError
         try:
@@ -413,7 +416,7 @@ class SqliteService(Service, Archive):
         return work.unit.finish(), reply
 
     def _commit(self, changes: Changes) -> bool:
-        """False: a run has moved since it was read."""
+        """Commit the changes. False: a run has changed since it was read."""
         kept = self._kept
         changes.modules = {key: row for key, row in changes.modules.items() if kept.get(key) != row.text}
         try:

@@ -1,7 +1,8 @@
-"""The service of a server whose operator lets it do work by itself.
+"""The service of a server that executes actions itself, as far as its operator allows.
 
-A call that moves a run replies when the agent or a person is needed, the run has ended, or the time for a reply is up;
-the work goes on behind it, and `get_workflow_status` shows how far it is. What the grant does not cover is the agent's.
+A call replies when the agent or a person is needed, when the run has ended, or when the time for a reply is up; the
+work continues in the background, and `get_workflow_status` shows the progress. Actions that the grant does not cover
+are left to the agent.
 """
 
 from __future__ import annotations
@@ -28,11 +29,11 @@ from wfc_runtime.store import Store
 
 ACTOR = "server"
 REPLY_SECONDS = 50.0
-"""Clients give up on a call after a minute."""
+"""Shorter than the usual client timeout of a minute."""
 
 
 class ServingService(SqliteService):
-    """`every_kind`: also do what a workflow leaves to the agent, as far as there is a way to do it here."""
+    """`every_kind`: also execute actions that the workflow leaves to the agent, if there is an executor for them."""
 
     def __init__(
         self,
@@ -52,10 +53,10 @@ class ServingService(SqliteService):
         self._reply_seconds = reply_seconds
         self.workers = Workers(self, self._grant)
         self.leave: Callable[[str, str], bool] = lambda scope, visit: False
-        """Whether a step, of a task or workflow, is left to the agent after all."""
+        """Whether a step of a task or workflow is left to the agent after all."""
         self.gives_back = False
-        """Whether what is under way when the service is closed waits as if it had not been begun, for a person who
-        broke it off and knows that. Else it is reported as interrupted."""
+        """Whether actions in progress when the service is closed become pending again, for a person who interrupted
+        them and knows that. Otherwise they are reported as interrupted."""
 
     def close(self) -> None:
         self.workers.close()
@@ -87,19 +88,19 @@ class ServingService(SqliteService):
         return reply
 
     def _led_on(self, reply: Reply, look: Callable[[str], Reply]) -> Reply:
-        """The reply once nothing is left that the server can do, or its time is up."""
+        """The reply after the server has done everything that it can, or after its time is up."""
         run = reply["workflow_id"]
         row = self.store.queries.run(run)
         assert row is not None
         view = self.look(row.root)
         if not view.runnables and (view.due is None or view.needs_agent):
-            # What somebody was doing a moment ago has ended since, or been ended.
+            # An action that was in progress a moment ago may have ended.
             return self._explained(look(run) if "running" in reply else reply)
         lead = self.workers.lead(row.root, self._reply_seconds)
         return self._explained(_shown(look(run), lead))
 
     def _explained(self, reply: Reply) -> Reply:
-        """The reply with the reason for each action that the workflow meant for the server and the grant refuses."""
+        """The reply with the reason for each action that is meant for the server but that the grant refuses."""
         actions = [one for one in actions_of(reply) if one["type"] in EXECUTORS]
         if actions:
             structure = structure_of(self.definition(reply["workflow_id"])[1])
@@ -108,7 +109,7 @@ class ServingService(SqliteService):
                 effect = asked.get(action["step_id"].partition("@")[0])
                 is_meant = isinstance(effect, Ask) and effect.runner == "server"
                 if is_meant and (why := refusal_of(action, self._grant)):
-                    action["instruction"] += f" The server does not do this itself: {why}."
+                    action["instruction"] += f" The server does not execute this itself: {why}."
         return reply
 
     def _served(self, loaded: LoadedRun) -> list[str]:
@@ -167,7 +168,7 @@ class ServingService(SqliteService):
         return self._clock() + self.ahead
 
     def claim(self, runnable: RunnableAction) -> bool:
-        # Claiming makes a file beside the store, which must not be that of another store.
+        # A claim creates a file next to the store, which must not be another store by now.
         self.store.check_files()
         owner = self.owners.me()
 
@@ -217,7 +218,7 @@ class ServingService(SqliteService):
         self._work(job, ACTOR)
 
     def _let_go(self, runnable: RunnableAction) -> None:
-        """Nobody waits for it any more."""
+        """Release a claim whose result is no longer needed."""
 
         def job(work: Work) -> Reply:
             loaded = work.unit.find(runnable.run)
@@ -234,7 +235,7 @@ class ServingService(SqliteService):
 
 
 def _within(grant: Grant, limits: Limits) -> Grant:
-    """No more output than a result may have. Files may be larger than what commands print."""
+    """Limit the output to the size of a result. Files may be larger than what commands print."""
     most = limits.result_bytes * 95 // 100
     return replace(
         grant,
@@ -245,7 +246,7 @@ def _within(grant: Grant, limits: Limits) -> Grant:
 
 
 def _shown(reply: Reply, lead: Lead) -> Reply:
-    """Children that the server works are nothing for the agent to do."""
+    """Hide children that the server executes: the agent has nothing to do for them."""
     actions = actions_of(reply)
     if lead.over or lead.needs_agent or not all("children" in action["parameters"] for action in actions):
         return reply

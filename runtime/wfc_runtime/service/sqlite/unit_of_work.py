@@ -1,4 +1,4 @@
-"""The runs that one call has loaded, everything it changes about them, and the cache behind it."""
+"""The runs that one call has loaded, its changes to them, and the snapshot cache."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from wfc_runtime.service.history import EventRedaction, event_data, event_kind, 
 from wfc_runtime.service.server_liveness import LiveServers
 from wfc_runtime.store import Changes, ClaimRow, HistoryRow, ModuleRow, Queries, RunRow
 
-# Snapshots as last seen, so that the next call does not read all of them again.
+# A cache of snapshots, so that the next call on a run does not have to read all of its fields again.
 
 _MOST_RUNS = 256
 _MOST_BYTES = 8 * 1024 * 1024
 
 
 class SnapshotCache:
-    """By run and version: a row that says another version than the one kept here is read from the store."""
+    """Snapshots by run and version: if the store has another version, the snapshot is read again."""
 
     def __init__(self) -> None:
         self._kept: OrderedDict[str, tuple[RunRow, Snapshot]] = OrderedDict()
@@ -36,13 +36,13 @@ class SnapshotCache:
         self._lock = Lock()
 
     def last_seen(self, run_id: str) -> RunRow | None:
-        """A run's row as it was when last seen. Somebody else may have moved the run since then."""
+        """A run's row as last seen. Another process may have changed the run since."""
         with self._lock:
             kept = self._kept.get(run_id)
             return kept[0].bare() if kept is not None else None
 
     def load(self, queries: Queries, row: RunRow) -> tuple[RunRow, Snapshot]:
-        """A run's snapshot, with the row that it belongs to: the run may have moved since that was read."""
+        """A run's snapshot with the row that belongs to it, which may be newer than the given one."""
         with self._lock:
             kept = self._kept.get(row.id)
             if kept is not None and (kept[0].key, kept[0].version) == (row.key, row.version):
@@ -50,19 +50,19 @@ class SnapshotCache:
                 return row, kept[1]
         whole = queries.whole(row.key)
         if whole is None:
-            raise StoreError("store_damaged", f"run {row.id} has vanished from the store")
+            raise StoreError("store_damaged", f"run {row.id} has disappeared from the store")
         current, state = whole
         if current.id != row.id:
             raise queries.damaged(f"the place of run {row.id}")
         snapshot = Snapshot.from_json(current.snapshot, state)
         if size_of(state) != snapshot.size:
-            # Of a field that is not found there is no checksum to be wrong.
+            # The size detects a missing field, which has no checksum that could be wrong.
             raise queries.damaged(f"the state of run {row.id}")
         self.keep(current, snapshot)
         return current, snapshot
 
     def keep(self, row: RunRow, snapshot: Snapshot) -> None:
-        """Remember a run as it is on disk."""
+        """Cache a run as it is on disk. Ended runs are not cached: they are rarely read again."""
         with self._lock:
             self._drop(row.id)
             if snapshot.status == "running" and snapshot.size < _MOST_BYTES:
@@ -81,7 +81,7 @@ class SnapshotCache:
 
 
 def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, row: RunRow) -> Module:
-    """The version that a run is pinned to. A `DefinitionError` says the way out where it can't be had."""
+    """The version that a run is pinned to. Raises `DefinitionError` with a way out if it can't be loaded."""
     known = registry.of_digest(row.digest) or _current(registry, row)
     if known is not None:
         return known
@@ -95,12 +95,12 @@ def pinned_module(registry: Registry, queries: Queries, cache: SnapshotCache, ro
 
 
 def module_row(module: Module, at: float) -> ModuleRow:
-    """A version as the store keeps it, for the runs that are pinned to it."""
+    """A version as the store keeps it, for the runs pinned to it."""
     return ModuleRow(module.workflow.name, module.text, module.line_map, at)
 
 
 def _current(registry: Registry, row: RunRow) -> Module | None:
-    """The version in the folder, as long as that is still the one."""
+    """The version in the folder, if it is still the one that the run is pinned to."""
     try:
         module = registry.find(row.workflow)
     except WfcError:
@@ -135,7 +135,7 @@ def _stranded(registry: Registry, snapshot: Snapshot, row: RunRow, why: str) -> 
 
 _PENDING_SHOWN = 10
 _NEW = -1
-"""The version read of a run that is being created."""
+"""The read version of a run that is being created."""
 
 
 @dataclass(slots=True)
@@ -149,7 +149,7 @@ class LoadedRun:
     read_version: int
     parent: LoadedRun | None = None
     written: dict[str, int | None] = field(default_factory=dict)
-    """The fields of the state that have changed; with a number, they are the result of that event."""
+    """The changed state fields; a number means that the field is the result of that event."""
 
     @property
     def now(self) -> Snapshot:
@@ -162,7 +162,7 @@ class LoadedRun:
 
 
 class UnitOfWork:
-    """Reads each run once and records what changes. Nothing is written here: `finish` returns what to commit."""
+    """Reads each run once and records changes. It writes nothing: `finish` returns what to commit."""
 
     def __init__(
         self,
@@ -179,15 +179,15 @@ class UnitOfWork:
         self.cache = cache
         self.owners = owners
         self.at = at
-        """The time. It is not earlier than that of the last event of any run here, whose server may be ahead."""
+        """The time. Never earlier than the last event of any loaded run, whose server's clock may be ahead."""
         self.actor = actor
         self.trusts = trusts
-        """Whether runs may be other than they are taken for here: only changes that could be committed prove it."""
+        """Whether runs come from the cache unchecked: only a successful commit proves that they are current."""
         self._loaded: dict[str, LoadedRun] = {}
         self.closed: set[str] = set()
-        """Runs that were ended without their module."""
+        """Runs that were cancelled without their module."""
         self.outcomes: list[tuple[RunRow, Outcome]] = []
-        """What came of each event, in order."""
+        """The outcome of each event, in order."""
         self._changes = Changes()
         self._claims: dict[int, list[ClaimRow]] = {}
 
@@ -195,7 +195,7 @@ class UnitOfWork:
         return self._loaded.get(run_id)
 
     def find(self, run_id: str) -> LoadedRun:
-        """A stored run. Of one that this process was the last to see, the store need not be asked first."""
+        """A stored run. If this process was the last to change it, the store is not asked first."""
         row = self.cache.last_seen(run_id) if self.trusts else None
         if row is None or row.may_be_served:
             self.trusts = False
@@ -203,10 +203,10 @@ class UnitOfWork:
         return self.load(row)
 
     def load(self, row: RunRow) -> LoadedRun:
-        """A stored run. Raises `DefinitionError` where its module can't be had."""
+        """A stored run. Raises `DefinitionError` if its module can't be loaded."""
         loaded = self._loaded.get(row.id)
         if loaded is None:
-            # The row may be older than what is read here, and of another version of the module.
+            # The given row may be older than the snapshot, and pinned to another version.
             row, snapshot = self._read(row)
             module = pinned_module(self.registry, self.queries, self.cache, row)
             loaded = LoadedRun(row, module, pinned_machine(module, row), snapshot, row.version)
@@ -231,7 +231,7 @@ class UnitOfWork:
     def record(
         self, loaded: LoadedRun, event: Event, outcome: Outcome, visit: str | None, more: Mapping[str, Json]
     ) -> HistoryRow:
-        """An event that a run has worked through."""
+        """Record an event that a run has processed."""
         self.outcomes.append((loaded.row, outcome))
         redaction = EventRedaction(loaded.machine, loaded.snapshot, outcome)
         loaded.snapshot = outcome.snapshot
@@ -244,15 +244,15 @@ class UnitOfWork:
         return self._enter(loaded.row, loaded.now, HistoryRow(0, self.at, kind, data, visit, actor))
 
     def note(self, loaded: LoadedRun, kind: str, data: dict[str, Json]) -> HistoryRow:
-        """Something that has happened to a run without moving it."""
+        """Record something that happened to a run without an event of its machine."""
         return self._enter(
             loaded.row, loaded.now, HistoryRow(0, self.at, kind, to_text(data), None, self.actor)
         )
 
-    # -- what servers do by themselves -----------------------------------------
+    # -- claims ----------------------------------------------------------------
 
     def claims(self, row: RunRow) -> list[ClaimRow]:
-        """What servers are doing for a run's family. A run that is being created has no claims yet."""
+        """The claims of a run's family. A run that is being created has none."""
         if row.root not in self._claims:
             known = row.root and row.may_be_served
             self._claims[row.root] = self.queries.claims(row.root) if known else []
@@ -270,14 +270,14 @@ class UnitOfWork:
         self._changes.released.append(claim)
 
     def require_free(self, loaded: LoadedRun, visit: str) -> None:
-        """Nobody may have claimed the visit by the time that the changes are written."""
+        """Make the commit fail if the visit has been claimed by then."""
         if loaded.row.may_be_served:
             self._changes.free.append((loaded.row, visit))
 
     # -- endings ---------------------------------------------------------------
 
     def close_without_module(self, row: RunRow, reason: str) -> tuple[dict[str, Json], list[str]]:
-        """Cancel a run with which nothing else can be done. Gives its error, and the ids of its children."""
+        """Cancel a run whose module can't be loaded. Returns its error, and the ids of its children."""
         row, known = self._read(row)
         snapshot, read_version = known.copy(), row.version
         children = [child for one in snapshot.pending.values() for child in one.children if child]
@@ -307,7 +307,7 @@ class UnitOfWork:
         for loaded in self._moved():
             row, snapshot = loaded.row, loaded.now
             row.snapshot = snapshot.to_json(with_state=False)
-            # In the order of the state, which is that of first writing.
+            # In the order of the state, which is the order in which fields were first written.
             for name, value in snapshot.state.items():
                 if loaded.read_version == _NEW or name in loaded.written:
                     row.fields[name] = loaded.written.get(name) or to_text(value)
@@ -316,7 +316,7 @@ class UnitOfWork:
         return self._changes
 
     def remember(self) -> None:
-        """All of it is on disk: the next call need not read it."""
+        """Cache the changed runs, after the commit."""
         for loaded in self._moved():
             self.cache.keep(loaded.row, loaded.now)
 

@@ -1,4 +1,4 @@
-"""One call's work on a family of runs: an event, an answer, and everything that follows from it."""
+"""The work of one call on a family of runs: an event or an answer, and everything that follows from it."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from wfc_runtime.service.replies import STOPPED
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun, UnitOfWork
 from wfc_runtime.store import ClaimRow, HistoryRow, RunRow
 
-# Events and what follows from them.
+# Events and their consequences.
 
 _NOTHING: Mapping[str, Json] = MappingProxyType({})
 
 
 Served = Callable[[LoadedRun], Iterable[str]]
-"""The pending visits of a run that the server itself is about to do."""
+"""The pending visits of a run that the server itself is about to execute."""
 
 
 def nothing_served(loaded: LoadedRun) -> Iterable[str]:
@@ -41,7 +41,7 @@ def nothing_served(loaded: LoadedRun) -> Iterable[str]:
 
 
 class Work:
-    """Drives machines in memory. Everything it changes is in the unit of work, which is committed as a whole."""
+    """Drives machines in memory. All changes are in the unit of work, which is committed as a whole."""
 
     def __init__(
         self, unit: UnitOfWork, limits: Limits, served: Served = nothing_served, ahead: float = 0.0
@@ -58,7 +58,7 @@ class Work:
         self.caught_up = False
         """Whether time alone has changed something."""
         self.refusal: RefusedError | None = None
-        """A result that did not fit: to be said after what it changed is committed."""
+        """The refusal of an invalid result: raised after its changes have been committed."""
 
     @property
     def at(self) -> float:
@@ -76,7 +76,7 @@ class Work:
     def apply(
         self, loaded: LoadedRun, event: Event, visit: str | None = None, more: Mapping[str, Json] = _NOTHING
     ) -> HistoryRow:
-        """One event, and everything that follows from it in the family."""
+        """Process one event, and everything that follows from it in the family."""
         outcome = step(loaded.machine, loaded.snapshot, event, self._limits)
         self.refusal = outcome.refusal
         if outcome.snapshot.status != "running":
@@ -92,8 +92,8 @@ class Work:
                 else {"error": loaded.now.error}
             )
             served = loaded.now.room > 0
-            tell = partial(self._tell_parent, loaded.row, loaded.parent, ended, outcome.secrets, served)
-            self._todo.append(tell)
+            report = partial(self._tell_parent, loaded.row, loaded.parent, ended, outcome.secrets, served)
+            self._todo.append(report)
         self._settle()
         return entry
 
@@ -102,7 +102,7 @@ class Work:
         self._settle()
 
     def _settle(self) -> None:
-        """Handle what follows, in order. What follows from that is appended and handled by the outermost call."""
+        """Process the queue in order. A nested call only appends: recursion would be as deep as the chain of events."""
         if self._settling:
             return
         self._settling = True
@@ -113,7 +113,7 @@ class Work:
             self._settling = False
 
     def _broken_off(self, loaded: LoadedRun, visit: str | None) -> dict[str, Json]:
-        """What servers were doing for a run that ends: it is stopped, and may be done in part."""
+        """Actions that servers were executing for a run that ends: they are stopped, and may be done in part."""
         pending = loaded.snapshot.pending if loaded.snapshot is not None else ()
         found = [one for one in pending if one != visit and self.unit.claim_of(loaded, one)]
         return {"broken_off": list[Json](found)} if found else {}
@@ -158,7 +158,7 @@ class Work:
                 if found is not None:
                     yield self.unit.load(found)
             except DefinitionError:
-                # Whoever asks for that run is told why it can't go on. The others can.
+                # Calls on that run report why it can't continue. The others can.
                 continue
 
     def only_catch_up(self) -> Work:
@@ -202,7 +202,7 @@ class Work:
         self.apply(loaded, start)
 
     def _stop(self, run_id: str, reason: str) -> None:
-        """Cancel a run. Of a child, its parent hears only if it still waits for it."""
+        """Cancel a run. The parent of a child is notified only if it still waits for it."""
         loaded = self.unit.known(run_id)
         if loaded is None:
             row = self.queries.run(run_id)
@@ -262,12 +262,12 @@ class Work:
 
 
 def _is_alone(loaded: LoadedRun) -> bool:
-    """Whether there is nobody in the family whose time could have come but the run itself."""
+    """Whether only the run itself can be due, because it has no parent and no children."""
     return loaded.row.parent is None and not any(one.children for one in loaded.now.pending.values())
 
 
 def _waits_for(parent: LoadedRun, visit: str, index: int, child_id: str) -> bool:
-    """Whether the parent still waits for this very run."""
+    """Whether the parent still waits for exactly this run."""
     pending = parent.now.pending.get(visit)
     return pending is not None and pending.children[index : index + 1] == [{"run": child_id}]
 
@@ -279,11 +279,11 @@ def _waits_for(parent: LoadedRun, visit: str, index: int, child_id: str) -> bool
 def submit(work: Work, run: str, step_id: str, result: Json, owner: str | None = None) -> Reply | WfcError:
     """A reply; or a refusal that has changed something, to be raised once that is committed.
 
-    `owner` is the server that executed the action, where it was not the agent.
+    `owner` is the server that executed the action, if it was not the agent.
     """
     loaded = work.unit.find(run)
     try:
-        # What is pending has not been answered: only other visits have to be looked up.
+        # A pending visit has not been answered: only other visits have to be looked up.
         if step_id not in loaded.now.pending:
             answered = work.queries.answer(loaded.row.key, step_id)
             if answered is not None:
@@ -309,10 +309,10 @@ def _check_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | None)
     claim = work.unit.claim_of(loaded, step_id)
     if claim is None:
         if owner is not None:
-            raise RefusedError("not_claimed", f"`{step_id}` is not this server's any more")
+            raise RefusedError("not_claimed", f"`{step_id}` is no longer claimed by this server")
         work.unit.require_free(loaded, step_id)
     elif claim.owner != owner:
-        raise RefusedError("claimed", f"`{step_id}` is being done by the server; nobody else has to")
+        raise RefusedError("claimed", f"the server is executing `{step_id}`; do not do it yourself")
     else:
         work.unit.release(claim)
 

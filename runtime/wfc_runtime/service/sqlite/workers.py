@@ -1,4 +1,4 @@
-"""Threads of a server that executes actions itself, and the actions of a family that it may execute."""
+"""The threads of a server that executes actions itself, and the selection of actions that it may execute."""
 
 from __future__ import annotations
 
@@ -24,19 +24,19 @@ from wfc_runtime.service.sqlite.work import Work
 
 @dataclass(frozen=True)
 class RunnableAction:
-    """A pending visit that the server may do."""
+    """A pending visit that the server may execute."""
 
     run: str
     visit: str
     action: dict[str, Json]
     owner: str | None = None
-    """The server that is doing it."""
+    """The server that is executing it."""
     scope: str = ""
     """The name of the task or workflow that the step belongs to."""
     mask: Mask = NO_MASK
-    """Hides the secrets of its run from whoever only looks."""
+    """Redacts the secrets of its run for display."""
     is_secret: bool = False
-    """Whether its result is one."""
+    """Whether its result is a secret."""
 
 
 @dataclass
@@ -46,13 +46,13 @@ class View:
     runnables: list[RunnableAction] = field(default_factory=list)
     needs_agent: bool = False
     due: float | None = None
-    """When the first of the server's own steps that failed is to be tried again."""
+    """When the first failed step of the server is to be retried."""
     deadline: float | None = None
-    """When the first call that has not ended runs out of time."""
+    """The first deadline of a call that has not ended."""
 
 
 MayDo = Callable[[Ask, str, str], bool]
-"""Whether a step is the server's at all: the effect, its task or workflow, and the visit."""
+"""Whether a step is meant for the server: the effect, its task or workflow, and the visit."""
 CanDo = Callable[[dict[str, Json]], bool]
 
 
@@ -66,7 +66,7 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
         try:
             loaded = work.unit.load(row)
         except DefinitionError:
-            # Whoever asks for that run is told why it can't go on.
+            # Calls on that run report why it can't continue.
             continue
         for visit, pending in loaded.now.pending.items():
             effect = loaded.machine.steps[pending.state]
@@ -81,7 +81,7 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
 
 
 def shown(effect: Ask, pending: Pending) -> dict[str, Json]:
-    """An action as executors take it."""
+    """An action in the form that executors take."""
     action = effect.action(pending)
     return {"type": action.type, "parameters": action.parameters}
 
@@ -115,19 +115,19 @@ def scope_of(loaded: LoadedRun) -> str:
     return loaded.row.task or loaded.row.workflow
 
 
-# The threads: one leads each family of runs, and one executes each action. Nothing durable is kept here. A
-# visit is claimed in the store before its action begins and answered in the store when it is done. If the
-# process is killed at any moment, the next call on the run finds the claim of a dead server.
+# The threads: one leads each family of runs, and one executes each action. They keep no durable state. A visit is
+# claimed in the store before its action starts and answered in the store when it is done. If the process is killed at
+# any moment, a later call on the run finds the claim of a dead server.
 
 _log = logging.getLogger(__name__)
 _LOOK_EVERY = 1.0
-"""Another process may have cancelled the run, or be doing a part of it."""
+"""Another process may have cancelled the run, or be executing a part of it."""
 _LONGEST_WAIT = 3600.0
 _CLOSING = 5.0
 
 
 class WorkSource(Protocol):
-    """Where the work is taken from and brought back to."""
+    """Where actions come from and results go to."""
 
     def advance(self, root: int) -> None: ...
 
@@ -142,11 +142,11 @@ class WorkSource(Protocol):
     def now(self) -> float: ...
 
     def led(self, root: int) -> None:
-        """A family has been led on as far as it goes."""
+        """A family has been processed as far as possible."""
 
 
 class WorkObserver(Protocol):
-    """Whoever wants to see what is done."""
+    """Observes actions, such as the display of `wfc run`."""
 
     def began(self, runnable: RunnableAction) -> None: ...
 
@@ -155,7 +155,7 @@ class WorkObserver(Protocol):
 
 @dataclass
 class Job:
-    """A piece of work under way in this process."""
+    """An action in progress in this process."""
 
     runnable: RunnableAction
     root: int
@@ -165,12 +165,12 @@ class Job:
 
 @dataclass
 class Lead:
-    """A family of runs that is being led on."""
+    """A family of runs that is being processed."""
 
     asked: int = 0
-    """How often somebody has asked for it."""
+    """The number of calls that have asked for it."""
     seen: int = -1
-    """Up to which of these its state is known."""
+    """The number of those calls whose changes the leader has seen."""
     needs_agent: bool = False
     over: bool = False
 
@@ -187,7 +187,7 @@ class Workers:
         self.watch: WorkObserver | None = None
 
     def lead(self, root: int, seconds: float) -> Lead:
-        """Lead a family on until the agent is needed, nothing is left to do, or the time is up."""
+        """Process a family until the agent is needed, nothing is left to do, or the time is up."""
         end = time.monotonic() + seconds
         with self._changed:
             lead = self._leads.get(root)
@@ -205,18 +205,18 @@ class Workers:
             return lead
 
     def wake(self) -> None:
-        """Something has changed that a leader should look at."""
+        """Notify the leaders of a change."""
         with self._changed:
             self._tick()
 
     def at_work(self) -> list[str]:
-        """What is being done, for whoever waits: steps and seconds."""
+        """The actions in progress with their duration, for progress notifications."""
         now = time.monotonic()
         with self._changed:
             return [f"{job.runnable.visit}: {now - job.since:.0f} s" for job in self._jobs.values()]
 
     def close(self) -> None:
-        """End the work under way; what it was is reported as interrupted."""
+        """Stop the actions in progress; they are reported as interrupted."""
         end = time.monotonic() + _CLOSING
         with self._changed:
             self.closed = True
@@ -237,9 +237,9 @@ class Workers:
             while self._round(root, lead) or not self._is_over(root, lead):
                 pass
         except WfcError as error:
-            _log.warning("a run can't be led on: %s", error)
+            _log.warning("a run can't be continued: %s", error)
         except Exception as error:
-            _log.error("a run can't be led on: %s", without_words(error))
+            _log.error("a run can't be continued: %s", without_words(error))
         finally:
             with self._changed:
                 lead.over = True
@@ -248,7 +248,7 @@ class Workers:
                 self._tick()
 
     def _is_over(self, root: int, lead: Lead) -> bool:
-        """Whether nobody has asked for more in the meantime."""
+        """Whether no call has asked for more in the meantime."""
         self._source.led(root)
         with self._changed:
             lead.over = self.closed or lead.asked == lead.seen
@@ -257,7 +257,7 @@ class Workers:
             return lead.over
 
     def _round(self, root: int, lead: Lead) -> bool:
-        """Look, begin what can be begun, wait for something to happen. False: there is nothing left to do."""
+        """Look, start what can be started, wait for a change. False: there is nothing left to do."""
         with self._changed:
             asked, ticks = lead.asked, self._ticks
         self._source.advance(root)
@@ -272,7 +272,7 @@ class Workers:
             soon = wait is not None and wait < _LONGEST_WAIT
             if self.closed:
                 return False
-            # What ended after the look may have made new work.
+            # An action that ended after the look may have made others runnable.
             stale = lead.asked != asked or ticks != self._ticks
             if not (mine or waiting or soon or stale):
                 return False
@@ -283,7 +283,7 @@ class Workers:
         return True
 
     def _stop_unwanted(self, root: int, view: View) -> None:
-        """What nobody waits for any more: the run was cancelled, or another part of it failed."""
+        """Stop actions whose result is no longer needed: the run was cancelled, or another part of it failed."""
         wanted = {(one.run, one.visit) for one in view.runnables}
         with self._changed:
             for key, job in self._jobs.items():
@@ -291,7 +291,7 @@ class Workers:
                     job.stop.set()
 
     def _begin(self, root: int, view: View) -> bool:
-        """Start what is free. Whether something is left that somebody else does, or that has no room yet."""
+        """Start free actions; returns whether some are left that others execute, or that exceed the parallel limit."""
         left = False
         for runnable in view.runnables:
             key = (runnable.run, runnable.visit)
@@ -323,14 +323,15 @@ class Workers:
             result = execute(job.runnable.action, self._grant, self._source.name_of(job.root), job.stop)
         except Exception as error:
             _log.error("%s failed: %s", job.runnable.visit, without_words(error))
-            result = {"error": {"code": "execution", "message": f"wfc itself failed: {type(error).__name__}"}}
+            message = f"internal error of wfc: {type(error).__name__}"
+            result = {"error": {"code": "execution", "message": message}}
         if self.watch is not None:
             self.watch.ended(job.runnable, result)
         try:
             self._bring_back(job, result)
         except Exception as error:
             # The claim stays, and is found when this process has ended.
-            _log.error("the result of %s can't be kept: %s", job.runnable.visit, without_words(error))
+            _log.error("the result of %s can't be stored: %s", job.runnable.visit, without_words(error))
         finally:
             self._forget(job)
 
@@ -342,7 +343,7 @@ class Workers:
             except StoreError as error:
                 if error.code not in ("store_busy", "store_full") or self.closed:
                     raise
-                _log.warning("the result of %s can't be kept yet: %s", job.runnable.visit, error)
+                _log.warning("the result of %s can't be stored yet: %s", job.runnable.visit, error)
                 time.sleep(_LOOK_EVERY)
 
     def _forget(self, job: Job) -> None:
