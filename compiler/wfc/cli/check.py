@@ -64,9 +64,9 @@ def command(
 ) -> int:
     """Check workflows: every reference, type, state access, jump, loop bound and injection risk.
 
-    PATHS are files and folders; without any, the project's workflows folder; `-` is standard input. Exits
-    with 1 if there is an error or a warning, and with --diff if there is something to fix; with 2 if there is no
-    workflow to look at, except with --staged: a commit may well hold none.
+    PATHS are files and folders; without any, the project's workflows folder; `-` is standard input. Exits with 1 if
+    there is an error or a warning, or with --diff something to fix, and with 2 if there is no workflow to check. With
+    --staged, a commit without workflows is not an error.
     """
     if unsafe_fixes and not (fix or show_diff):
         raise click.UsageError("--unsafe-fixes goes with --fix or --diff")

@@ -33,7 +33,7 @@ def _writes(given: dict[str, Any]) -> str:
     "-o",
     "--output",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder for modules; by default the project's generated folder, without a project `generated` here.",
+    help="Folder for modules; defaults to the project's generated folder, or `generated` here without a project.",
 )
 @click.option(
     "--check", "check_only", is_flag=True, help="Write nothing; exit with 1 if a module would change."
@@ -63,9 +63,9 @@ def command(
 ) -> int:
     """Compile workflows into one typed statechart module each.
 
-    PATHS are files and folders; without any, the project's workflows folder. Each module has a line map beside it,
-    which gives the line of the YAML for each state. Only files that change are written, and files whose source has
-    gone are removed. A workflow with an error is reported, and its module left as it was.
+    PATHS are files and folders; without any, the project's workflows folder. Each module gets a line map,
+    which records the YAML line of each state. Only files that change are written, and files whose source no longer
+    exists are removed. If a workflow has an error, its findings are reported and its module stays unchanged.
     """
     selection = select(paths)
     folder = output or modules_folder(selection.config)

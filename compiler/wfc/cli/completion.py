@@ -13,14 +13,14 @@ _SHELLS = ("bash", "zsh", "fish")
 @click.command("completion")
 @click.argument("shell", type=click.Choice(_SHELLS))
 def command(shell: str) -> int:
-    """Print a script that makes a shell complete commands, options, workflow names, checks and step types.
+    """Print a shell completion script for commands, options, workflow names, checks and step types.
 
     \b
       bash:  wfc completion bash > ~/.local/share/bash-completion/completions/wfc
       zsh:   wfc completion zsh > "${fpath[1]}/_wfc"
       fish:  wfc completion fish > ~/.config/fish/completions/wfc.fish
 
-    A new shell has it.
+    It takes effect in new shells.
     """
     kind = get_completion_class(shell)
     assert kind is not None

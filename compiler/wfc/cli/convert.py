@@ -20,19 +20,19 @@ from wfc.workspace.files import writing
     type=click.Choice(("steps",)),
     default="steps",
     show_default=True,
-    help="The language.",
+    help="Target language.",
 )
 @click.option(
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write it to this file, which must be new.",
+    help="Write to this file, which must not exist.",
 )
 def command(workflow: str, language: str, output: Path | None) -> int:
-    """Write a workflow of another language, such as a graph of blocks, in the steps language.
+    """Convert a workflow of another language, such as blocks, to the steps language.
 
-    WORKFLOW is a file or the name of a workflow of the project. What comes out compiles to an equivalent machine: the
-    same states, the same actions, the same results. Comments are lost. Exits with 1 if the workflow has errors.
+    WORKFLOW is a file or the name of a workflow of the project. The output compiles to an equivalent machine with the
+    same states, actions and results. Comments are lost. Exits with 1 if the workflow has errors.
     """
     source_file = find_workflow(workflow)
     if source_file.workflow is not None and not source_file.is_translated:

@@ -33,7 +33,7 @@ from wfc.workspace.files import ENDINGS, as_typed, is_left_out, read_bytes, sele
     type=click.Choice(("text", "markdown", "json")),
     default="text",
     show_default=True,
-    help="markdown is made for a comment on a pull request.",
+    help="Output format; markdown suits a pull request comment.",
 )
 @click.option("--json", "form", flag_value="json", help="Short for --format json.")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if there is any difference, safe or not.")
@@ -46,10 +46,10 @@ def command(versions: tuple[str, ...], form: str, exit_code: bool) -> int:
     wfc diff v1 v2 -- workflows/a.yaml   two revisions, some files or folders only
     wfc diff HEAD:workflows/a.yaml b.yaml
 
-    Steps added, removed, renamed, moved and changed are shown, and so are inputs, tasks, edges, types of fields, and
-    what is read and written. Formatting, comments and the order of keys are no difference. A run goes on with the
-    version it was started with; safe means that every run, wherever it waits, could be moved to the new one with
-    `wfc runs migrate` and would find there what it needs. Exits with 1 if that is not so.
+    Shows steps added, removed, renamed, moved and changed, and changes of inputs, tasks, edges, field types, reads and
+    writes. Formatting, comments and the order of keys do not count. A run continues with the version that it started
+    with. A change is safe if `wfc runs migrate` could move every run to the new version, in whichever step it waits.
+    Exits with 1 if the change is not safe.
     """
     found = _differences(find_versions(versions))
     safe = all(one.safe for one in found)

@@ -19,10 +19,10 @@ _MARKS = {"ok": ("ok", "green"), "note": ("note", "yellow"), "problem": ("PROBLE
 @click.command("doctor")
 @click.option("--json", "as_json", is_flag=True, help="Print the results as JSON.")
 def command(as_json: bool) -> int:
-    """Check the set-up: wfc itself, settings, workflows and modules, the runs, the agent's server, hooks.
+    """Check the setup of a project: wfc itself, settings, workflows, modules, runs, the agent's server, hooks.
 
-    The server named in .mcp.json is started as an agent would and asked for its tools. Nothing is changed. Exits
-    with 1 if there is a problem.
+    Starts the server in .mcp.json as an agent would and lists its tools. Changes nothing. Exits with 1 if there is a
+    problem.
     """
     results = []
     style = style_for(sys.stdout)

@@ -19,23 +19,25 @@ if TYPE_CHECKING:
 
 @click.command("explore")
 @click.argument("workflow", shell_complete=WORKFLOWS)
+@click.option("--input", "-i", "pairs", multiple=True, metavar="NAME=VALUE", help="Fixed value of an input.")
 @click.option(
-    "--input", "-i", "pairs", multiple=True, metavar="NAME=VALUE", help="An input that stays as it is."
+    "--runs", type=click.IntRange(1), default=1000, show_default=True, help="Maximum number of runs."
 )
-@click.option("--runs", type=click.IntRange(1), default=1000, show_default=True, help="How many runs to try.")
 @click.option(
     "--seconds",
     type=click.FloatRange(0, min_open=True),
     default=60.0,
     show_default=True,
-    help="When to stop.",
+    help="Time limit.",
 )
-@click.option("--seed", type=int, default=0, show_default=True, help="The same seed gives the same runs.")
+@click.option(
+    "--seed", type=int, default=0, show_default=True, help="Random seed; the same seed gives the same runs."
+)
 @click.option(
     "--out",
     type=click.Path(file_okay=False, path_type=Path),
     metavar="DIR",
-    help="Write an answers file for each problem here, and a test file; the folder must be empty or new.",
+    help="Write an answers file per problem and a test file to this folder, which must be empty or new.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @no_progress_option
@@ -49,14 +51,14 @@ def command(
     as_json: bool,
     no_progress: bool,
 ) -> int:
-    """Drive a workflow through every branch by itself and find what can go wrong.
+    """Drive every branch of a workflow with generated results and report what can fail.
 
-    WORKFLOW is the name of a workflow of the project, or a file. Results are made up from the result schemas: such
-    as take a branch, then those at the edges of what fits, then random ones. Nothing is executed, asked or stored,
-    and time is simulated. Found are expressions that can fail, runs that do not end, items that do not fit their task,
-    result schemas that nothing fits, and branches that nothing can lead to; what the workflow takes care of itself
-    (on_error) is none of these. For each the smallest answers that show it are printed: `wfc run --answers` plays
-    them, and with --out they are tests for `wfc test`. Exits with 1 if there is a problem.
+    WORKFLOW is the name of a workflow of the project, or a file. Results are generated from the result schemas: first
+    those that take a branch, then boundary values, then random ones. Nothing is executed, asked or stored, and time is
+    simulated. Problems are expressions that can fail, runs that do not end, items that do not fit their task, result
+    schemas that no value satisfies, and unreachable branches; failures that on_error handles are not reported. For each
+    problem, wfc prints the smallest answers that reproduce it: `wfc run --answers` replays them, and --out writes
+    them as tests for `wfc test`. Exits with 1 if there is a problem.
     """
     file = find_workflow(workflow)
     files = with_called(file)

@@ -23,9 +23,9 @@ _ENDINGS = {".mmd": "mermaid", ".mermaid": "mermaid", ".dot": "dot", ".gv": "dot
 @click.command("graph")
 @click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option(
-    "--format", "form", type=click.Choice(_FORMATS), help="Default: by the ending of -o, else mermaid."
+    "--format", "form", type=click.Choice(_FORMATS), help="Defaults to the suffix of -o, else mermaid."
 )
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @click.option("--task", metavar="NAME", help="Draw only this task.")
 def command(workflow: str, form: str | None, output: Path | None, task: str | None) -> int:
     """Draw a workflow and its tasks as Mermaid, Graphviz or SVG.

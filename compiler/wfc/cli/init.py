@@ -17,10 +17,10 @@ from wfc.workspace.files import writing
 @click.command("init")
 @click.option("--show", is_flag=True, help="Print what would be written, and write nothing.")
 def command(show: bool) -> int:
-    """Set up the project in this folder. What is there is never changed: wfc then says what to add to it.
+    """Set up a project in this folder. Existing files are never changed: wfc prints what to add to them.
 
-    Writes .mcp.json (Claude Code and other agents start `wfc serve` by it), a starter workflow with its test and its
-    module, a pre-commit configuration, the editor's settings with the language's schema, and .gitignore.
+    Writes .mcp.json (with which Claude Code and other agents start `wfc serve`), a starter workflow with its test and
+    its module, a pre-commit configuration, editor settings with the language's schema, and .gitignore.
     """
     root = find_root(Path(".").resolve()) or Path(".").resolve()
     if root != Path(".").resolve():

@@ -23,7 +23,7 @@ COMPLETE = "_WFC_COMPLETE"
 EXIT_CLEAN, EXIT_FINDINGS, EXIT_USAGE, EXIT_FAILURE = 0, 1, 2, 3
 
 _COMMANDS = {
-    "check": "Check workflows: what is wrong, where, and what to do about it.",
+    "check": "Check workflows for errors and risks.",
     "compile": "Compile workflows into typed Python statecharts.",
     "graph": "Draw a workflow.",
     "diff": "Show what changed between two versions, and whether runs in progress can continue.",
@@ -36,12 +36,12 @@ _COMMANDS = {
     "runs": "List, show, resume, cancel, migrate, prune and move runs.",
     "watch": "Check, compile and test as you save.",
     "init": "Set up a project: agent, starter workflow with its test, hooks, editor.",
-    "doctor": "Check the set-up of a project.",
+    "doctor": "Check the setup of a project.",
     "lsp": "Serve editors: findings, fixes, completion, hover, rename.",
     "schema": "Print the language as JSON Schema, for editors.",
-    "convert": "Write a workflow of another language as steps.",
+    "convert": "Convert a workflow of another language to the steps language.",
     "explain": "Explain a check or a step type.",
-    "completion": "Print a script that makes a shell complete wfc's commands.",
+    "completion": "Print a shell completion script.",
 }
 
 

@@ -15,13 +15,13 @@ from wfc.cli.shared.workflow import compile_in_memory, find_workflow, print_erro
 @click.argument("workflow", shell_complete=WORKFLOWS)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def command(workflow: str, as_json: bool) -> int:
-    """Say what a run of a workflow can ask for, before one is started.
+    """Show the actions that a run of a workflow can ask for and the tools that it needs.
 
-    WORKFLOW is the name of a workflow of the project, or a file. Shown are the least and the most actions that a
-    run asks of agents (retries, loops and items multiplied out), the tools, agents and commands that it needs,
-    which steps wait for a person or for time, and its steps and branches. An action is what somebody has to do
-    and answer: a shell command, a tool call, a delegated task, a prompt. Exits with 1 and prints the findings if
-    the workflow, or one that it calls, has an error.
+    WORKFLOW is the name of a workflow of the project, or a file. Shows the minimum and maximum number of actions of a
+    run (including retries, loops and items), the tools, agents and commands that it needs, the steps that wait for a
+    person or for time, and its steps and branches. An action is a unit of work that the run waits for: a shell command,
+    a tool call, a delegated task or a prompt. Exits with 1 and prints the findings if the workflow, or one that it
+    calls, has an error.
     """
     file = find_workflow(workflow)
     files = with_called(file)

@@ -18,12 +18,12 @@ from wfc.workspace.files import writing
     "-o",
     "--output",
     type=click.Path(dir_okay=False, path_type=Path),
-    help="Write it to a file, if that would change.",
+    help="Write to a file; an up-to-date file is not touched.",
 )
 def command(dialect: str, output: Path | None) -> int:
     """Print the JSON Schema (draft-07) of a language, with a description and an example for each field.
 
-    Editors complete and check by it. With the YAML extension of VS Code:
+    Editors use it for completion and validation. With the YAML extension of VS Code:
 
     \b
       wfc schema -o .vscode/wfc.schema.json

@@ -43,54 +43,52 @@ _TO_A_PERSON = (
 @click.option(
     "--generated",
     type=click.Path(file_okay=False, path_type=Path),
-    help="The folder of the compiled workflows; by default the project's generated folder.",
+    help="Folder of the compiled workflows; defaults to the project's generated folder.",
 )
 @engine_option
 @click.option(
-    "--with-worker", is_flag=True, help="With the engine temporal: be a worker too, in this process."
+    "--with-worker", is_flag=True, help="With --engine temporal: also run a worker in this process."
 )
 @click.option(
     "--toolsets",
     default="core",
     show_default=True,
-    help=f"Which tools to offer, with commas between: {', '.join(TOOLSETS)}.",
+    help=f"Toolsets to offer, separated by commas: {', '.join(TOOLSETS)}.",
 )
 @click.option(
-    "--typed-tools", is_flag=True, help="Offer each workflow as a tool of its own, start_<workflow>."
+    "--typed-tools", is_flag=True, help="Offer a separate tool for each workflow, start_<workflow>."
 )
 @click.option(
     "--elicit/--no-elicit",
     default=None,
-    help="Ask the person directly where a prompt step waits and the client can show a form.",
+    help="Let prompt steps ask the user directly if the client can show a form.",
 )
 @click.option(
     "--http", is_flag=True, help="Serve over HTTP on 127.0.0.1, with a bearer token, instead of stdio."
 )
-@click.option(
-    "--port", type=click.IntRange(0, 65535), help=f"The port for --http; by default {_DEFAULT_PORT}."
-)
+@click.option("--port", type=click.IntRange(0, 65535), help=f"Port for --http; defaults to {_DEFAULT_PORT}.")
 @click.option(
     "--allow-exec",
     is_flag=False,
     flag_value=ANY,
     multiple=True,
     metavar="[PATTERN]",
-    help="Let the server run by itself what workflows mark as its own. Without a pattern: any command, and any file "
-    "step inside the project. With one, such as 'pytest *': the commands that match, and no files. May be repeated.",
+    help="Let the server execute the steps that workflows assign to it. Without a pattern: any command, and any file "
+    "step inside the project. With one, such as 'pytest *': only matching commands, no files. May be repeated.",
 )
 @file_options
 @click.option(
     "--exec-root",
     multiple=True,
     type=click.Path(exists=True, file_okay=False, path_type=Path),
-    help="A folder outside the project that commands and file steps may work in. May be repeated.",
+    help="Folder outside the project that commands and file steps may use. May be repeated.",
 )
 @click.option(
     "--exec-env",
     multiple=True,
     metavar="NAME",
     callback=names_of_variables,
-    help="An environment variable that its commands see. May be repeated.",
+    help="Environment variable to pass to commands. May be repeated.",
 )
 @click.option("--behind-front", is_flag=True, hidden=True)
 def command(
@@ -112,21 +110,21 @@ def command(
 ) -> int:
     """Serve the compiled workflows to agents over MCP, on stdin and stdout.
 
-    Runs are kept in one file: any number of servers may use it at once, and each can be killed at any moment.
+    Runs are stored in one file, which any number of servers can share; each server can be killed at any time.
     Modules that appear or change after the start are loaded only if the project's sources compile to them.
-    With --http the token is made once and kept beside that file, or comes from WFC_TOKEN.
+    With --http, the bearer token is created once and stored beside that file, or comes from WFC_TOKEN.
 
-    WORKFLOWS_TEMPLATE_PATHS names folders of workflows beside the project's, with commas between; their YAML is
-    compiled in memory. Later folders override earlier ones and the project.
+    WORKFLOWS_TEMPLATE_PATHS is a comma-separated list of additional workflow folders, whose YAML is compiled in memory.
+    Later folders override earlier ones and the project.
 
-    With --allow-exec the server runs commands with your rights. They see PATH, HOME and the like of the environment,
-    and what --exec-env names. --allow-read and --allow-write grant file steps. Whatever is granted, no file step writes
+    With --allow-exec, the server executes commands with your rights. Commands get PATH, HOME and similar variables, and
+    those named with --exec-env. --allow-read and --allow-write grant file steps. No grant lets a file step write
     compiled modules, workflow sources, pyproject.toml, .mcp.json, or anything in .wfc, .git, .claude or .github.
 
-    A pattern is one program and its arguments. As the last word, * stands for any number of arguments; anywhere else,
-    for any characters within one word. The command is executed without a shell: one with a pipe, a redirection, a
-    variable or anything else that needs a shell fits no pattern, and the agent is asked. Without a pattern, /bin/sh
-    runs the command. Nothing that a command starts outlives its step.
+    A command pattern is one program and its arguments. As the last word, * matches any number of arguments; elsewhere,
+    any characters within one word. Matching commands are executed without a shell: a command with a pipe, a
+    redirection, a variable or other shell syntax matches no pattern, and the agent is asked to run it. Without a
+    pattern, /bin/sh runs the command. Processes that a command starts end with its step.
     """
     if port is not None and not http:
         raise click.UsageError("--port goes with --http")

@@ -27,7 +27,12 @@ from wfc.workspace.loading import load_project
 @click.option(
     "-n", "--jobs", metavar="N", default="1", help="Processes to run files in; `auto`: one per core."
 )
-@click.option("--min-coverage", type=click.FloatRange(0, 100), metavar="PERCENT", help="Fail below this.")
+@click.option(
+    "--min-coverage",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Fail if the coverage of a workflow is lower.",
+)
 @click.option(
     "--junit", type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="Also write JUnit XML."
 )
@@ -44,11 +49,11 @@ def command(
     quiet: bool,
     no_progress: bool,
 ) -> int:
-    """Run the tests of workflows: scripted results in, expected actions and outcome compared, time simulated.
+    """Run tests of workflows, with scripted results and simulated time.
 
-    PATHS are test files (*.test.yaml), folders, or workflows, which stand for the tests beside them; without any, the
-    project's workflows folder. Exits with 1 if a test fails, a test file has mistakes, or the share of steps and
-    branches that were tried is below --min-coverage for some workflow.
+    A test compares the actions and the outcome of a run with the expected ones. PATHS are test files (*.test.yaml),
+    folders, or workflows, which select the tests beside them; without any, the project's workflows folder. Exits with 1
+    if a test fails, a test file has errors, or the coverage of a workflow's steps and branches is below --min-coverage.
     """
     if pattern is not None and min_coverage is not None:
         raise click.UsageError("-k leaves tests out, so --min-coverage does not go with it")

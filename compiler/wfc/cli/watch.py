@@ -27,10 +27,10 @@ Stamps = dict[Path, tuple[int, int]]
 @click.argument("paths", nargs=-1, shell_complete=FILES)
 @click.option("--no-tests", is_flag=True, help="Check and compile only.")
 def command(paths: tuple[str, ...], no_tests: bool) -> int:
-    """Check and compile what changed as you save it, and run the tests of the changed workflow. Ctrl-C ends it.
+    """Check, compile and test workflows whenever they change, until Ctrl-C.
 
-    PATHS are files and folders; without any, the project's workflows folder. In a terminal the view is renewed at each
-    change; elsewhere, one report follows the other.
+    PATHS are files and folders; without any, the project's workflows folder. In a terminal, each report replaces the
+    one before; elsewhere, reports are appended.
     """
     known: Stamps = {}
     trouble = ""

@@ -37,10 +37,10 @@ from wfc_runtime.interrupt import INTERRUPTED
     flag_value="*",
     multiple=True,
     metavar="[PATTERN]",
-    help="Refused with the reason, like the two below: on Temporal the agent does every step.",
+    help="Not supported, like the next two: on Temporal the agent does every step.",
 )
-@click.option("--allow-read", multiple=True, metavar="PATTERN", help="Refused.")
-@click.option("--allow-write", multiple=True, metavar="PATTERN", help="Refused.")
+@click.option("--allow-read", multiple=True, metavar="PATTERN", help="Not supported.")
+@click.option("--allow-write", multiple=True, metavar="PATTERN", help="Not supported.")
 def command(
     generated: Path | None,
     modules: tuple[Path, ...],

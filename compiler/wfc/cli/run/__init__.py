@@ -47,10 +47,9 @@ def command(
 ) -> int:
     """Run a workflow in the terminal; you act as the agent.
 
-    WORKFLOW is the name of a compiled workflow or a YAML file, which is compiled in memory. You are asked for each
-    result; commands are executed only after your yes, or with --allow-exec. The run is kept like any other: Ctrl-C
-    leaves it as it is, and `wfc runs resume` goes on with it. A step fails by the clock only at its `deadline`,
-    a `call` also at its `timeout`.
+    WORKFLOW is the name of a compiled workflow or a YAML file, which is compiled in memory. wfc asks you for each
+    result, and executes commands only after you confirm or with --allow-exec. The run is stored like any other: after
+    Ctrl-C, `wfc runs resume` continues it. A step times out only at its `deadline`, a `call` also at its `timeout`.
 
     Exits with 0 if the run completed, 1 if it failed or was cancelled or the workflow has errors, 130 after Ctrl-C.
     """

@@ -16,10 +16,9 @@ from wfc.cli.shared.options import ENGINE, engine_option, state_option
 @engine_option
 @click.pass_context
 def command(ctx: click.Context, state: Path | None, engine: str | None) -> None:
-    """Look into the runs of this project's workflows, go on with them, and clear them away.
+    """Show, continue, move and delete the runs of this project's workflows.
 
-    Where a command takes a RUN, the beginning of its id is enough: at least 4 characters, as many as tell it from all
-    others.
+    RUN may be a unique prefix of the id with at least 4 characters.
     """
     ctx.obj = state
     ctx.meta[ENGINE] = engine

@@ -45,9 +45,9 @@ if TYPE_CHECKING:
 @manner_options
 @click.pass_obj
 def resume(state: Path | None, run: str, manner: Manner) -> int:
-    """Go on with a run in this terminal, as `wfc run` does.
+    """Continue a run in this terminal, as `wfc run` does.
 
-    Results that an answers file lists for a step go on where the run was left. Exits like `wfc run`.
+    An answers file continues after the results that the run has already used. Exits like `wfc run`.
     """
     from wfc.cli.run.console import Console
     from wfc.cli.run.session import terminal_service, work
@@ -63,7 +63,7 @@ def resume(state: Path | None, run: str, manner: Manner) -> int:
 
 
 def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None:
-    """The answers file, with what the run has taken of it already."""
+    """The answers file, after the results that the run has already used."""
     from wfc.author.answers import Answers
     from wfc.cli.run.session import read_answers_file
     from wfc.cli.run.sources import called_by
@@ -84,11 +84,11 @@ def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None
 
 @click.command()
 @click.argument("run", shell_complete=RUNS)
-@click.option("--reason", default="", help="Why; it is kept in the history.")
+@click.option("--reason", default="", help="Reason, recorded in the history.")
 @json_option
 @click.pass_obj
 def cancel(state: Path | None, run: str, reason: str, as_json: bool) -> None:
-    """End a run and everything that works for it."""
+    """Cancel a run and its child runs."""
     with any_service_of(state) as service:
         reply = service.cancel(whole_id(service, run), reason, actor=ACTOR)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} is {found['status']}")
@@ -100,22 +100,22 @@ def cancel(state: Path | None, run: str, reason: str, as_json: bool) -> None:
     "--to",
     "target",
     type=click.Choice(["temporal"]),
-    help="Go on on Temporal instead of in the file; without RUN, all runs under way that are idle.",
+    help="Move runs to Temporal; without RUN, all open runs that are idle.",
 )
 @json_option
 @click.pass_obj
 def migrate(state: Path | None, run: str | None, target: str | None, as_json: bool) -> int:
-    """Let a run go on with the current version of its workflow, if the steps it waits in are still there.
+    """Move a run to the current version of its workflow, if that version has the steps that it waits in.
 
-    With --to temporal, runs leave the file for the Temporal server that the settings name, with their children, their
-    ids and their versions; in the file they are then cancelled. Exits with 1 if one could not be moved.
+    With --to temporal, move runs from the file to the Temporal server of the settings, with their children, ids and
+    versions; the copies in the file are cancelled. Exits with 1 if a run could not be moved.
     """
     if target is not None:
         from wfc.cli.runs.changing import move_all
 
         return move_all(state, run, as_json)
     if run is None:
-        raise click.UsageError("name a RUN, or say --to temporal")
+        raise click.UsageError("name a RUN, or use --to temporal")
     with any_service_of(state) as service:
         reply = service.migrate(whole_id(service, run), actor=ACTOR)
     print_reply(reply, as_json, lambda found: f"{found['workflow_id']} goes on with the current version")
@@ -123,7 +123,7 @@ def migrate(state: Path | None, run: str | None, target: str | None, as_json: bo
 
 
 def move_all(state: Path | None, run: str | None, as_json: bool) -> int:
-    """One run, or all that are under way."""
+    """Moves one run, or all open runs."""
     config = load_config(Path("."))
     source, target = engine_of(config, "sqlite", state), engine_of(config, "temporal", state)
     if not source.state.exists():
@@ -188,13 +188,13 @@ def _statuses(ctx: click.Context, parameter: click.Parameter, values: tuple[str,
     callback=_statuses,
     help="Only runs with this status. May be repeated.",
 )
-@click.option("--yes", "-y", is_flag=True, help="Erase them. Without it, they are only listed.")
+@click.option("--yes", "-y", is_flag=True, help="Delete the runs; without it, only list them.")
 @json_option
 @click.pass_obj
 def prune(state: Path | None, older_than: float, statuses: tuple[str, ...], yes: bool, as_json: bool) -> None:
-    """Erase runs that ended long ago: all of them, their children, states and histories.
+    """Delete runs that ended long ago, with their children, states and histories.
 
-    Without --yes nothing is erased: what would be is listed. Runs under way are never erased.
+    Without --yes, only list the runs. Open runs are never deleted.
     """
     with service_of(state) as service:
         runs = service.ended_before(time.time() - older_than, statuses)["runs"]
@@ -224,17 +224,17 @@ def _pruned(reply: dict[str, Any], count: int) -> str:
 
 @click.command()
 @click.argument("run", shell_complete=RUNS)
-@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Where to write it.")
+@click.option("-o", "--output", type=click.Path(dir_okay=False, path_type=Path), help="Write to this file.")
 @click.option(
-    "--with-secrets", is_flag=True, help="Also where the run holds values marked as secrets, in clear."
+    "--with-secrets", is_flag=True, help="Export a run that has secrets, with their values in clear text."
 )
-@click.option("--json", "as_json", is_flag=True, help="As it is anyway: an export is JSON.")
+@click.option("--json", "as_json", is_flag=True, help="No effect: an export is always JSON.")
 @click.pass_obj
 def export(state: Path | None, run: str, output: Path | None, with_secrets: bool, as_json: bool) -> None:
-    """Write a run as one JSON file, to keep it or to go on with it elsewhere.
+    """Write a run as one JSON file, to archive it or to continue it in another project.
 
-    It holds the children, all states and histories, and the compiled workflow. Without -o it goes to standard output. A
-    run under way that holds secrets needs them to go on: it is exported only with --with-secrets.
+    The file contains the child runs, all states and histories, and the compiled workflow. Without -o, write to standard
+    output. An open run needs its secrets to continue, so a run with secrets is exported only with --with-secrets.
     """
     with service_of(state) as service:
         run = whole_id(service, run)
@@ -255,16 +255,16 @@ def export(state: Path | None, run: str, output: Path | None, with_secrets: bool
 @click.option(
     "--trust-modules",
     is_flag=True,
-    help="Also execute compiled workflows in the file that this project does not have.",
+    help="Also execute compiled workflows from the file that this project does not have.",
 )
 @json_option
 @click.pass_obj
 def import_(state: Path | None, file: str, trust_modules: bool, as_json: bool) -> None:
-    """Take in a run that `wfc runs export` wrote; FILE may be `-`.
+    """Import a run that `wfc runs export` wrote; FILE may be `-`.
 
-    The run keeps its id and goes on where it was. The file holds the compiled workflow, which is code. It is refused
-    unless this project has the same version: in its generated folder, its sources or its store. With --trust-modules
-    the code in the file is executed with your rights: use it only for files from people whose code you would run.
+    The run keeps its id and continues where it was. The file contains the compiled workflow, which is code. The import
+    is refused unless this project has the same version in its generated folder, its sources or its store. With
+    --trust-modules, the code in the file is executed with your rights: use it only for files from people you trust.
     """
     try:
         text = sys.stdin.read() if file == "-" else Path(file).read_text(encoding="utf-8")

@@ -22,10 +22,10 @@ _SHOWN = 160
 @click.option(
     "--status", help="open (default), pending_action, running, completed, failed, cancelled or all."
 )
-@click.option("--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="At most so many.")
 @click.option(
-    "--before", metavar="RUN", shell_complete=RUNS, help="Go on after this one, where there were more."
+    "--limit", type=click.IntRange(1, 500), default=50, show_default=True, help="Maximum number of runs."
 )
+@click.option("--before", metavar="RUN", shell_complete=RUNS, help="Continue the list after this run.")
 @json_option
 @click.pass_obj
 def list_(state: Path | None, status: str | None, limit: int, before: str | None, as_json: bool) -> None:
@@ -54,7 +54,7 @@ def _listed(reply: dict[str, Any]) -> str:
 @json_option
 @click.pass_obj
 def show(state: Path | None, run: str, as_json: bool) -> None:
-    """Show a run: its status, what it waits for or what came of it."""
+    """Show a run: its status, and the actions that it waits for or its result."""
     with any_service_of(state) as service:
         reply = service.status(whole_id(service, run), masked=True)
     print_reply(reply, as_json, _shown)
@@ -82,11 +82,11 @@ def _shown(reply: dict[str, Any]) -> str:
 
 @click.command()
 @click.argument("run", shell_complete=RUNS)
-@click.option("--children", is_flag=True, help="Also what happened in the runs that worked for it.")
+@click.option("--children", is_flag=True, help="Also show the events of child runs.")
 @json_option
 @click.pass_obj
 def history(state: Path | None, run: str, children: bool, as_json: bool) -> None:
-    """Show what happened in a run: when, who, in which step, what came, and what was written."""
+    """Show the events of a run: time, actor, step, result and the fields written."""
     from wfc.cli.run.operator import StepNames
     from wfc.cli.runs.reading import render_timeline
     from wfc.cli.shared.service import events_of, family_of
@@ -113,7 +113,7 @@ def history(state: Path | None, run: str, children: bool, as_json: bool) -> None
 @json_option
 @click.pass_obj
 def state(state: Path | None, run: str, fields: tuple[str, ...], as_json: bool) -> None:
-    """Show the state of a run: every field in short, or the FIELDS named, whole."""
+    """Show the state of a run: all fields abbreviated, or the named FIELDS in full."""
     with any_service_of(state) as service:
         run = whole_id(service, run)
         names = list(fields) or list(service.state(run)["fields"])

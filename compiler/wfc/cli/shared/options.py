@@ -18,7 +18,7 @@ state_option = click.option(
     "--state",
     type=click.Path(dir_okay=False, path_type=Path),
     envvar="WFC_STATE",
-    help="The file that keeps the runs; by default .wfc/state.db in the project. Also WFC_STATE.",
+    help="Store of the runs; defaults to .wfc/state.db in the project. Also WFC_STATE.",
 )
 ENGINE = "wfc.engine"
 """Where a group of commands leaves the choice for its members."""
@@ -26,8 +26,7 @@ engine_option = click.option(
     "--engine",
     type=click.Choice(["sqlite", "temporal"]),
     envvar="WFC_ENGINE",
-    help="What keeps the runs: a file, or a Temporal server. By default what [tool.wfc] says, else sqlite. Also "
-    "WFC_ENGINE.",
+    help="Store runs in a file or on a Temporal server; defaults to [tool.wfc], else sqlite. Also WFC_ENGINE.",
 )
 
 
@@ -38,15 +37,14 @@ def file_options(command: Callable[..., Any]) -> Callable[..., Any]:
             f"--allow-{access}",
             multiple=True,
             metavar="PATTERN",
-            help=f"{doing} files that match where a workflow asks for it, without asking anyone. The pattern is a glob "
-            "relative to the project, or absolute inside an --exec-root; `*` stays within a folder, `**` does not. May "
-            "be repeated.",
+            help=f"{doing} matching files for file steps without asking. PATTERN is a glob relative to the project, or "
+            "absolute inside an --exec-root; `*` matches within one folder, `**` across folders. May be repeated.",
         )(command)
     return command
 
 
 def refuse_on_temporal() -> click.UsageError:
-    """What a grant is answered with where no process executes steps."""
+    """The error for a grant if no process executes steps."""
     return click.UsageError(
         "on Temporal the agent does every step: --allow-exec, --allow-read and --allow-write go with --engine sqlite"
     )
@@ -112,24 +110,22 @@ def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
 
     command: Callable[..., Any] = with_manner
     for option in (
+        click.option("--json", "as_json", is_flag=True, help="Print only the final reply, as JSON."),
         click.option(
-            "--json", "as_json", is_flag=True, help="Print the final reply as JSON, and nothing else."
-        ),
-        click.option(
-            "--skip-waits", is_flag=True, help="Don't wait: the run's clock jumps to the end of each wait."
+            "--skip-waits", is_flag=True, help="Skip waits: advance the run's clock to the end of each."
         ),
         click.option(
             "--exec-root",
             multiple=True,
             type=click.Path(exists=True, file_okay=False, path_type=Path),
-            help="A folder to work in, beside this one, the project's and the temporary one. May be repeated.",
+            help="Additional folder that commands and file steps may use. May be repeated.",
         ),
         click.option(
             "--exec-env",
             multiple=True,
             metavar="NAME",
             callback=names_of_variables,
-            help="With --allow-exec: a variable that commands see, beside PATH, HOME and the like. May be repeated.",
+            help="With --allow-exec: environment variable to pass to commands. May be repeated.",
         ),
         file_options,
         click.option(

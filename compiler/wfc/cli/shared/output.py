@@ -77,7 +77,7 @@ _OFTEN = 0.1
 _WIDTH = 30
 _NARROW = 5
 _USUAL = 80
-no_progress_option = click.option("--no-progress", is_flag=True, help="Show no bar, however long it takes.")
+no_progress_option = click.option("--no-progress", is_flag=True, help="Never show a progress bar.")
 
 
 class Show(Protocol):
