@@ -89,7 +89,7 @@ def is_over_wait(run: RunInMemory, step_id: str) -> bool:
 def repeat_reply(run: RunInMemory, answered: HistoryRow, result: Json, reply: Reply) -> Reply:
     """The reply to a repeated answer: `reply`, what the run waits for now. A different answer is refused.
 
-    The reply of the first time is not given again: an action in it would be carried out again.
+    The first reply is not repeated: an agent would execute an action in it a second time.
     """
     if not same_result(json.loads(answered.data), f"{run.row.id}/{answered.seq}", result):
         raise RefusedError(

@@ -55,8 +55,8 @@ _KINDS: dict[type[Event], str] = {
     Cancel: "cancelled",
 }
 _WHOLE = 256
-"""Values up to so many bytes are kept with the event that wrote them. Longer ones are in the state, or come
-out of a replay: a list that grows by one item per turn must not be kept whole each time."""
+"""Values up to this many bytes are stored with the event that wrote them. Longer ones are in the state, or can be
+computed by a replay: a list that grows with every iteration must not be stored completely each time."""
 
 
 def event_kind(event: Event, outcome: Outcome) -> str:

@@ -76,7 +76,7 @@ _COLUMNS = attrgetter(*RUN_COLUMNS)
 
 @dataclass(slots=True)
 class HistoryRow:
-    """One event of a run. `data` is JSON; `reply` (column `told`) is returned again when the call is repeated."""
+    """One event of a run. `data` is JSON; `reply` (column `told`) is set only in rows of earlier versions of wfc."""
 
     seq: int
     at: float

@@ -164,8 +164,8 @@ class Work:
     def only_catch_up(self) -> Work:
         """The same work with nothing in it but what time alone has changed."""
         unit = self.unit
-        anew = UnitOfWork(unit.queries, unit.registry, unit.cache, unit.owners, unit.at, None)
-        fresh = Work(anew, self._limits, self.served, self.ahead)
+        empty = UnitOfWork(unit.queries, unit.registry, unit.cache, unit.owners, unit.at, None)
+        fresh = Work(empty, self._limits, self.served, self.ahead)
         row = self.queries.run(self._asked)
         if row is not None:
             fresh.catch_up(fresh.unit.load(row))
