@@ -17,6 +17,7 @@ from mcp_types import CallToolRequestParams, CallToolResult
 from tests.runtime.support import OK, Box, steps
 from wfc_runtime.machine import values
 from wfc_runtime.server import handlers
+from wfc_runtime.server.changes import Changes
 from wfc_runtime.server.context import Options, ServerContext
 from wfc_runtime.server.tools import RequestContext
 from wfc_runtime.service.sqlite import work
@@ -37,11 +38,12 @@ class Server:
     def __init__(self, box: Box) -> None:
         context = SimpleNamespace(service=box.service, registry=box.service.registry)
         options = Options(state=box.state, generated=box.generated)
-        self._handlers = handlers.ToolHandlers(cast(ServerContext, context), options)
+        changes = Changes(options)
+        self._handlers = handlers.ToolHandlers(cast(ServerContext, context), options, changes)
         self._request = SimpleNamespace(
             meta=None,
             request=None,
-            protocol_version="2025-11-25",
+            protocol_version="2026-07-28",
             session=SimpleNamespace(client_params=None, client_capabilities=None),
         )
 

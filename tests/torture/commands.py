@@ -20,6 +20,7 @@ from tests.runtime.support import modules_of
 from tests.support import wait_until
 from tests.torture.servers import Died, Nursery, Reply, Server
 from wfc_runtime.registry import Registry
+from wfc_runtime.service.interface import actions_of
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 
@@ -57,6 +58,9 @@ def project(folder: Path) -> Path:
     return generated
 
 
+_LOOKED = {"stdout": "", "stderr": "", "exit_code": 0}
+
+
 @dataclass
 class Figures:
     runs: int = 0
@@ -84,7 +88,9 @@ class Told:
 
     def visits(self, event: str, step: str) -> list[str]:
         """The visits of a step that ended so."""
-        visits = [one["step_id"] for one in self.events if one["event"] == event]
+        # What the agent reports of an interrupted visit is not the end of its command.
+        ends = [one for one in self.events if event != "submitted" or one.get("actor") == "server"]
+        visits = [one["step_id"] for one in ends if one["event"] == event]
         if event == "interrupted":
             visits += [visit for one in self.events for visit in one.get("broken_off", ())]
         return [visit for visit in visits if visit.partition("@")[0] == step]
@@ -121,6 +127,10 @@ def work(
             else:
                 reply = server.call("start_workflow", workflow=workflow)
                 run = reply["workflow_id"]
+            while interrupted := [one for one in actions_of(reply) if "interrupted_since" in one]:
+                # The agent looks and reports. It never has the command executed again.
+                visit = interrupted[0]["step_id"]
+                reply = server.call("submit_result", workflow_id=run, step_id=visit, result=_LOOKED)
             assert reply["status"] in ("completed", "failed"), reply
             break
         except Died:

@@ -35,16 +35,15 @@ def killed_at(servers: Nursery, generated: Path, folder: Path, workflow: str, ki
 
 
 @pytest.mark.parametrize("workflow", ["chain", "again"])
-def test_killed_between_its_claim_and_its_start_a_command_is_told_as_interrupted(
+def test_killed_between_its_claim_and_its_start_a_command_is_interrupted(
     servers: Nursery, generated: Path, tmp_path: Path, workflow: str
 ) -> None:
     # The run's start is the first transaction, the claim of its first command the second.
     told = killed_at(servers, generated, tmp_path, workflow, "committed", 2)
     assert told.visits("interrupted", "a") == ["a"]
     if workflow == "chain":
-        assert (told.reply["status"], told.reply["error"]["code"]) == ("failed", "interrupted")
-        assert "look before you do it again" in told.reply["error"]["hint"]
-        assert told.lines == []
+        assert told.reply["status"] == "completed"
+        assert told.did("+", "a") == 0
     else:
         assert told.reply["status"] == "completed"
         assert told.visits("submitted", "a") == ["a@2"]
@@ -59,8 +58,8 @@ def test_killed_before_the_result_is_stored_a_command_is_run_again_only_if_its_r
     told = killed_at(servers, generated, tmp_path, workflow, "begun", 3)
     assert told.visits("interrupted", "a") == ["a"]
     if workflow == "chain":
-        assert told.reply["error"]["code"] == "interrupted"
-        assert [line[1:] for line in told.lines] == [["+", "a"], ["-", "a"]]
+        assert told.reply["status"] == "completed"
+        assert (told.did("+", "a"), told.did("-", "a")) == (1, 1)
     else:
         assert told.reply["status"] == "completed"
         assert told.did("-", "a") == 2
