@@ -98,7 +98,7 @@ def test_the_commands_for_temporal_are_understood(texts: list[str]) -> None:
 @holds(("docs/architecture.md", "text -> yaml"))
 def test_the_drawing_of_the_compiler_names_its_parts_in_their_order(texts: list[str]) -> None:
     parts = re.findall(r"^.{5}-> (\w+) ", texts[0], re.MULTILINE)
-    assert parts == ["yaml", "dialects", "rules", "lower", "emit", "cli"]
+    assert parts == ["yaml", "dialects", "analysis", "rules", "lower", "emit", "workspace"]
     assert all(find_spec(f"wfc.{part}") for part in parts)
 
 

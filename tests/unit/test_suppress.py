@@ -86,7 +86,7 @@ def test_it_speaks_across_further_comments_and_blank_lines() -> None:
 def test_several_comments_may_stand_above_one_line() -> None:
     above = "    # wfc: ignore[WF003]\n    # wfc: ignore[WF301]\n"
     found = check(panel("", above=above))
-    assert [item.message for item in found] == ["there is no WF301 here to hide"]
+    assert [item.message for item in found] == ["unused suppression: no WF301 on this line"]
 
 
 def test_a_comment_at_the_end_of_the_file_hides_nothing_and_breaks_nothing() -> None:

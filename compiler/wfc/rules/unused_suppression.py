@@ -99,7 +99,9 @@ def _finding(item: Suppression, fix: Fix | None) -> Finding:
         message = f"an error {item.code} can't be hidden: a workflow with it can't be compiled"
         return Finding(item.span, message, help="mend the error, and remove this", fix=fix)
     if item.code in BY_CODE:
-        return Finding(item.span, f"there is no {item.code} here to hide", help="remove it", fix=fix)
+        return Finding(
+            item.span, f"unused suppression: no {item.code} on this line", help="remove it", fix=fix
+        )
     named = [rule.code for rule in BY_CODE.values() if rule.name == item.code.lower()]
     help = f"the code of `{item.code.lower()}` is {named[0]}" if named else "`wfc explain` lists the checks"
     return Finding(item.span, f"there is no check `{code}`", help=help, fix=None if named else fix)

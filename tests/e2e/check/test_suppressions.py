@@ -16,7 +16,7 @@ def test_a_suppression_comment_hides_the_finding_on_its_line(folder: Path) -> No
 def test_a_suppression_that_hides_nothing_is_a_warning_and_is_removed_by_fix(folder: Path) -> None:
     write(folder, clean=SMALL.format(name="clean").replace("make", "make  # wfc: ignore[WF003]"))
     assert (
-        "warning[WF704 unused-suppression]: there is no WF003 here to hide"
+        "warning[WF704 unused-suppression]: unused suppression: no WF003 on this line"
         in wfc("check", "clean.yaml", cwd=folder).out
     )
     assert wfc("check", "clean.yaml", "--fix", cwd=folder).status == 0
