@@ -160,7 +160,9 @@ def test_an_error_that_leaves_nothing_to_compile_cannot_be_hidden_in_any_way(lin
     config = Config(Path("."), ignore=(code,))
     assert code in codes(text)
     assert code in [found.code for found in check(text, config=config)]
-    assert f"an error {code} can't be hidden" in "".join(found.message for found in check(text))
+    assert f"invalid suppression: {code} prevents compilation and can't be suppressed" in "".join(
+        found.message for found in check(text)
+    )
 
 
 def test_a_warning_of_the_same_code_can_be_hidden() -> None:

@@ -1,4 +1,4 @@
-"""Tasks that run each other in a circle.
+"""Tasks run each other recursively.
 
 A task whose foreach runs, directly or through others, the same task again would start runs without end.
 

@@ -1,8 +1,7 @@
-"""Steps from which a run can never come to its end.
+"""A run can never reach its end from some steps.
 
-Every way on leads back into the same circle: the run goes round until the loop's count is used up and it
-fails, or until somebody cancels it. Give the circle a way out: a `when` on the jump, a condition, or an
-`else` that leads on.
+Every path leads back into the same loop, until the maximum number of iterations fails the run or someone cancels it.
+Add an exit to the loop: a `when` on the jump, a condition, or an `else` that leads out.
 
 Bad:
 
@@ -73,9 +72,9 @@ def _finding(language: Language, flow: Flow, trap: list[str]) -> Iterator[Findin
         shown = ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
         yield Finding(
             word.span,
-            f"{language.call(step)} always goes back: from `{word.text}` no way leads to the end",
-            help="give it a `when`, or let `else` or a condition lead out of the circle",
-            notes=(Note(f"what goes round is {shown}"),),
+            f"endless loop: {language.call(step)} always jumps back, and no path from `{word.text}` reaches the end",
+            help="add a `when`, or let `else` or a condition leave the loop",
+            notes=(Note(f"the loop is {shown}"),),
             step=step.name,
         )
         return

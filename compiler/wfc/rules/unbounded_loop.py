@@ -1,9 +1,8 @@
-"""A loop that nothing bounds.
+"""A loop has no bound.
 
-A `goto` and a `while` need `max_iterations`: without it, a condition that never comes true keeps a run
-going for ever. A step that fails can also go round in a circle, by `on_error: {goto: ...}` or by the
-`else` of a goto. Where nothing on the way waits for an answer or counts the turns, the machine would
-never stop.
+A `goto` and a `while` need `max_iterations`: without it, a condition that never becomes true keeps a run looping
+forever. A failing step can also loop, through `on_error: {goto: ...}` or the `else` of a goto. If no step of the loop
+waits for an answer or counts iterations, the machine would never stop.
 
 Bad:
 
@@ -56,7 +55,7 @@ def _without_bound(language: Language, step: Step) -> Finding:
     example = step.FIELDS[_BOUND].example
     return Finding(
         step.span,
-        f"{language.call(step)} has no `{_BOUND}`: nothing keeps it from going round for ever",
+        f"unbounded loop: {language.call(step)} has no `{_BOUND}`",
         help=f"add `{_BOUND}: {example}`: {_what_then(step)}",
         step=step.name,
     )
@@ -79,7 +78,7 @@ def _endless(language: Language, flow: Flow, circle: Circle) -> Iterator[Finding
         seen.add(word)
         yield Finding(
             word.span,
-            f"{_cause(language, step)}, the run goes round for ever: from `{word.text}` on, nothing waits or counts",
+            f"unbounded loop {_cause(language, step)}: no step from `{word.text}` on waits or counts",
             help=_way_out(step, is_waiting(flow.states[edge.source])),
             notes=_notes(language, flow, circle, edge) if len(seen) <= _EXPLAINED else (),
             step=step.name,
@@ -88,7 +87,7 @@ def _endless(language: Language, flow: Flow, circle: Circle) -> Iterator[Finding
 
 def _cause(language: Language, step: Step) -> str:
     if "else" in step.FIELDS:
-        return f"when the jumps of {language.call(step)} are used up"
+        return f"after the last jump of {language.call(step)}"
     return f"if {language.call(step)} keeps failing"
 
 

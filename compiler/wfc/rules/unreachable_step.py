@@ -1,8 +1,8 @@
-"""A step that no run can ever come to.
+"""A step can never run.
 
-What stands behind a `return`, or behind a `goto`, `break` or `continue` without `when`, never runs
-unless something jumps there. The same goes for what follows a condition both of whose branches leave.
-Usually a `when` is missing, or the steps are in the wrong order.
+Steps after a `return`, or after a `goto`, `break` or `continue` without `when`, never run unless a jump leads there.
+The same applies to steps after a condition if both branches leave. Usually a `when` is missing, or the steps are in the
+wrong order.
 
 Bad:
 
@@ -72,11 +72,11 @@ def _runs(block: list[Step], reached: set[Step | None]) -> Iterator[tuple[list[S
 def _finding(language: Language, use: ScopeUse, run: list[Step], before: Step | None) -> Finding:
     others = len(run) - 1
     and_others = f" and the {f'{others} steps' if others > 1 else 'step'} after it" if others else ""
-    notes = (Note(f"nothing gets past {language.call(before)}", before.span),) if before else ()
+    notes = (Note(f"no run continues after {language.call(before)}", before.span),) if before else ()
     return Finding(
         run[0].span,
-        f"{language.call(run[0])}{and_others} can never run",
-        help=_help(language, before) if before else "take it out",
+        f"unreachable: {language.call(run[0])}{and_others} can never run",
+        help=_help(language, before) if before else "remove it",
         notes=notes,
         fix=_fix(run, before) if before and use.can_do_without(run) else None,
         step=run[0].name,
@@ -85,13 +85,13 @@ def _finding(language: Language, use: ScopeUse, run: list[Step], before: Step | 
 
 def _help(language: Language, before: Step) -> str:
     if any(before.blocks()):
-        return f"take it out, or let a way through {language.call(before)} lead on to it"
+        return f"remove it, or let a path through {language.call(before)} lead to it"
     leave = (
         f"give {language.call(before)} a `when`"
         if "when" in before.FIELDS
         else f"put {language.call(before)} in a condition"
     )
-    return f"take it out, move it above {language.call(before)}, or {leave}"
+    return f"remove it, move it above {language.call(before)}, or {leave}"
 
 
 def _fix(run: list[Step], before: Step) -> Fix | None:
@@ -100,4 +100,4 @@ def _fix(run: list[Step], before: Step) -> Fix | None:
     if any(one.end > other.start for one, other in pairwise(spans)):
         return None
     names = ", ".join(step.name for step in run[:3]) + (", ..." if len(run) > 3 else "")
-    return remove_run(spans[1], spans[-1], f"take out {names}")
+    return remove_run(spans[1], spans[-1], f"remove {names}")

@@ -1,14 +1,12 @@
-"""A comment that hides a finding which is not there.
+"""A suppression comment suppresses nothing.
 
-`# wfc: ignore[WF305] reason` hides that finding on its line (in a text of several lines: in all of it),
-or, alone on a line, on the next. When the finding has gone the comment should go too: otherwise it would
-hide the next one that comes up. A code that no check has, and a comment for wfc that can't be read, hide
-nothing at all.
+`# wfc: ignore[WF305] reason` suppresses that finding on its line (or in a whole multi-line text), or, alone on a line,
+on the next line. Remove the comment when the finding is gone, since it would suppress a later finding. An unknown code
+and a comment that wfc can't parse suppress nothing.
 
-Errors in the structure of a file and in its references (WF0xx, WF1xx), of template syntax (WF201) and of
-loop bounds (WF402) can't be hidden: there is no machine to be made of such a workflow. In a file with
-errors in its structure nothing else is said of its comments: one that seems unused may hide what can't be
-seen yet. The same goes for codes in `ignore` of [tool.wfc].
+Errors of structure and references (WF0xx, WF1xx), template syntax (WF201) and loop bounds (WF402) can't be suppressed:
+such a workflow can't be compiled. In a file with structural errors, unused comments are not reported, since they may
+apply to findings that can't be determined yet. The same applies to codes in `ignore` of [tool.wfc].
 
 Bad:
 
@@ -86,8 +84,8 @@ def _is_firm(item: Suppression) -> bool:
 def _unreadable(comment: Comment) -> Finding:
     return Finding(
         comment.span,
-        "this comment hides nothing: it names no code",
-        help="write `# wfc: ignore[WF003] reason`, with the codes of the findings to hide",
+        "invalid suppression: the comment names no code",
+        help="write `# wfc: ignore[WF003] reason`, with the codes of the findings to suppress",
     )
 
 
@@ -96,15 +94,15 @@ def _finding(item: Suppression, fix: Fix | None) -> Finding:
 
     code = excerpt(item.span.text)
     if _is_firm(item):
-        message = f"an error {item.code} can't be hidden: a workflow with it can't be compiled"
-        return Finding(item.span, message, help="mend the error, and remove this", fix=fix)
+        message = f"invalid suppression: {item.code} prevents compilation and can't be suppressed"
+        return Finding(item.span, message, help="fix the error and remove this comment", fix=fix)
     if item.code in BY_CODE:
         return Finding(
             item.span, f"unused suppression: no {item.code} on this line", help="remove it", fix=fix
         )
     named = [rule.code for rule in BY_CODE.values() if rule.name == item.code.lower()]
     help = f"the code of `{item.code.lower()}` is {named[0]}" if named else "`wfc explain` lists the checks"
-    return Finding(item.span, f"there is no check `{code}`", help=help, fix=None if named else fix)
+    return Finding(item.span, f"unknown check `{code}`", help=help, fix=None if named else fix)
 
 
 def _removal(comment: Comment, unused: list[Suppression]) -> Fix:
@@ -112,7 +110,7 @@ def _removal(comment: Comment, unused: list[Suppression]) -> Fix:
     useless = set(unused)
     kept = [item.span.text for item in comment.items if item not in useless]
     if kept and comment.codes:
-        return Fix("remove what hides nothing", (Edit(comment.codes, ", ".join(kept)),), safe=True)
+        return Fix("remove unused codes", (Edit(comment.codes, ", ".join(kept)),), safe=True)
     return Fix("remove the comment", (Edit(_extent(comment.span), ""),), safe=True)
 
 
