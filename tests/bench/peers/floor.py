@@ -42,9 +42,7 @@ def bytes_of_a_step(path: Path) -> tuple[int, int]:
     """What a step of ours writes: the snapshot over the one before, and its event."""
     with closing(sqlite3.connect(path)) as connection:
         [snapshot] = connection.execute("SELECT max(length(snapshot)) FROM runs").fetchone()
-        [event] = connection.execute(
-            "SELECT avg(length(data) + length(told)) FROM history WHERE seq > 1"
-        ).fetchone()
+        [event] = connection.execute("SELECT avg(length(data)) FROM history WHERE seq > 1").fetchone()
     return int(snapshot), int(event)
 
 
