@@ -260,7 +260,7 @@ def test_a_block_may_wait_for_hundreds_of_others(tmp_path: Path, monkeypatch: py
     condition = " or ".join(f"${{blocks.{name}.failed}}" for name in many)
     generated = compiled(tmp_path, workflow("\n".join([*blocks, last]), f"  bad: {condition}"))
     text = (generated / "case.py").read_text(encoding="utf-8")
-    assert "state.b299 is ok }}" in text
+    assert "state.b299 is ok) }}" in text
     assert 'class wave_1_part_6(State.Parallel, name="wave-1-part-6"):' in text
 
 

@@ -175,7 +175,7 @@ def test_a_workflow_is_deleted_with_its_module_or_not_at_all(repository: Reposit
     passed, said = repository.commit()
     assert not passed
     assert "generated/build.py" in said
-    repository.git("rm", "-q", "generated/build.py")
+    repository.git("rm", "-q", "generated/build.py", "generated/build.map.json")
     passed, said = repository.commit()
     assert passed, said
     assert said.count("Passed") == 2, "although no workflow is left"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 _GENERAL = {"id", "type", "description", "needs_state", "when", "output_to", "secret", "on_error", "retry"}
-_GENERAL |= {"timeout", "deadline", "runner", "result_schema", "validation"}
+_GENERAL |= {"timeout", "deadline", "fails_on_exit", "runner", "result_schema", "validation"}
 """Keys of a step that asks which are not for whoever is asked."""
 _ABSENT: dict[str, dict[str, Any]] = {"mcp_call": {"parameters": {}}, "delegate": {"agent": None}}
 
@@ -128,6 +128,7 @@ class Asking:
         allowed = FOREVER if kind == "prompt" else step.get("retry", {}).get("max_attempts", MISFITS)
         wait = Wait(visit, kind, parameters, limit, misfits_allowed=allowed)
         wait.overdue_code = "deadline"
+        wait.fails_on_exit = step.get("fails_on_exit", False)
         wait.is_secret = step.get("secret", False)
         wait.is_served = step.get("runner") == "server" or kind in SERVED
         return (yield wait)

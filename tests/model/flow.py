@@ -67,6 +67,7 @@ class Wait:
     due: float | None = None
     ends_by_itself: bool = False
     misfits_allowed: int = MISFITS
+    fails_on_exit: bool = False
     overdue_code: str = "timeout"
     """Why it fails when its time is up."""
     misfits: int = 0

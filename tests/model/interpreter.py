@@ -126,6 +126,8 @@ class Run(Steps):
             if wait.misfits < wait.misfits_allowed:
                 return False
             self._answer(wait, error=FailError("result_misfit", visit, final=True))
+        elif wait.fails_on_exit and result["exit_code"] != 0:
+            self._answer(wait, error=FailError("exit_code", visit))
         else:
             self._answer(wait, result)
         self.family.settle()

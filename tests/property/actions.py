@@ -63,6 +63,8 @@ class Actions:
         step["command"] = self._use(text(self.choose, sight, shell=True), reads)
         if self.choose.chance(3):
             step["timeout"] = self.choose.pick((5, 60, 2.5, "{{ 2 + 3 }}"))
+        if self.choose.chance(6):
+            step["fails_on_exit"] = self.choose.chance()
         if self.choose.chance(self.served // 2):
             step["runner"] = self.choose.pick(("server", "server", "agent"))
         if self.choose.chance(6):

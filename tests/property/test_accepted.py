@@ -24,6 +24,7 @@ EXPECTED = {
     "agent_error",
     "timeout",
     "deadline",
+    "exit_code",
     "result_misfit",
     "max_iterations",
     "max_items",

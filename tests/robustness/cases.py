@@ -198,7 +198,12 @@ CASES = [
     _case("a tag that makes a set", value("!!set {a, b}"), "WF001", says="tags are not supported"),
     _case("an anchor and an alias", value("[&x 1, *x]")),
     _case("an alias that means nothing", value("*nowhere"), "WF001", says="there is no anchor"),
-    _case("an alias inside what it refers to", value("&x [1, *x]"), "WF001", says="inside what it refers to"),
+    _case(
+        "an alias inside what it refers to",
+        value("&x [1, *x]"),
+        "WF001",
+        says="inside the value that it refers to",
+    ),
     _case("an alias inside a step that it refers to", f"{HEAD}steps: &s\n{STEP}  - *s\n", "WF001"),
     _case("a merge key", value("{<<: {a: 1}, b: 2}")),
     _case("a merge of itself", value("&x {<<: *x}"), "WF001"),
