@@ -22,7 +22,7 @@ def test_a_run_goes_on_on_temporal_with_its_id_its_history_and_its_answers(
     run = old.start("w", actor="me")["workflow_id"]
     first = old.submit(run, "build", OK)
     assert step_ids(move_run(old, new, run, "mover")) == ["test"]
-    assert new.submit(run, "build", OK) == first
+    assert new.submit(run, "build", OK) == {**first, "repeated": True}
     with pytest.raises(RefusedError, match="with a different result"):
         new.submit(run, "build", {**OK, "exit_code": 9})
     assert new.state(run, ["built"])["state"]["built"] == OK
