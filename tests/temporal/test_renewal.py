@@ -58,7 +58,7 @@ def test_a_long_run_goes_on_in_fresh_executions(temporal_box: TemporalBox, long_
 def test_answers_are_known_again_across_executions(long_run: tuple[Any, str]) -> None:
     service, run = long_run
     reply = service.submit(run, "improve", {**OK, "exit_code": 0})
-    assert step_ids(reply) == ["improve@2"]
+    assert (step_ids(reply), reply["repeated"]) == ([f"improve@{_TURNS + 1}"], True)
     with pytest.raises(
         RefusedError, match=r"`improve@2` has already been answered with a different result.*Pending"
     ):

@@ -158,7 +158,10 @@ class Calls:
             except NotFoundError:
                 break
             if said.error is None and said.reply:
-                return said.reply
+                # The earlier execution knows the answer, but not where the run is now.
+                now = await self.look(run)
+                following = now.pop("next")
+                return {**now, "repeated": True, "next": following}
             if said.error is not None and said.error["code"] == "answered":
                 message = said.error["message"]
                 raise RefusedError("answered", message, refused.hint)
