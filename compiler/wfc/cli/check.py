@@ -74,7 +74,7 @@ def command(
         raise click.UsageError("--types is text for people; it goes with --format text")
     if "-" in paths:
         if len(paths) > 1 or fix or show_diff:
-            raise click.UsageError("`-` stands alone: a text from standard input is checked, and not mended")
+            raise click.UsageError("`-` takes no other paths; standard input is checked, not fixed")
         return _check_stdin(stdin_filename or Path("stdin.yaml"), form, show_types, quiet)
     if stdin_filename is not None:
         raise click.UsageError("--stdin-filename goes with `-`")

@@ -187,7 +187,7 @@ def _judge(step: Step, fields: ScopeFields, scopes: list[ScopeFields]) -> StepAc
         meant = None if is_elsewhere else fields.nearest.to(name)
         access.strangers.append(Stranger(name, listed.get(name, []), reads.get(name, []), owner, meant))
     explained = {*strange, *(stranger.meant for stranger in access.strangers)}
-    # A list that is not one is WF006's: until it is mended, nothing can be missing from it.
+    # WF006 reports a value that is not a list. Until that is fixed, nothing can be missing from it.
     if "needs_state" in step.values or isinstance(step.node.get("needs_state"), Sequence | None):
         known = {*listed, *explained}
         access.missing = {name: found[0] for name, found in reads.items() if name not in known}
