@@ -8,7 +8,7 @@ import pytest
 
 from tests.support import ROOT, load
 from wfc.checker import check_file
-from wfc.convert import to_steps
+from wfc.cli.convert import to_steps
 from wfc.findings import Severity
 from wfc.project import SourceFile
 

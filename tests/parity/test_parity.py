@@ -11,7 +11,7 @@ import pytest
 from tests.blocks.support import result
 from tests.support import ROOT, file_of, load
 from wfc.checker import check_file
-from wfc.convert import to_steps
+from wfc.cli.convert import to_steps
 from wfc.dialects import DIALECTS
 from wfc.findings import Severity
 from wfc.ir import Module, dump

@@ -6,10 +6,10 @@ import json
 
 import pytest
 
+from wfc.cli.shared.names import topics
 from wfc.language.reference import find_step, step_page
 from wfc.language.steps import STEP_TYPES
-from wfc.reference import find_rule, rule_data, topics
-from wfc.rules import RULES
+from wfc.rules import RULES, find_rule
 
 
 @pytest.mark.parametrize("kind", STEP_TYPES)
@@ -34,7 +34,7 @@ def test_every_check_is_found_by_code_and_by_name(rule: object) -> None:
     assert find_rule(code.lower()) is rule
     assert find_rule(name.replace("-", "_")) is rule
     assert {code, name} <= set(topics())
-    assert rule_data(rule)["summary"].endswith(".")  # type: ignore[arg-type]
+    assert rule.to_data()["summary"].endswith(".")  # type: ignore[attr-defined]
 
 
 def test_no_name_means_two_things() -> None:

@@ -1,4 +1,4 @@
-"""`wfc convert`."""
+"""`wfc convert`: a workflow of another language, rewritten as steps that compile to the same machine."""
 
 from __future__ import annotations
 
@@ -7,9 +7,16 @@ from pathlib import Path
 
 import click
 
+from wfc.checker import check_file
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.workflow import find_workflow, print_errors
+from wfc.findings import Severity
+from wfc.language.values import plain
+from wfc.project import Project, SourceFile, load_file
+from wfc.suppress import can_be_hidden
 from wfc.workspace.files import writing
+from wfc.yaml.nodes import nodes_of
+from wfc.yaml.write import write_yaml
 
 
 @click.command("convert")
@@ -39,8 +46,6 @@ def command(workflow: str, language: str, output: Path | None) -> int:
         raise click.UsageError(f"`{source_file.source.path}` is written in the {language} language already")
     if print_errors([source_file]):
         return 1
-    from wfc.convert import to_steps
-
     text = to_steps(source_file)
     if output is None:
         sys.stdout.write(text)
@@ -52,3 +57,43 @@ def command(workflow: str, language: str, output: Path | None) -> int:
         except FileExistsError:
             raise click.UsageError(f"`{output}` is there already; name a new file") from None
     return 0
+
+
+def to_steps(file: SourceFile) -> str:
+    """The file as steps. What its own language lets pass and the steps language does not is marked as kept."""
+    assert file.workflow is not None
+    data = plain(file.workflow.node)
+    assert isinstance(data, dict)
+    text = write_yaml(data)
+    known = {found.code for found in check_file(file)}
+    while (kept := _with_kept(text, file, known)) != text:
+        text = kept
+    return text
+
+
+def _with_kept(text: str, original: SourceFile, known: set[str]) -> str:
+    """The text with a comment before each line that has an error or warning which is a matter of judgement.
+
+    A warning that the original has as well (`known`) stays: its author has not seen to it yet.
+    """
+    project = Project(original.config, others=original.project.others)
+    file = load_file(original.source.path, text.encode(), original.config, project)
+    marks: dict[int, set[str]] = {}
+    for found in check_file(file):
+        is_new = found.severity is Severity.WARNING and found.code not in known
+        if (found.severity is Severity.ERROR or is_new) and can_be_hidden(found.code, found.severity):
+            marks.setdefault(_line_of(file, found.span.start), set()).add(found.code)
+    lines = text.split("\n")
+    for number in sorted(marks, reverse=True):
+        line = lines[number - 1]
+        indent = line[: len(line) - len(line.lstrip(" -"))].replace("-", " ")
+        lines.insert(number - 1, f"{indent}# wfc: ignore[{', '.join(sorted(marks[number]))}] as it was")
+    return "\n".join(lines)
+
+
+def _line_of(file: SourceFile, offset: int) -> int:
+    """The line on which the text begins that a place is in."""
+    for scalar in nodes_of(file.document.root).scalars:
+        if scalar.span.start <= offset < scalar.span.end:
+            return scalar.span.line
+    return file.source.position(offset)[0]

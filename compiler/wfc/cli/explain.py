@@ -10,12 +10,11 @@ from typing import Any
 
 import click
 
-from wfc.cli.shared.names import TOPICS
+from wfc.cli.shared.names import TOPICS, topics
 from wfc.language.reference import FieldPage, ResultPage, StepPage, find_step, step_page
 from wfc.language.steps import STEP_TYPES
-from wfc.reference import find_rule, rule_data, topics
 from wfc.render.style import Style, style_for
-from wfc.rules import RULES
+from wfc.rules import RULES, find_rule
 from wfc.rules.base import Rule
 from wfc.suggest import nearest
 
@@ -42,7 +41,7 @@ def command(topic: str | None, as_json: bool) -> int:
         return 0
     rule, step = find_rule(topic), find_step(topic)
     if rule:
-        click.echo(_as_json(rule_data(rule)) if as_json else "\n".join(_rule(rule, style)))
+        click.echo(_as_json(rule.to_data()) if as_json else "\n".join(_rule(rule, style)))
     elif step:
         click.echo(_as_json(step.to_data()) if as_json else "\n".join(_step(step, style)))
     else:
@@ -64,7 +63,7 @@ def _as_json(data: Any) -> str:
 def _list_data() -> dict[str, Any]:
     pages = [step_page(kind) for kind in STEP_TYPES.values()]
     return {
-        "checks": [{key: value for key, value in rule_data(rule).items() if key != "doc"} for rule in RULES],
+        "checks": [{key: value for key, value in rule.to_data().items() if key != "doc"} for rule in RULES],
         "steps": [{"kind": "step", "name": page.name, "summary": page.summary} for page in pages],
     }
 

@@ -3,12 +3,21 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Iterator
+from typing import Any
 
 import click
 
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.output import to_json
 from wfc.cli.shared.workflow import compile_in_memory, find_workflow, print_errors, with_called
+from wfc.ir import FINISHED
+from wfc.render.style import Style, printable, style_for
+
+_SHOWN = 100
+"""Characters of a command or a condition that fit beside the names."""
+
+Plan = dict[str, Any]
 
 
 @click.command("plan")
@@ -27,8 +36,6 @@ def command(workflow: str, as_json: bool) -> int:
     files = with_called(file)
     if print_errors(files) or file.name is None:
         return 1
-    from wfc.render.plan import render_plan
-    from wfc.render.style import style_for
     from wfc_runtime.plan import explain_plan
 
     modules = {name: module.workflow for name, module in compile_in_memory(files).items()}
@@ -38,3 +45,149 @@ def command(workflow: str, as_json: bool) -> int:
     else:
         click.echo(render_plan(plan, style_for(sys.stdout)), nl=False)
     return 0
+
+
+def render_plan(plan: Plan, style: Style) -> str:
+    title = style.paint(f"{plan['workflow']} {_line(plan['version'])}", "bold")
+    lines = [f"{title}  {plan['source']}", "", *_rows(_summary(plan), style), ""]
+    for name, scope in {"steps": plan, **plan.get("tasks", {})}.items():
+        lines += list(
+            _scope(name if scope is plan else f"task {name}: {_asked(scope['actions'])}", scope, style)
+        )
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _rows(rows: Iterator[tuple[str, str]], style: Style) -> Iterator[str]:
+    before = ""
+    for label, text in rows:
+        shown = "" if label == before else label
+        before = label
+        yield f"{style.paint(f'{shown:<10}', 'cyan')}{text}".rstrip()
+
+
+# -- sums --------------------------------------------------------------------
+
+
+def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
+    yield "actions", _asked(plan["actions"])
+    yield from (("actions", text) for text in _beyond(plan["actions"]))
+    for place in plan["waits"]["person"]:
+        yield "person", f"{_place(place)}  {place['prompt_type']}"
+    for place in plan["waits"]["time"]:
+        before = " in all between attempts" if place.get("before") == "retry" else ""
+        yield "time", f"{_place(place)}  {_seconds(place['seconds'])}{before}"
+    yield from (("timeouts", text) for text in _timeouts(plan["timeouts"]))
+    needs = plan["needs"]
+    for name in ("tools", "agents", "workflows"):
+        if name in needs:
+            yield name, ", ".join(needs[name])
+    width = max((len(_place(one)) for one in needs.get("commands", ())), default=0)
+    for one in needs.get("commands", ()):
+        yield "commands", f"{_place(one):<{width}}  {_line(one['command'])}"
+
+
+def _asked(actions: Plan) -> str:
+    least, most = actions["least"], actions["most"]
+    if least is None:
+        return "no run can complete"
+    if most is None:
+        return f"at least {least}, with no limit"
+    return _range(least, most)
+
+
+def _range(least: int | None, most: int | None) -> str:
+    if most is None:
+        return f"{least or 0} or more"
+    return str(most) if least == most else f"{least or 0} to {most}"
+
+
+def _beyond(actions: Plan) -> Iterator[str]:
+    for one in actions.get("per_item", ()):
+        yield f"and {_range(one['least'], one['most'])} for each item of {one['step']}, each time it runs"
+    for one in actions.get("unbounded", ()):
+        by = ", ".join(one["on_error_of"])
+        yield f"no limit: when {by} fails, on_error leads back, as often as that happens"
+    for name in actions.get("not_counted", ()):
+        yield f"and those of {name}, which is not there to be counted"
+
+
+def _timeouts(timeouts: list[Plan]) -> Iterator[str]:
+    """Steps by their timeout, the longest three."""
+    found: dict[float, list[str]] = {}
+    for one in timeouts:
+        found.setdefault(one["seconds"], []).append(one["step"])
+    for seconds, steps in list(found.items())[:3]:
+        more = f" and {len(steps) - 4} more" if len(steps) > 4 else ""
+        yield f"{_seconds(seconds):<7} {', '.join(steps[:4])}{more}"
+
+
+# -- step by step ------------------------------------------------------------
+
+
+def _scope(title: str, scope: Plan, style: Style) -> Iterator[str]:
+    yield style.paint(title, "bold")
+    branches: dict[str, list[Plan]] = {}
+    for branch in scope["branches"]:
+        branches.setdefault(branch["step"], []).append(branch)
+    steps = scope["steps"]
+    widths = [max((len(str(step[key])) for step in steps), default=0) for key in ("line", "id", "type")]
+    for step in steps:
+        line, name, kind = (
+            f"{step[key]:>{width}}" if key == "line" else f"{step[key]:<{width}}"
+            for key, width in zip(("line", "id", "type"), widths, strict=True)
+        )
+        yield f"  {line}  {name}  {style.paint(kind, 'cyan')}  {'; '.join(_details(step))}".rstrip()
+        for branch in branches.get(step["id"], ()):
+            yield f"  {'':>{widths[0]}}    {_branch(branch)}"
+    yield ""
+
+
+def _details(step: Plan) -> Iterator[str]:
+    if "task" in step or "workflow" in step:
+        most = f", at most {step['max_items']}" if "max_items" in step else ""
+        agent = f" by {step['agent']}" if "agent" in step else ""
+        yield f"{step.get('task') or step.get('workflow')}{agent}{most}"
+    if "wait_seconds" in step:
+        yield _seconds(step["wait_seconds"])
+    if "attempts" in step:
+        yield f"up to {step['attempts']} attempts"
+    if "reads" in step:
+        yield f"reads {', '.join(step['reads'])}"
+    if "writes" in step:
+        yield f"writes {', '.join(step['writes'])}"
+
+
+def _branch(branch: Plan) -> str:
+    onward, other = _target(branch["then"]), _target(branch.get("else"))
+    most = f", at most {_times(branch['at_most'])}" if "at_most" in branch else ""
+    if branch["kind"] == "on_error":
+        return f"if it fails -> {onward}"
+    if branch["kind"] == "goto":
+        return f"-> {onward}{most}" + (f", then -> {other}" if other else ", then it fails")
+    condition = branch["if"] if isinstance(branch["if"], str) else str(branch["if"]).lower()
+    return f"if {_line(condition)} -> {onward}{most}" + (f", else -> {other}" if other else "")
+
+
+def _target(name: str | None) -> str | None:
+    return "the end" if name == FINISHED else name
+
+
+def _times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def _place(place: Plan) -> str:
+    called = f"{place['workflow']}: " if "workflow" in place else ""
+    return f"{called}{place['step']}:{place['line']}"
+
+
+def _line(text: Any) -> str:
+    line = printable(" ".join(str(text).split()))
+    return line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…"
+
+
+def _seconds(seconds: float) -> str:
+    for size, unit in ((3600, "h"), (60, "min")):
+        if seconds >= size and seconds % size == 0:
+            return f"{seconds // size:g} {unit}"
+    return f"{seconds:g} s"

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 
 from wfc.findings import Diagnostic, Redaction, Severity
-from wfc.render.paths import whole
 
+WORKSPACE = "GITHUB_WORKSPACE"
+"""The variable by which a job of GitHub Actions knows that root."""
 _COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "notice"}
 
 
@@ -32,3 +34,12 @@ def _data(text: str) -> str:
 
 def _property(text: str) -> str:
     return _data(text).replace(":", "%3A").replace(",", "%2C")
+
+
+def whole(path: str) -> str:
+    """From the root, where that is known. Else a path that climbs out of this folder would lead elsewhere from another;
+    whole, it can be placed."""
+    full, root = os.path.abspath(path), os.environ.get(WORKSPACE)
+    if root and full.startswith(os.path.join(os.path.abspath(root), "")):
+        return os.path.relpath(full, root)
+    return full if path.startswith("..") else path

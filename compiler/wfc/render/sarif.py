@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import quote
 
 from wfc.findings import Diagnostic, Fix, Redaction, Severity
-from wfc.render.paths import whole
+from wfc.render.github import whole
 from wfc.rules import BY_CODE
 from wfc.yaml import Span
 from wfc_runtime.version import __version__

@@ -11,3 +11,9 @@ RULES: tuple[Rule, ...] = tuple(import_module(f"wfc.rules.{name}").check for nam
 """Every rule, in the order of its code."""
 
 BY_CODE: dict[str, Rule] = {rule.code: rule for rule in RULES}
+
+
+def find_rule(topic: str) -> Rule | None:
+    """A check by its code or its name."""
+    wanted = topic.strip().lower().replace("_", "-")
+    return BY_CODE.get(wanted.upper()) or next((rule for rule in RULES if rule.name == wanted), None)

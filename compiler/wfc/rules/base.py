@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator
+from typing import Any
 
 from wfc.findings import Diagnostic, Fix, Note, Severity, tidy
 from wfc.project import SourceFile
@@ -50,6 +51,18 @@ class Rule:
     def is_of_form(self) -> bool:
         """Whether it checks the file as written. All other rules check the core AST."""
         return self.code.startswith("WF0")
+
+    def to_data(self) -> dict[str, Any]:
+        """The check's page as plain data."""
+        return {
+            "kind": "check",
+            "code": self.code,
+            "name": self.name,
+            "severity": str(self.severity),
+            "fix": self.fix or None,
+            "summary": self.summary,
+            "doc": self.doc.strip(),
+        }
 
     def run(self, file: SourceFile) -> Iterator[Diagnostic]:
         language = file.language

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wfc.config import Config
-from wfc.render.paths import WORKSPACE
+from wfc.render.github import WORKSPACE
 from wfc.render.style import style_for
 from wfc.struct import struct
 from wfc.workspace.files import (

@@ -43,10 +43,14 @@ def _workflows() -> Iterator[str]:
     return project.names()
 
 
-def _topics() -> Iterator[str]:
-    from wfc.reference import topics
+def topics() -> Iterator[str]:
+    """Everything that `wfc explain` explains."""
+    from wfc.language.steps import STEP_TYPES
+    from wfc.rules import RULES
 
-    return topics()
+    for rule in RULES:
+        yield from (rule.code, rule.name)
+    yield from STEP_TYPES
 
 
 def _revisions() -> list[str]:
@@ -60,4 +64,4 @@ def _revisions() -> list[str]:
 FILES = completing(tuple)
 REVISIONS = completing(_revisions)
 WORKFLOWS = completing(_workflows)
-TOPICS = completing(_topics, with_files=False)
+TOPICS = completing(topics, with_files=False)
