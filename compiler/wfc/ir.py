@@ -253,3 +253,5 @@ class Vertex:
     waits: tuple[Dependency, ...]
     condition: str = ""
     """The author's condition, as written."""
+    inputs: dict[str, Any] = field(default_factory=dict)
+    """What the author gives it, as written."""

@@ -61,10 +61,7 @@ def link_label(edge: Edge, outs: list[Edge], back: bool) -> str:
 
 def tip_of(step: State, state: State, outs: list[Edge]) -> tuple[str, ...]:
     """The whole of a step in a few lines. `state` may be only a part of it."""
-    kind = state.kind if step is state else step.kind
-    lines = [f"{show(step.title, _TIP_WIDTH)} ({kind}), line {step.line}"]
-    if step.note:
-        lines.append(show(step.note, _TIP_WIDTH))
+    lines = _heading(step, state.kind if step is state else step.kind)
     guard = _guard(outs)
     effect = state.effect
     reads = dict.fromkeys((*(effect.reads if effect else ()), *(guard.reads if guard else ())))
@@ -77,6 +74,11 @@ def tip_of(step: State, state: State, outs: list[Edge]) -> tuple[str, ...]:
     elif effect:
         lines += [f"{key}: {show(value, _TIP_WIDTH)}" for key, value in _arguments(effect)]
     return tuple(lines)
+
+
+def _heading(step: State, kind: str) -> list[str]:
+    title = f"{show(step.title, _TIP_WIDTH)} ({kind}), line {step.line}"
+    return [title, show(step.note, _TIP_WIDTH)] if step.note else [title]
 
 
 def _guard(outs: list[Edge]) -> Guard | None:
@@ -154,10 +156,10 @@ def _graph_flow(chart: Chart, graph: Graph) -> Flow:
     waits = {name: [one for one in graph[name].waits if one.step in steps] for name in steps}
     names = _Build(chart)
     start, end = Node(names.free("start"), Shape.START), Node(names.free("end"), Shape.END)
-    last = [_plain_node(state, "") for title, state in states.items() if title not in graph][:1]
+    last = [_plain_node(state, Vertex(())) for title, state in states.items() if title not in graph][:1]
     flow = Flow(chart.title, [start])
     for name, state in steps.items():
-        flow.nodes.append(_plain_node(state, graph[name].condition))
+        flow.nodes.append(_plain_node(state, graph[name]))
         links = [
             Link(steps[one.step].id, state.id, "" if one.required else IN_ANY_CASE) for one in waits[name]
         ]
@@ -177,14 +179,16 @@ def _is_work(state: State, chart: Chart) -> bool:
     return state.step is not None and state.kind == state.step.kind and state.id not in chart.added
 
 
-def _plain_node(state: State, condition: str) -> Node:
+def _plain_node(state: State, vertex: Vertex) -> Node:
     who = _who(state.effect) if state.effect else ""
     detail = f"{state.kind} {who}".rstrip()
-    # What it reads and writes is in the machine's terms, which the author has not written.
-    tip = tuple(line for line in tip_of(state, state, []) if not line.startswith(("reads: ", "writes: ")))
-    if condition:
-        detail, tip = f"{detail} if {condition}", (*tip, f"condition: {show(condition, _TIP_WIDTH)}")
-    return Node(state.id, Shape.BOX, state.title, show(detail, 80), state.color, badge_of(state), tip)
+    # The effect is in the machine's terms, which the author has not written.
+    given = [f"{name}: {show(value, _TIP_WIDTH)}" for name, value in vertex.inputs.items()]
+    tip = [*_heading(state, state.kind), *given]
+    if vertex.condition:
+        detail = f"{detail} if {vertex.condition}"
+        tip.append(f"condition: {show(vertex.condition, _TIP_WIDTH)}")
+    return Node(state.id, Shape.BOX, state.title, show(detail, 80), state.color, badge_of(state), tuple(tip))
 
 
 class _Build:

@@ -8,6 +8,13 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.command import Result, wfc
+from tests.support import ROOT
+from wfc.author.answers import write_answers
+from wfc.author.files import Reader
+from wfc.author.testing import Case, read_tests
+from wfc.cli.shared.workflow import find_workflow
+from wfc.config import CompileLimits
+from wfc.ir import Region
 
 DEPLOY = """\
 name: deploy
@@ -123,3 +130,81 @@ def test_the_plan_lists_blocks(project: Path) -> None:
     assert re.findall(r"^ +\d+  (\w+) ", done.out, re.MULTILINE) == [
         "build", "lint", "test", "apply", "undo", "outputs"
     ]  # fmt: skip
+
+
+SHIPPED = [
+    path.stem
+    for path in sorted((ROOT / "workflows").glob("*.yaml"))
+    if "\nblocks:" in path.read_text(encoding="utf-8") and ".test." not in path.name
+]
+
+
+def inner_names(path: Path) -> set[str]:
+    """The names that the machine of a blocks file has and its author does not know."""
+    file = find_workflow(str(path))
+    module, graph = file.module, file.parsed.graph if file.parsed else None
+    assert module is not None
+    assert graph is not None
+    found: set[str] = set()
+
+    def add(region: Region) -> None:
+        for state in region.states:
+            if state.id in module.main.added:
+                found.update((state.id, state.title))
+                found.update(dict((state.effect.arguments if state.effect else {}).get("updates") or {}))
+            if state.kind == "when":
+                found.add(state.id)
+            for branch in state.regions:
+                found.update((branch.id, branch.end))
+                add(branch)
+
+    add(module.main.root)
+    return found - set(graph) - {"finished"}
+
+
+def commands(path: Path, case: Case, folder: Path) -> list[tuple[str, ...]]:
+    answers = folder / "answers.yaml"
+    scripts = {key: [one.value for one in script.answers] for key, script in case.scripts.items()}
+    answers.write_text(write_answers(case.inputs, scripts), encoding="utf-8")
+    return [
+        *(("graph", str(path), "--format", form) for form in ("mermaid", "dot", "svg")),
+        ("test", str(path)),
+        ("run", str(path), "--answers", str(answers)),
+        ("explore", str(path), "--runs", "40"),
+        ("plan", str(path)),
+        ("plan", str(path), "--json"),
+    ]
+
+
+def says_no_inner_name(path: Path, folder: Path) -> None:
+    inner = inner_names(path)
+    beside = path.with_suffix(".test.yaml")
+    tests = read_tests(Reader(str(beside), beside.read_bytes(), CompileLimits()))
+    for arguments in commands(path, tests.cases[0], folder):
+        done = wfc(*arguments, cwd=ROOT)
+        assert done.status in (0, 1), done.err
+        words = set(re.findall(r"[\w-]+", done.out + done.err))
+        assert words & inner == set(), arguments
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_no_command_shows_a_name_of_the_machine_for_a_shipped_blocks_file(name: str, tmp_path: Path) -> None:
+    says_no_inner_name(ROOT / "workflows" / f"{name}.yaml", tmp_path)
+
+
+def test_no_command_shows_a_name_of_the_machine_for_conditions_on_blocks_that_failed(project: Path) -> None:
+    path = project / "workflows" / "deploy.yaml"
+    assert {"wave-2", "apply_tried", "apply-condition"} <= inner_names(path)
+    says_no_inner_name(path, project)
+
+
+def test_the_plan_shows_conditions_as_written_and_what_comes_after_blocks_side_by_side(project: Path) -> None:
+    out = wfc("plan", "deploy", cwd=project).out
+    assert "if lint succeeded and (${inputs.go} and ${blocks.test.succeeded}) -> apply, else -> undo" in out
+    assert "if ${blocks.apply.failed} -> undo, else -> outputs" in out
+    assert "if build succeeded -> test, else -> apply" in out
+
+
+def test_the_plan_of_steps_names_the_branch_that_ends() -> None:
+    out = wfc("plan", "release-checks", cwd=ROOT).out
+    assert "-> draft-section, else -> the end of changelog" in out

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import click
@@ -11,7 +11,7 @@ import click
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.output import to_json
 from wfc.cli.shared.workflow import compile_in_memory, find_workflow, print_errors, with_called
-from wfc.ir import FINISHED
+from wfc.ir import FINISHED, Vertex
 from wfc.render.style import Style, printable, style_for
 
 _SHOWN = 100
@@ -40,11 +40,30 @@ def command(workflow: str, as_json: bool) -> int:
 
     modules = {name: module.workflow for name, module in compile_in_memory(files).items()}
     plan = {**explain_plan(modules[file.name], modules.get), "source": file.source.path}
+    if file.parsed and file.parsed.graph:
+        _use_written_conditions(plan, file.parsed.graph)
     if as_json:
         click.echo(to_json(plan))
     else:
         click.echo(render_plan(plan, style_for(sys.stdout)), nl=False)
     return 0
+
+
+def _use_written_conditions(plan: Plan, graph: Mapping[str, Vertex]) -> None:
+    """Show when a block runs in the words of its file: the dependencies that must succeed, and its condition."""
+    for step in plan["steps"]:
+        if "when" in step and step["id"] in graph:
+            step["when"] = _written(graph[step["id"]])
+    for branch in plan["branches"]:
+        if branch["kind"] == "when" and branch["step"] in graph:
+            branch["if"] = _written(graph[branch["step"]])
+
+
+def _written(vertex: Vertex) -> str:
+    needed = [f"{one.step} succeeded" for one in vertex.waits if one.required]
+    if not vertex.condition:
+        return " and ".join(needed)
+    return " and ".join([*needed, f"({vertex.condition})"] if needed else [vertex.condition])
 
 
 def render_plan(plan: Plan, style: Style) -> str:

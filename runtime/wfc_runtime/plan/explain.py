@@ -27,6 +27,8 @@ class StepInfo:
     effect: Effect | None
     condition: Node | None
     """The state that decides whether the step runs: its `when`."""
+    hidden: frozenset[str] = frozenset()
+    """Fields that only states added by a dialect write: the author does not know them."""
 
 
 def steps_of(structure: Structure, lines: Mapping[str, int]) -> Iterator[StepInfo]:
@@ -37,11 +39,20 @@ def steps_of(structure: Structure, lines: Mapping[str, int]) -> Iterator[StepInf
         title = _title(node, structure)
         if title and not node.is_final and (node.is_parallel or not node.children):
             states.setdefault(title, []).append(node)
+    hidden = _hidden_fields(structure)
     for title, nodes in states.items():
         node = _main(nodes, structure)
         when = nodes[0] if nodes[0] is not node else None
         effect = structure.steps.get(node.id)
-        yield StepInfo(title, _type(node, effect, structure), lines.get(node.id), node, effect, when)
+        yield StepInfo(title, _type(node, effect, structure), lines.get(node.id), node, effect, when, hidden)
+
+
+def _hidden_fields(structure: Structure) -> frozenset[str]:
+    added: set[str] = set()
+    written: set[str] = set()
+    for state, effect in structure.steps.items():
+        (written if structure.nodes[state].owner is None else added).update(_writes(effect))
+    return frozenset(added - written)
 
 
 def _title(node: Node, structure: Structure) -> str:
@@ -260,7 +271,8 @@ def _reads(step: StepInfo) -> list[str]:
         condition_of(edge) for node in (step.condition, _deciding(step)) if node for edge in node.eventless
     ]
     read = [name for condition in conditions if condition for name in condition.reads]
-    return list(dict.fromkeys([*read, *(step.effect.reads if step.effect else ())]))
+    names = dict.fromkeys([*read, *(step.effect.reads if step.effect else ())])
+    return [name for name in names if name not in step.hidden]
 
 
 def _deciding(step: StepInfo) -> Node:
@@ -282,7 +294,7 @@ def _branches(step: StepInfo) -> Iterator[dict[str, Json]]:
         yield _choice(step, edges, step.type)
     recovery = step.node.on.get("recover")
     if recovery and step.type != "goto":
-        yield {"step": step.id, "line": step.line, "kind": "on_error", "then": recovery[0].target.title}
+        yield {"step": step.id, "line": step.line, "kind": "on_error", "then": _goal(recovery[0].target)}
 
 
 def _choice(step: StepInfo, edges: list[Edge], kind: str) -> dict[str, Json]:
@@ -291,14 +303,24 @@ def _choice(step: StepInfo, edges: list[Edge], kind: str) -> dict[str, Json]:
     assert condition is not None
     if condition.text is not True:
         found["if"] = condition.text
-    found["then"] = edges[0].target.title
-    others = [edge.target.title for edge in edges[1:]]
+    found["then"] = _goal(edges[0].target)
+    others = [_goal(edge.target) for edge in edges[1:]]
     if kind == "goto":
-        others = [edge.target.title for edge in step.node.on.get("recover", ())]
+        others = [_goal(edge.target) for edge in step.node.on.get("recover", ())]
     if others:
         found["else"] = others[0]
     most = counted(edges[0])
     return {**found, "at_most": most.most} if most else found
+
+
+def _goal(target: Node) -> str:
+    """The author's name for where an edge leads. For the end of an added branch: where the run goes on after it."""
+    frame = target.parent.parent if target.is_final and target.parent else None
+    if target.parent is None or frame is None or not frame.is_parallel:
+        return target.title
+    if frame.owner is None:
+        return f"the end of {target.parent.name}"
+    return _goal(frame.on[f"done.state.{frame.id}"][0].target)
 
 
 def _text_of(edge: Edge) -> Json:

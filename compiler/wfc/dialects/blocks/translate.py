@@ -36,7 +36,7 @@ from wfc.ir import Dependency, Vertex
 from wfc.language.ast import Workflow
 from wfc.language.dialect import Parsed
 from wfc.language.steps.files import Written, may_clash, written_by
-from wfc.language.values import Tree, Word
+from wfc.language.values import Tree, Word, plain
 from wfc.struct import replace, struct
 from wfc.suggest import did_you_mean, nearest
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
@@ -352,8 +352,8 @@ def check_files(workflow: Workflow, found: Translation, reports: Reports) -> Non
 
 def parse_blocks(root: Mapping) -> Parsed:
     # The document keeps its own tree: checks of the YAML itself still see repeated keys and unquoted words.
-    plain = with_plain_values(_with_outputs(_without_repeats(root)))
-    file = read_shape(BlocksFile, plain)
+    tidy = with_plain_values(_with_outputs(_without_repeats(root)))
+    file = read_shape(BlocksFile, tidy)
     for block in file.blocks or []:
         named = type_of(block.node)
         if named is not None:
@@ -370,7 +370,7 @@ def parse_blocks(root: Mapping) -> Parsed:
         BlocksLanguage({node.field: node.name for node in translation.graph.all}),
         surface=file,
         reports=tuple(reports.all),
-        booleans=understood(plain),
+        booleans=understood(tidy),
         graph={node.name: _vertex(node) for node in translation.graph.nodes.values()},
         mentioned=translation.inputs,
     )
@@ -379,7 +379,8 @@ def parse_blocks(root: Mapping) -> Parsed:
 def _vertex(node: BlockNode) -> Vertex:
     waits = tuple(Dependency(wait.block, wait.required) for wait in node.waits)
     written = node.block.condition.node.text if node.block.condition else ""
-    return Vertex(waits, " ".join(written.split()))
+    inputs = node.block.node.get("inputs")
+    return Vertex(waits, " ".join(written.split()), plain(inputs) if isinstance(inputs, Mapping) else {})
 
 
 def _read_inputs(block: Block) -> None:
