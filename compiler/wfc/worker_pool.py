@@ -1,8 +1,8 @@
 """Run work on many files in several processes, where that saves time.
 
 Each worker is a fork that has all files in memory, so that references between files (calls, names) resolve in every
-worker. Worker k of n takes every n-th file, starting with the k-th, and sends back its results. The results are in the
-order of the files.
+worker. The parent does the first file; of the others, worker k of n takes every n-th, starting with the k-th, and sends
+back its results. The results are in the order of the files.
 """
 
 from __future__ import annotations
@@ -37,16 +37,19 @@ def run_in_workers(
     `progress` is called from time to time with the number of files done and their total.
     """
     characters = sum(len(file.source.text) for file in files)
-    number = min(processes, _MOST, len(files), characters // _WORTH_IT)
+    number = min(processes, _MOST, len(files) - 1, characters // _WORTH_IT)
     if number < 2 or not _can_fork():
         return [
             _work_and_report(work, file, progress, done, len(files)) for done, file in enumerate(files, 1)
         ]
-    shares = [files[start::number] for start in range(number)]
+    # The first file is done before the fork: it compiles patterns and fills caches, which takes twice as long as the
+    # work itself, and the workers inherit them.
+    first, rest = work(files[0]), files[1:]
+    shares = [rest[start::number] for start in range(number)]
     with _workers(work, shares[1:], files) as answers:
         # Workers report nothing until they end; they are assumed to be as far as this process.
         mine = [
-            _work_and_report(work, file, progress, min(done * number, len(files)), len(files))
+            _work_and_report(work, file, progress, min(1 + done * number, len(files)), len(files))
             for done, file in enumerate(shares[0], 1)
         ]
         found = [mine]
@@ -54,7 +57,7 @@ def run_in_workers(
             done = read()
             # If a worker crashes, its share runs here, and the error appears as it would in one process.
             found.append([work(file) for file in share] if done is None else done)
-    return [found[index % number][index // number] for index in range(len(files))]
+    return [first, *(found[index % number][index // number] for index in range(len(rest)))]
 
 
 def _work_and_report(
