@@ -1,4 +1,5 @@
-"""Writes the pages that are made from the code: `make docs`. What they say stands in docstrings and help texts."""
+"""Writes the pages and the plugin's files that are made from the code: `make docs`. What the pages say stands in
+docstrings and help texts."""
 
 from __future__ import annotations
 
@@ -29,6 +30,7 @@ from wfc.language.reference import StepPage, fields_of, step_page
 from wfc.language.shape import InputDecl, Shape, Validation
 from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Recovery, Retry
+from wfc.starter.claude_plugin import marketplace, plugin_files
 from wfc_runtime.expr import FILTERS, FUNCTIONS, TESTS
 from wfc_runtime.server.toolsets import load_tools
 
@@ -199,6 +201,11 @@ def main() -> int:
         return 0
     for name, text in pages().items():
         (HERE / name).write_text(text, encoding="utf-8")
+    plugin = {f"plugin/{path}": text for path, text in plugin_files().items()}
+    for path, text in {".claude-plugin/marketplace.json": marketplace(), **plugin}.items():
+        file = HERE.parent / path
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(text, encoding="utf-8")
     return 0
 
 

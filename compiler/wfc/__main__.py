@@ -26,6 +26,12 @@ def main() -> None:
         from wfc_runtime.server.front import hold
 
         hold(sys.argv[2:])
+    if len(sys.argv) == 3 and sys.argv[1] == "hook":
+        from wfc.hooks import HOOKS, run
+
+        # Every turn of a client waits for its hooks: importing click alone would double the time.
+        if sys.argv[2] in HOOKS:
+            raise SystemExit(run(sys.argv[2]))
     if sys.argv[1:2] == ["serve-worker"]:
         sys.argv[1:2] = ["serve", "--behind-front"]
     from wfc.cli.main import main as command_line

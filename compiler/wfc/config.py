@@ -75,6 +75,8 @@ class Config:
     limits: CompileLimits = field(default_factory=CompileLimits)
     elicit: bool = False
     """Whether `wfc serve` asks the person directly, with a form of the client's."""
+    hooks: bool = True
+    """Whether `wfc hook` answers the hooks of Claude Code."""
     run_limits: dict[str, int] = field(default_factory=dict)
     """What a run may ask for, where it differs from the defaults."""
     exec: ExecSettings = field(default_factory=ExecSettings)
@@ -282,6 +284,7 @@ _SETTINGS: dict[str, Reader] = {
     "exclude": _texts,
     "tools": _texts,
     "elicit": _flag,
+    "hooks": _flag,
     "engine": _one_of("sqlite", "temporal"),
     "limits": _limits,
     "run_limits": _run_limits,

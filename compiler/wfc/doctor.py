@@ -24,6 +24,7 @@ from wfc.workspace.files import Selection, in_folder, store_path
 from wfc.workspace.loading import load_project
 from wfc.workspace.modules import build
 from wfc.workspace.runtime import Sources, engine_of
+from wfc_runtime.claude_code import Plugin, find_missing, installed_plugins, is_trusted
 from wfc_runtime.errors import WfcError
 from wfc_runtime.header import read_header
 from wfc_runtime.trust import module_paths, read_module
@@ -31,6 +32,7 @@ from wfc_runtime.version import __version__
 
 _EXTRAS = {"pygls": ("lsp", "the language server"), "temporalio": ("temporal", "runs on Temporal")}
 _SECONDS = 20
+_RENEW = "remove .claude/skills/wfc, then run `wfc init --claude`"
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +72,7 @@ def examine(folder: Path) -> Iterator[Result]:
     yield from check_store(config)
     yield from check_engine(config)
     yield from check_clients(config)
+    yield from check_claude_code(config)
     yield from check_hooks(config)
 
 
@@ -229,6 +232,15 @@ def check_clients(config: Config) -> Iterator[Result]:
         yield _answer(name, entry, config)
 
 
+def _ours_in_mcp_json(config: Config) -> bool:
+    try:
+        servers = json.loads((config.root / ".mcp.json").read_text(encoding="utf-8"))["mcpServers"]
+        return any(_is_ours(entry) for entry in servers.values())
+    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+        # check_clients reports what is wrong with the file.
+        return False
+
+
 def _is_ours(entry: Any) -> bool:
     words = [str(entry.get("command", "")), *map(str, entry.get("args", []))]
     return "serve" in words and any(word.rpartition("/")[2] in ("wfc", "wfc.exe") for word in words)
@@ -281,6 +293,68 @@ def _first(error: BaseException) -> str:
     if isinstance(error, TimeoutError):
         return f"nothing came within {_SECONDS} seconds"
     return str(error) or type(error).__name__
+
+
+def check_claude_code(config: Config) -> Iterator[Result]:
+    """Check the plugin, the files of `wfc init --claude` and the agents that workflows name."""
+    plugins = [one for one in installed_plugins() if one.name.partition("@")[0] == "wfc" and one.is_enabled]
+    for plugin in plugins:
+        yield from _check_plugin(plugin, config)
+    own = config.root / ".claude" / "skills" / "wfc" / ".claude-plugin" / "plugin.json"
+    if own.is_file():
+        yield from _check_own_files(own)
+        if plugins:
+            help = "remove .claude/skills/wfc, or disable the plugin with `/plugin`"
+            yield note("claude", "hooks run twice: the wfc plugin is enabled beside .claude/skills/wfc", help)
+        if is_trusted(config.root) is False:
+            help = "start `claude` in this folder once and accept it; until then its permissions and hooks do not count"
+            yield note("claude", "Claude Code does not trust this folder yet", help)
+    yield from _check_needs(config)
+
+
+def _check_plugin(plugin: Plugin, config: Config) -> Iterator[Result]:
+    if not (plugin.path / ".claude-plugin" / "plugin.json").is_file():
+        help = "install it again: `/plugin install wfc --marketplace <owner>/<repo>`"
+        yield bad("claude", f"the files of the plugin `{plugin.name}` are not at {plugin.path}", help)
+    elif plugin.version != __version__:
+        help = f"`/plugin update {plugin.name}`"
+        yield note("claude", f"the wfc plugin has version {plugin.version}, this is wfc {__version__}", help)
+    else:
+        yield good("claude", f"the wfc plugin has this version ({__version__})")
+    if _ours_in_mcp_json(config):
+        help = "remove the entry from .mcp.json, or disable the plugin with `/plugin`"
+        yield bad("claude", "every wfc tool exists twice: in .mcp.json and in the wfc plugin", help)
+
+
+def _check_own_files(manifest: Path) -> Iterator[Result]:
+    try:
+        version = json.loads(manifest.read_text(encoding="utf-8"))["version"]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        yield bad("claude", f".claude/skills/wfc can't be read: {error}", _RENEW)
+        return
+    if version == __version__:
+        yield good("claude", f".claude/skills/wfc has this version ({version})")
+    else:
+        yield note("claude", f".claude/skills/wfc has version {version}, this is wfc {__version__}", _RENEW)
+
+
+def _check_needs(config: Config) -> Iterator[Result]:
+    """Check that the agents and tools that compiled workflows name are there."""
+    from wfc_runtime.plan.explain import explain_plan
+    from wfc_runtime.registry import Registry
+
+    for module in Registry(config.generated_dir).modules():
+        needs = explain_plan(module.workflow, lambda name: None)["needs"]
+        missing = find_missing(needs.get("agents", ()), needs.get("tools", ()), config.root, config.tools)
+        name = module.workflow.name
+        if missing.agents:
+            help = "add .claude/agents/<name>.md; without it, a general-purpose agent gets the brief"
+            yield note("agents", f"`{name}` names {', '.join(missing.agents)}, which do not exist", help)
+        if missing.tools:
+            help = "connect the tools and list them, or change the workflow; without them, its steps fail"
+            yield note(
+                "tools", f"`{name}` calls {', '.join(missing.tools)}, not in `tools` of [tool.wfc]", help
+            )
 
 
 def check_hooks(config: Config) -> Iterator[Result]:

@@ -10,24 +10,30 @@ import click
 from wfc.cli.shared.output import say
 from wfc.config import Config, find_root, load_config
 from wfc.render.style import style_for
-from wfc.starter import PIECES, Piece
+from wfc.starter import PIECES, Piece, claude_pieces
 from wfc.workspace.files import writing
 
 
 @click.command("init")
 @click.option("--show", is_flag=True, help="Print what would be written, and write nothing.")
-def command(show: bool) -> int:
+@click.option(
+    "--claude", is_flag=True, help="Also write the command /workflow, hooks and permissions for Claude Code."
+)
+def command(show: bool, claude: bool) -> int:
     """Set up a project in this folder. Existing files are never changed: wfc prints what to add to them.
 
     Writes .mcp.json (with which Claude Code and other agents start `wfc serve`), a starter workflow with its test and
     its module, a pre-commit configuration, editor settings with the language's schema, and .gitignore.
+
+    With --claude also .claude/ (the command /workflow, permissions, hooks that mention open runs, an agent for child
+    runs, a skill for writing workflows) and a paragraph in CLAUDE.md.
     """
     root = find_root(Path(".").resolve()) or Path(".").resolve()
     if root != Path(".").resolve():
         raise click.UsageError(f"the project begins at `{root}`: run wfc init there")
     config = load_config(root)
     style = style_for(sys.stdout)
-    for piece in PIECES:
+    for piece in (*PIECES, *(claude_pieces() if claude else ())):
         if show:
             say(
                 f"{style.paint(piece.place(config.workflows), 'bold')}: {piece.purpose}\n{_indented(piece.text())}"

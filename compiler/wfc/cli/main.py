@@ -37,6 +37,7 @@ _COMMANDS = {
     "watch": "Check, compile and test as you save.",
     "init": "Set up a project: agent, starter workflow with its test, hooks, editor.",
     "doctor": "Check the setup of a project.",
+    "hook": "Answer a hook of Claude Code.",
     "lsp": "Serve editors: findings, fixes, completion, hover, rename.",
     "schema": "Print the language as JSON Schema, for editors.",
     "convert": "Convert a workflow of another language to the steps language.",

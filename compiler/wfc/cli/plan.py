@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import asdict
 from typing import Any
 
 import click
@@ -13,6 +14,7 @@ from wfc.cli.shared.output import to_json
 from wfc.cli.shared.workflow import compile_in_memory, find_workflow, print_errors, with_called
 from wfc.ir import FINISHED, Vertex
 from wfc.render.style import Style, printable, style_for
+from wfc_runtime.claude_code import find_missing
 
 _SHOWN = 100
 """Characters of a command or a condition that fit beside the names."""
@@ -40,6 +42,10 @@ def command(workflow: str, as_json: bool) -> int:
 
     modules = {name: module.workflow for name, module in compile_in_memory(files).items()}
     plan = {**explain_plan(modules[file.name], modules.get), "source": file.source.path}
+    needs, config = plan["needs"], file.config
+    missing = find_missing(needs.get("agents", ()), needs.get("tools", ()), config.root, config.tools)
+    if missing:
+        plan["missing"] = asdict(missing)
     if file.parsed and file.parsed.graph:
         _use_written_conditions(plan, file.parsed.graph)
     if as_json:
@@ -100,6 +106,11 @@ def _summary(plan: Plan) -> Iterator[tuple[str, str]]:
     for name in ("tools", "agents", "workflows"):
         if name in needs:
             yield name, ", ".join(needs[name])
+    missing = plan.get("missing", {})
+    if missing.get("agents"):
+        yield "missing", f"{', '.join(missing['agents'])}: no such agent in .claude/agents"
+    if missing.get("tools"):
+        yield "missing", f"{', '.join(missing['tools'])}: not in `tools` of [tool.wfc]"
     width = max((len(_place(one)) for one in needs.get("commands", ())), default=0)
     for one in needs.get("commands", ()):
         yield "commands", f"{_place(one):<{width}}  {_line(one['command'])}"

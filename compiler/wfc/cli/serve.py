@@ -149,6 +149,8 @@ def command(
         trust=trust,
         make_registry=_templates(config, trust),
         allowed=allowed,
+        root=config.root,
+        known_tools=config.tools,
         sources=(chosen.generated, config.root / "pyproject.toml", *named_templates())
         if behind_front
         else None,

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.resources import files
 
+from wfc.starter.claude_plugin import project_files
+
 
 @dataclass(frozen=True, slots=True)
 class Piece:
@@ -56,3 +58,18 @@ PIECES = (
     Piece(".vscode/wfc.schema.json", "the language's schema", _schema, "definitions"),
     Piece(".gitignore", "runs kept out of git", lambda: ".wfc/\n", ".wfc"),
 )
+
+
+def _claude_piece(path: str, text: str) -> Piece:
+    purposes = {
+        ".claude/commands/workflow.md": ("the command `/workflow`", "wfc"),
+        ".claude/settings.json": ("permissions for the wfc tools", "mcp__wfc__"),
+        "CLAUDE.md": ("a paragraph about workflows", "<!-- wfc: begin -->"),
+    }
+    purpose, mark = purposes.get(path, ("hooks, the agent `runner` and the skill `write-workflow`", "wfc"))
+    return Piece(path, purpose, lambda: text, mark)
+
+
+def claude_pieces() -> list[Piece]:
+    """What `wfc init --claude` adds."""
+    return [_claude_piece(path, text) for path, text in project_files().items()]

@@ -67,6 +67,10 @@ class Options:
     """Creates the registry for a folder, if it has to contain more than that folder."""
     allowed: Allowed | None = None
     """None: the server executes nothing itself, and the agent is asked."""
+    root: Path = Path(".")
+    """The project's folder, where Claude Code keeps the project's agents."""
+    known_tools: tuple[str, ...] | None = None
+    """The tools that the project's agents have; None if the settings don't say."""
     sources: tuple[Path, ...] | None = None
     """For a worker behind a front: the files and folders that its lists depend on; they are reported to the front."""
 

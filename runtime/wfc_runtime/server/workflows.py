@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
 from jinja2 import nodes
 from statemachine import State
 
+from wfc_runtime.claude_code import find_missing
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, guess
 from wfc_runtime.expr.syntax import parse
@@ -18,6 +19,7 @@ from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.interpreter import Condition, structure_of
 from wfc_runtime.plan.explain import distinct, steps_of
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.server.context import ServerContext
 from wfc_runtime.server.tools import Call, Hints
 from wfc_runtime.service import Reply
 
@@ -45,8 +47,7 @@ def listed(registry: Registry, query: str) -> Reply:
 
 def info(module: Module) -> Reply:
     workflow = module.workflow
-    machines = [workflow.machine, *workflow.tasks.values()]
-    effects = [effect for machine in machines for effect in machine.steps.values()]
+    effects = _own_effects(module)
     reply: Reply = {
         "workflow": workflow.name,
         "version": workflow.version,
@@ -63,6 +64,42 @@ def info(module: Module) -> Reply:
     needs = {"tools": _tools(effects), "agents": _agents(effects), "workflows": _called(effects)}
     reply |= {name: needed for name, needed in needs.items() if needed}
     return {**reply, "next": f'start_workflow(workflow="{workflow.name}", inputs={{...}})'}
+
+
+def with_missing(context: ServerContext, name: str, reply: Reply) -> Reply:
+    """Add the agents and tools that the workflow, or one that it calls, needs and the project does not have."""
+    modules = {module.workflow.name: module for module in context.registry.modules()}
+    effects = [*_effects_of(modules, name, set())]
+    options = context.options
+    missing = find_missing(_agents(effects), _tools(effects), options.root, options.known_tools)
+    if not missing:
+        return reply
+    notes = [
+        f"There is no agent {', '.join(missing.agents)} in .claude/agents: give its whole brief to a general-purpose "
+        "sub-agent."
+    ] * bool(missing.agents) + [
+        f"The project's settings do not list {', '.join(missing.tools)}. If you don't have a tool, submit "
+        '{"error": "<tool> is missing"}; never make up its result.'
+    ] * bool(missing.tools)
+    found: Reply = {"missing": {**asdict(missing), "hint": " ".join(notes)}}
+    # `next` stays the last key of a reply.
+    return {key: value for key, value in reply.items() if key != "next"} | found | {"next": reply["next"]}
+
+
+def _effects_of(modules: Mapping[str, Module], name: str, seen: set[str]) -> Iterator[Effect]:
+    """The effects of a workflow and of the workflows that it calls."""
+    if name in seen or name not in modules:
+        return
+    seen.add(name)
+    effects = _own_effects(modules[name])
+    yield from effects
+    for called in _called(effects):
+        yield from _effects_of(modules, str(called), seen)
+
+
+def _own_effects(module: Module) -> list[Effect]:
+    machines = [module.workflow.machine, *module.workflow.tasks.values()]
+    return [effect for machine in machines for effect in machine.steps.values()]
 
 
 def description_of(module: Module) -> str:
@@ -172,7 +209,8 @@ class TypedTool:
 
     def run(self, call: Call, given: Mapping[str, Json]) -> Reply:
         name = self.module.workflow.name
-        return call.context.service.start(name, dict(given), actor=call.actor, key=call.key)
+        reply = call.context.service.start(name, dict(given), actor=call.actor, key=call.key)
+        return with_missing(call.context, name, reply)
 
 
 def typed_tools(registry: Registry) -> dict[str, TypedTool]:

@@ -14,11 +14,12 @@ def start_workflow(
 ) -> Reply:
     """Start a run of a workflow. The reply has the run's workflow_id, the first action to do, and `next`: the
     call to make when it is done. Continue until status is completed, failed or cancelled."""
+    from wfc_runtime.server.workflows import with_missing
+
     check_format(response_format)
     service = call.context.service
-    return with_format(
-        service, service.start(workflow, inputs, actor=call.actor, key=call.key), response_format
-    )
+    reply = service.start(workflow, inputs, actor=call.actor, key=call.key)
+    return with_missing(call.context, workflow, with_format(service, reply, response_format))
 
 
 def submit_result(call: Call, workflow_id: str, step_id: str, result: Json) -> Reply:
@@ -60,9 +61,10 @@ def list_workflows(call: Call, query: str = "") -> Reply:
 
 def get_workflow_info(call: Call, workflow: str) -> Reply:
     """One workflow: the schema of its inputs, its steps in order, and the tools and agents that it needs."""
-    from wfc_runtime.server.workflows import info
+    from wfc_runtime.server.workflows import info, with_missing
 
-    return info(call.context.registry.find(check_name(workflow)))
+    module = call.context.registry.find(check_name(workflow))
+    return with_missing(call.context, module.workflow.name, info(module))
 
 
 def list_runs(call: Call, status: str = "open", before: str = "", limit: int = 20) -> Reply:

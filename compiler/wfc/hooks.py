@@ -1,0 +1,290 @@
+"""The hooks of Claude Code: open runs at the start of a conversation, and no stop in the middle of a run.
+
+A client waits for its hooks, so this module imports little: no click, no server, and the settings only where they
+can matter. It reads the store and never writes or creates one.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import sqlite3
+import sys
+import time
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+SESSION_START, STOP, SUBAGENT_STOP = "session-start", "stop", "subagent-stop"
+_SHOWN = 5
+_INPUT_BYTES = 4 * 1024 * 1024
+_TRANSCRIPT_BYTES = 64 * 1024 * 1024
+_PROMPT_BYTES = 256 * 1024
+"""The part of a sub-agent's transcript that contains its prompt."""
+_TOOL_USE = re.compile(rb"toolu_[A-Za-z0-9_-]+")
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._@:-]{0,127}")
+"""Ids and names as wfc writes them. The text of a hook reaches the model, and a store can come with a cloned
+repository: nothing else of it is repeated."""
+
+
+class HookError(Exception):
+    """The client's input or the store can't be read."""
+
+
+class OpenRun(NamedTuple):
+    key: int
+    id: str
+    root: int
+    is_child: bool
+    workflow: str
+    updated: float
+    for_agent: tuple[str, ...]
+    """Pending visits that the agent has to answer."""
+    for_person: tuple[str, ...]
+
+
+def run(event: str) -> int:
+    """Answer one hook: the input is JSON on stdin, the answer JSON on stdout. Returns the exit code.
+
+    Exit code 2 would block the client, so a failure is 1, which the client shows and ignores.
+    """
+    try:
+        given = _read_input()
+        store = _store_of(given)
+        reply = HOOKS[event](given, store) if store else None
+    except HookError as error:
+        print(f"wfc hook {event}: {error}", file=sys.stderr)
+        return 1
+    if reply is not None:
+        print(json.dumps(reply))
+    return 0
+
+
+def _read_input() -> dict[str, Any]:
+    data = sys.stdin.buffer.read(_INPUT_BYTES + 1)
+    if len(data) > _INPUT_BYTES:
+        raise HookError(f"the input is larger than {_INPUT_BYTES} bytes")
+    try:
+        given = json.loads(data)
+    except (ValueError, RecursionError):
+        given = None
+    if not isinstance(given, dict):
+        raise HookError("the input must be a JSON object, as Claude Code sends it")
+    return given
+
+
+def _store_of(given: dict[str, Any]) -> str | None:
+    """The project's store, if it has one and its settings do not turn hooks off."""
+    folder = os.environ.get("CLAUDE_PROJECT_DIR") or _text(given, "cwd") or os.getcwd()
+    root = _root_of(folder)
+    path = os.environ.get("WFC_STATE") or os.path.join(root, ".wfc", "state.db")
+    return path if os.path.isfile(path) and not _turned_off(root) else None
+
+
+def _root_of(folder: str) -> str:
+    """As `wfc.config.find_root`, which would import five times as much."""
+    folder = os.path.realpath(folder)
+    current = folder
+    while True:
+        if os.path.isfile(os.path.join(current, "pyproject.toml")) or os.path.exists(
+            os.path.join(current, ".git")
+        ):
+            return current
+        parent = os.path.dirname(current)
+        if parent == current:
+            return folder
+        current = parent
+
+
+def _turned_off(root: str) -> bool:
+    try:
+        with open(os.path.join(root, "pyproject.toml"), "rb") as file:
+            text = file.read()
+    except OSError:
+        return False
+    if b"hooks" not in text:
+        return False
+    from pathlib import Path
+
+    from wfc.config import ConfigError, load_config
+
+    try:
+        return not load_config(Path(root)).hooks
+    except ConfigError as error:
+        raise HookError(str(error)) from error
+
+
+def _text(given: dict[str, Any], key: str) -> str:
+    value = given.get(key)
+    return value if isinstance(value, str) else ""
+
+
+# The store.
+
+_OPEN = """
+SELECT key, id, root, parent IS NOT NULL, workflow, updated, snapshot FROM runs WHERE status = 'running' ORDER BY key
+"""
+
+
+def _open_runs(store: str) -> Iterator[OpenRun]:
+    with _Reading(store) as connection:
+        claims = {*connection.execute("SELECT run, visit FROM claims")}
+        for key, run_id, root, is_child, workflow, updated, snapshot in connection.execute(_OPEN):
+            if not (_is_name(run_id) and _is_name(workflow)):
+                continue
+            visits = {
+                visit: pending
+                for visit, pending in json.loads(snapshot).get("pending", {}).items()
+                if _is_name(visit) and (key, visit) not in claims and _needs_an_answer(pending)
+            }
+            yield OpenRun(
+                key,
+                run_id,
+                root,
+                bool(is_child),
+                workflow,
+                updated,
+                tuple(visit for visit, pending in visits.items() if not _asks_person(pending)),
+                tuple(visit for visit, pending in visits.items() if _asks_person(pending)),
+            )
+
+
+def _needs_an_answer(pending: dict[str, Any]) -> bool:
+    """Whether somebody has to answer it: neither the clock nor child runs end it."""
+    return "resume_at" not in pending and "children" not in pending
+
+
+def _asks_person(pending: dict[str, Any]) -> bool:
+    return "prompt_type" in pending.get("parameters", {})
+
+
+def _actors(store: str, root: int) -> set[bytes]:
+    with _Reading(store) as connection:
+        rows = connection.execute(
+            "SELECT DISTINCT actor FROM history JOIN runs ON runs.key = history.run WHERE runs.root = ?",
+            (root,),
+        )
+        return {actor.encode() for (actor,) in rows if isinstance(actor, str)}
+
+
+class _Reading:
+    """A read-only connection; a store that can't be read is a `HookError`."""
+
+    def __init__(self, store: str) -> None:
+        self._store = store
+
+    def __enter__(self) -> sqlite3.Connection:
+        from urllib.parse import quote
+
+        address = f"file:{quote(os.path.abspath(self._store))}?mode=ro"
+        try:
+            self._connection = sqlite3.connect(address, uri=True, timeout=1)
+            self._connection.execute("PRAGMA trusted_schema = 0")
+        except sqlite3.Error as error:
+            raise HookError(f"{self._store} can't be read: {error}") from error
+        return self._connection
+
+    def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
+        self._connection.close()
+        if isinstance(error, sqlite3.Error | ValueError | AttributeError | TypeError):
+            raise HookError(f"{self._store} can't be read: {error}") from error
+
+
+def _is_name(text: object) -> bool:
+    return isinstance(text, str) and _NAME.fullmatch(text) is not None
+
+
+# The three hooks. Each returns what the client is told, or None for nothing.
+
+
+def _session_start(given: dict[str, Any], store: str) -> dict[str, Any] | None:
+    runs = [*_open_runs(store)]
+    roots = sorted((one for one in runs if not one.is_child), key=lambda one: one.updated, reverse=True)
+    if not roots:
+        return None
+    lines = [
+        f"- {one.id} ({one.workflow}), {_state(one, runs)}, last changed {_ago(one.updated)}"
+        for one in roots[:_SHOWN]
+    ]
+    if len(roots) > _SHOWN:
+        lines.append(f"- and {len(roots) - _SHOWN} more: list_runs() of the wfc tools shows them")
+    text = (
+        "This project has open wfc workflow runs:\n"
+        + "\n".join(lines)
+        + "\nContinue one only if the person asks for it: call get_workflow_status(workflow_id) of the wfc tools and "
+        "do what the reply says. Otherwise do not touch them."
+    )
+    return {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}}
+
+
+def _state(root: OpenRun, runs: list[OpenRun]) -> str:
+    family = [one for one in runs if one.root == root.root]
+    for who, visits in (
+        ("the person", [visit for one in family for visit in one.for_person]),
+        ("the agent", [visit for one in family for visit in one.for_agent]),
+    ):
+        if visits:
+            more = f" and {len(visits) - 1} more" if len(visits) > 1 else ""
+            return f"waits for {who} at `{visits[0]}`{more}"
+    return "waits for the clock or for a command that a server executes"
+
+
+def _ago(at: float) -> str:
+    seconds = max(time.time() - at, 0)
+    for size, unit in ((86400, "day"), (3600, "hour"), (60, "minute")):
+        if seconds >= size:
+            number = int(seconds // size)
+            return f"{number} {unit}{'' if number == 1 else 's'} ago"
+    return "less than a minute ago"
+
+
+def _stop(given: dict[str, Any], store: str) -> dict[str, Any] | None:
+    # The client sets stop_hook_active when this hook has already blocked this stop. With background tasks, sub-agents
+    # are at work, and their end wakes the model.
+    if given.get("stop_hook_active") or given.get("background_tasks"):
+        return None
+    runs = [one for one in _open_runs(store) if one.for_agent]
+    if not runs:
+        return None
+    seen = {*_TOOL_USE.findall(_content(_text(given, "transcript_path"), _TRANSCRIPT_BYTES))}
+    driven = {root for root in {one.root for one in runs} if seen & _actors(store, root)}
+    return _block([one for one in runs if one.root in driven])
+
+
+def _subagent_stop(given: dict[str, Any], store: str) -> dict[str, Any] | None:
+    if given.get("stop_hook_active"):
+        return None
+    runs = [one for one in _open_runs(store) if one.is_child and one.for_agent]
+    if not runs:
+        return None
+    prompt = _content(_text(given, "agent_transcript_path"), _PROMPT_BYTES).split(b"\n", 1)[0]
+    return _block([one for one in runs if one.id.encode() in prompt])
+
+
+def _content(path: str, most: int) -> bytes:
+    """The beginning of a transcript; nothing if there is none, as in a conversation that is not kept."""
+    try:
+        with open(path, "rb") as file:
+            return file.read(most)
+    except (OSError, ValueError):
+        return b""
+
+
+def _block(runs: list[OpenRun]) -> dict[str, Any] | None:
+    if not runs:
+        return None
+    one = runs[0]
+    more = f" ({len(runs) - 1} more runs wait too)" if len(runs) > 1 else ""
+    reason = (
+        f"The wfc run {one.id} ({one.workflow}) is not finished: it waits for you at `{one.for_agent[0]}`{more}. Call "
+        f'get_workflow_status(workflow_id="{one.id}") of the wfc tools and do what the reply says until its status is '
+        "completed, failed or cancelled. If you cannot continue, tell the person why."
+    )
+    return {"decision": "block", "reason": reason}
+
+
+HOOKS: dict[str, Callable[[dict[str, Any], str], dict[str, Any] | None]] = {
+    SESSION_START: _session_start,
+    STOP: _stop,
+    SUBAGENT_STOP: _subagent_stop,
+}

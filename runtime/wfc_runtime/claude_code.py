@@ -1,0 +1,109 @@
+"""What Claude Code has on this machine, as far as its files tell: agents, the wfc plugin, trusted projects.
+
+The files belong to another program. Whatever is missing or has another form than expected counts as unknown.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+BUILT_IN = frozenset({"general-purpose", "Explore", "Plan", "task"})
+"""Agents that need no file. `@task` is any sub-agent that can call the wfc tools."""
+_FRONT_MATTER_BYTES = 4096
+
+
+def config_folder() -> Path:
+    return Path(os.environ.get("CLAUDE_CONFIG_DIR") or Path.home() / ".claude")
+
+
+@dataclass(frozen=True)
+class Missing:
+    """What a workflow needs and is not there."""
+
+    agents: tuple[str, ...] = ()
+    tools: tuple[str, ...] = ()
+
+    def __bool__(self) -> bool:
+        return bool(self.agents or self.tools)
+
+
+def find_missing(
+    agents: Iterable[object], tools: Iterable[object], root: Path, known_tools: Iterable[str] | None
+) -> Missing:
+    """`known_tools`: the tools that the settings list; None if they don't say."""
+    needed = [agent for agent in agents if isinstance(agent, str) and agent.startswith("@")]
+    there = agent_names(root) if needed else BUILT_IN
+    listed = None if known_tools is None else {*known_tools}
+    return Missing(
+        tuple(agent for agent in needed if agent[1:] not in there),
+        tuple(tool for tool in tools if isinstance(tool, str) and listed is not None and tool not in listed),
+    )
+
+
+def agent_names(root: Path) -> frozenset[str]:
+    """The agents of a project: its own, the user's, and those of plugins, without the plugin's prefix."""
+    folders = [root / ".claude" / "agents", config_folder() / "agents"]
+    folders += [plugin.path / "agents" for plugin in installed_plugins()]
+    folders += sorted(root.glob(".claude/skills/*/agents"))
+    return BUILT_IN | {name for folder in folders for name in _agents_in(folder)}
+
+
+def _agents_in(folder: Path) -> Iterator[str]:
+    for path in folder.rglob("*.md"):
+        try:
+            with path.open(encoding="utf-8", errors="replace") as file:
+                lines = file.read(_FRONT_MATTER_BYTES).splitlines()
+        except OSError:
+            continue
+        named = [
+            line.removeprefix("name:").strip().strip("'\"") for line in lines if line.startswith("name:")
+        ]
+        yield named[0] if lines[:1] == ["---"] and named else path.stem
+
+
+@dataclass(frozen=True)
+class Plugin:
+    name: str
+    """As in `wfc@marketplace`."""
+    path: Path
+    version: str
+    is_enabled: bool
+
+
+def installed_plugins() -> Iterator[Plugin]:
+    folder = config_folder()
+    enabled = _object(_load(folder / "settings.json").get("enabledPlugins"))
+    for name, places in _object(_load(folder / "plugins" / "installed_plugins.json").get("plugins")).items():
+        for place in places if isinstance(places, list) else ():
+            path, version = _object(place).get("installPath"), _object(place).get("version")
+            if isinstance(path, str) and isinstance(version, str):
+                yield Plugin(name, Path(path), version, enabled.get(name) is True)
+
+
+def is_trusted(root: Path) -> bool | None:
+    """Whether the user has accepted the project, which its permissions and hooks need. None: not known."""
+    folder = os.environ.get("CLAUDE_CONFIG_DIR")
+    path = Path(folder) / ".claude.json" if folder else Path.home() / ".claude.json"
+    projects = _load(path).get("projects")
+    if not isinstance(projects, dict):
+        return None
+    # The acceptance of a folder counts for the folders inside it.
+    return any(
+        _object(projects.get(str(one))).get("hasTrustDialogAccepted") is True for one in (root, *root.parents)
+    )
+
+
+def _load(path: Path) -> dict[str, Any]:
+    try:
+        return _object(json.loads(path.read_text(encoding="utf-8")))
+    except (OSError, ValueError, RecursionError):
+        return {}
+
+
+def _object(value: object) -> dict[str, Any]:
+    return value if isinstance(value, dict) else {}
