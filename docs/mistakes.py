@@ -31,6 +31,7 @@ _CHOOSE = (
     "- {id: ask, type: prompt, prompt_type: choice, message: Go?, options: [a, b, c], output_to: picked}\n"
 )
 _TALK = "- {id: talk, type: delegate, instructions: Look., output_to: said}\n"
+_VERDICT = "- {id: judge, type: delegate, instructions: Judge., result_schema: {type: object, required: [ok], properties: {ok: {type: boolean}, note: {type: string}}}, output_to: verdict}\n"
 
 
 def _return(value: str, *fields: str) -> str:
@@ -103,6 +104,10 @@ MISTAKES = [
     Mistake("WF218", "an agent's prose parsed as JSON", _TALK + _return("{{ (state.said.response | parse_json).ok }}", "said")),
     Mistake("WF219", "the notation of the blocks language", _return("${inputs.text}")),
     Mistake("WF219", "one brace instead of two", '- {id: a, type: prompt, prompt_type: info, message: "Hello { inputs.text }"}\n'),
+    Mistake("WF223", "a property that the schema does not require", _VERDICT + _return("{{ state.verdict.note }}", "verdict")),
+    Mistake("WF223", "items of which some lack the key", '- {id: a, type: mcp_call, tool: issues.list, result_schema: {type: array, items: {type: object, required: [id], properties: {id: {type: integer}, size: {type: integer}}}}, output_to: issues}\n' + _return("{{ state.issues | sort(attribute='size') }}", "issues")),
+    Mistake("WF224", "the first of what a search finds", _return("{{ (inputs.text | regex_search('v([0-9]+)'))[0] }}")),
+    Mistake("WF224", "the largest of a list that may be empty", _return("{{ inputs.names | max }}")),
     Mistake("WF301", "a field that `needs_state` does not list", _BUILD + _return("{{ state.build.stdout }}")),
     Mistake("WF302", "a field that is listed and not read", _BUILD + _return("{{ inputs.text }}", "build")),
     Mistake("WF303", "a misspelt field", _BUILD + _return("{{ state.biuld.exit_code }}", "biuld")),

@@ -47,6 +47,8 @@ CODES = {
     "WF217": "nullable_access",
     "WF218": "unchecked_parse",
     "WF219": "foreign_reference",
+    "WF223": "optional_property",
+    "WF224": "possibly_empty",
     "WF301": "needs_state_missing",
     "WF302": "needs_state_unused",
     "WF303": "needs_state_unknown",

@@ -237,3 +237,23 @@ def _required(node: object, old: str, new: str) -> Iterator[Change]:
         if entry.key.text == "required" and isinstance(entry.value, Sequence):
             yield from (put(item.span, new) for item in entry.value.items if item.span.text == old)
         yield from _required(entry.value, old, new)
+
+
+@mistake(Where.ANYWHERE)
+def forget_to_require_a_property(file: SourceFile) -> Iterator[Seed]:
+    """The agent may leave out what the expressions read."""
+    for step in file.steps:
+        for listed in _lists_of_required(step.node.get("result_schema")):
+            names = [item.span.text for item in listed.items]
+            # Of a schema without `required` there is information only.
+            for name in names if len(names) > 1 else ():
+                if re.search(rf"""[.'"]{name}\b""", file.source.text):
+                    others = ", ".join(other for other in names if other != name)
+                    yield replace(step, listed.span, f"[{others}]", of="required")
+
+
+def _lists_of_required(node: object) -> Iterator[Sequence]:
+    for entry in node.entries if isinstance(node, Mapping) else ():
+        if entry.key.text == "required" and isinstance(entry.value, Sequence):
+            yield entry.value
+        yield from _lists_of_required(entry.value)

@@ -235,3 +235,15 @@ def leave_a_block_open(file: SourceFile) -> Iterator[Seed]:
 
 def _short(span: Span) -> str:
     return " ".join(span.text.split())[:60]
+
+
+@mistake(Where.STEP)
+def forget_a_fallback(file: SourceFile) -> Iterator[Seed]:
+    """`| default(...)` for a value that may be missing or null."""
+    for step, text, node in each(file, nodes.Filter):
+        assert isinstance(node, nodes.Filter)
+        if node.name == "default" and node.node is not None:
+            start, end = text.template.span(node.node)[1], text.template.span(node)[1]
+            # The span of an expression ends before the bracket that closes it.
+            start = text.template.text.rindex("|", start, text.template.token_span(node)[0])
+            yield replace(step, text.at(start, end), "")

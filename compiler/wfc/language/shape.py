@@ -280,8 +280,9 @@ class InputDecl(Shape):
             and all(isinstance(v, str) for v in enum)
         ):
             return types.Choice(tuple(enum))
-        if self.kind == "array" and self.rule_value("item_type"):
-            return types.ListType(_TYPES[self.rule_value("item_type")])
+        if self.kind == "array":
+            item = _TYPES.get(self.rule_value("item_type"), types.ANY)
+            return types.ListType(item, self.rule_value("min_items") or 0)
         properties = self.rule("properties")
         if self.kind == "object" and properties:
             needed = set(self.rule_value("required_keys") or ())

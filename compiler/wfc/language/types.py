@@ -26,6 +26,8 @@ class Simple:
 @struct(frozen=True)
 class ListType:
     item: Type
+    least: int = 0
+    """The number of items that it has at least."""
 
     def __str__(self) -> str:
         return f"list of {self.item}"
@@ -242,7 +244,8 @@ def of_schema(schema: Any) -> Type:
     if isinstance(kind, list):
         return union(*(of_schema({**schema, "type": one}) for one in kind))
     if kind == "array":
-        return ListType(of_schema(schema.get("items")))
+        least = schema.get("minItems")
+        return ListType(of_schema(schema.get("items")), least if isinstance(least, int) else 0)
     properties = schema.get("properties")
     if isinstance(properties, dict) and kind in (None, "object"):
         required = schema.get("required")

@@ -1,7 +1,7 @@
-"""A value that may be null or missing is used without a check.
+"""A value that may be null is used without a check.
 
-Examples are a field that starts as null and is written only on some paths, an optional input, and an optional property
-of a result. Reading a property of the value fails the step if it is null or missing.
+Examples are a field that starts as null and is written only on some paths, and an optional input. Reading a property of
+the value fails the step if it is null.
 
 Bad:
 

@@ -69,7 +69,7 @@ _WORDS: dict[types.Type, str] = {types.TEXT: "text", types.INT: "numbers", types
 def check(file: SourceFile) -> Iterator[Finding]:
     names: dict[Scope, Nearest] = {}
     for binding in bindings(file):
-        item = _item(file, binding)
+        item = item_type(file, binding)
         known = names.setdefault(binding.child, Nearest(binding.declared))
         free = set(binding.unbound)
         for entry in binding.unknown_entries():
@@ -95,7 +95,7 @@ def _missing(binding: Binding, item: types.Type) -> list[str]:
     return list(binding.needed) if kinds_of(item) <= _SCALARS else []
 
 
-def _item(file: SourceFile, binding: Binding) -> types.Type:
+def item_type(file: SourceFile, binding: Binding) -> types.Type:
     """The type of the item that fills inputs by name; `any` if it is not known or `with` fills them."""
     if not binding.run.is_task or binding.given is not None:
         return types.ANY

@@ -79,7 +79,7 @@ def test_default_applies_to_a_property_that_was_not_given(o: dict[str, Any], sum
 
 @pytest.mark.parametrize("read", ["inputs.o.m + 1", "inputs.o.m or 5", "inputs.o.m is none"])
 def test_reading_a_property_that_may_not_have_been_given_is_reported(read: str) -> None:
-    assert codes(NESTED.replace("(inputs.o.m | default(5)) + inputs.o.n", read)) == ["WF217"]
+    assert codes(NESTED.replace("(inputs.o.m | default(5)) + inputs.o.n", read)) == ["WF223"]
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from jinja2 import nodes
 
 from wfc.analysis.types.builtins import METHODS, is_fraction, item_of
+from wfc.analysis.types.emptiness import check_index
 from wfc.analysis.types.environment import Change, Kind, Path
 from wfc.analysis.types.lattice import (
     DATE,
@@ -72,6 +73,8 @@ class Found:
     """The alternatives that never have it."""
     optional: Record | None = None
     """An alternative that may lack it."""
+    says_required: bool = False
+    """Whether the declaration of that alternative says which properties are required, and this one is not."""
     null: bool = False
     loose: bool = False
     """Whether its presence can't be known, as for an item of a list by its number."""
@@ -103,9 +106,9 @@ def _find_in_record(record: Record, name: str, found: Found) -> None:
     if prop is not None:
         found.types.append(prop.type)
         found.loose |= not prop.required
-        # A schema without `required` says nothing about missing properties: do not report each of them as optional.
-        if not prop.required and (record.declared or any(other.required for other in record.properties)):
+        if not prop.required:
             found.optional = record
+            found.says_required |= record.declared or any(other.required for other in record.properties)
     elif record.loose or (record.open and not record.properties):
         found.types.append(ANY)
         found.loose = True
@@ -323,8 +326,11 @@ def key_of(node: nodes.Getattr | nodes.Getitem) -> str | int | None:
     """The name after the dot, or the constant in the brackets; None if it is computed."""
     if isinstance(node, nodes.Getattr):
         return node.attr
-    value = node.arg.value if isinstance(node.arg, nodes.Const) else None
-    return value if isinstance(value, str | int) and not isinstance(value, bool) else None
+    sign, key = (-1, node.arg.node) if isinstance(node.arg, nodes.Neg) else (1, node.arg)
+    value = key.value if isinstance(key, nodes.Const) else None
+    if isinstance(value, int) and not isinstance(value, bool):
+        return sign * value
+    return value if isinstance(value, str) and sign == 1 else None
 
 
 def _name(walk: Inference, name: str) -> Reached:
@@ -407,15 +413,25 @@ def _check(
     elif found.optional is not None and path not in walk.facts:
         null = NULL in options(found.type)
         walk.report(
-            Kind.NULLABLE,
+            Kind.OPTIONAL,
             place_of(walk, node),
-            f"`{key}` may be missing{' or null' if null else ''}: {describe(found.optional)} need not have it",
+            f"`{key}` may be missing{' or null' if null else ''}: {_not_required(found.optional)}",
             help=f"supply a fallback: `{walk.as_operand(node)} | default(...{', true' if null else ''})`",
             sure=False,
+            only_possible=not found.says_required,
+            path=path,
         )
         found.types = [without(found.type, NULL)]
+    elif isinstance(key, int) and isinstance(node, nodes.Getitem):
+        check_index(walk, node, base.type, key, place_of(walk, node))
     if found.null:
         _null_base(walk, node, base)
+
+
+def _not_required(record: Record) -> str:
+    if record.name:
+        return f"{describe(record)} need not have it"
+    return f"the {'declaration of the input' if record.declared else 'schema'} does not require it"
 
 
 def _null_base(walk: Inference, node: nodes.Getattr | nodes.Getitem, base: Reached) -> None:

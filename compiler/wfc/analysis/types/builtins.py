@@ -22,6 +22,7 @@ from wfc.analysis.types.lattice import (
     join,
     kind_of,
     kinds_of,
+    least_of,
     options,
     truthy,
     without,
@@ -128,12 +129,13 @@ def defaulted(use: Use) -> Type:
 
 def items(use: Use) -> Type:
     use.part(item_of(use.operand), "attribute")
-    return ListType(item_of(use.operand))
+    least = least_of(use.operand)
+    return ListType(item_of(use.operand), min(least, 1) if use.name == "unique" else least)
 
 
 def one_item(use: Use) -> Type:
     use.part(item_of(use.operand), "attribute")
-    return join(item_of(use.operand), UNDEFINED)
+    return join(item_of(use.operand), NOTHING if least_of(use.operand) else UNDEFINED)
 
 
 def joined(use: Use) -> Type:
@@ -144,7 +146,9 @@ def joined(use: Use) -> Type:
 def reversed_(use: Use) -> Type:
     if kinds_of(use.operand) == {"text"}:
         return TEXT
-    return ListType(item_of(use.operand)) if "any" not in kinds_of(use.operand) else ANY
+    if "any" in kinds_of(use.operand):
+        return ANY
+    return ListType(item_of(use.operand), least_of(use.operand))
 
 
 def batches(use: Use) -> Type:
@@ -154,7 +158,7 @@ def batches(use: Use) -> Type:
 def groups(use: Use) -> Type:
     item = item_of(use.operand)
     key = use.part(item, "attribute", default=use.given("default"))
-    return ListType(Fixed((key, ListType(item)), ("grouper", "list")))
+    return ListType(Fixed((key, ListType(item, 1)), ("grouper", "list")), min(least_of(use.operand), 1))
 
 
 def matched(use: Use) -> Type:
@@ -163,10 +167,10 @@ def matched(use: Use) -> Type:
 
 
 def mapped(use: Use) -> Type:
-    item = item_of(use.operand)
+    item, least = item_of(use.operand), least_of(use.operand)
     if not use.positional:
-        return ListType(use.part(item, "attribute", default=use.given("default")))
-    return ListType(use.applied_to_each(item))
+        return ListType(use.part(item, "attribute", default=use.given("default")), least)
+    return ListType(use.applied_to_each(item), least)
 
 
 def picked(use: Use) -> Type:
@@ -176,6 +180,11 @@ def picked(use: Use) -> Type:
 def summed(use: Use) -> Type:
     item = use.part(item_of(use.operand), "attribute")
     return use.added(use.given("start"), item)
+
+
+def parts(use: Use) -> Type:
+    """The parts of a text. With a separator there is always one; between blanks there may be none."""
+    return ListType(TEXT, 1 if isinstance(use.constant("sep"), str) else 0)
 
 
 def pairs(use: Use) -> Type:
@@ -318,7 +327,7 @@ FILTERS: dict[str, Signature] = {
     "shquote": _signature(f"{_PRINTABLE} list", TEXT),
     "slice": _signature(_SIZED, batches, "slices: number", "fill_with?", walks=True),
     "sort": _signature(_SIZED, items, "reverse?", *_BY),
-    "split": _signature(_PRINTABLE, _TEXTS, "sep?: text null", "maxsplit?: number"),
+    "split": _signature(_PRINTABLE, parts, "sep?: text null", "maxsplit?: number"),
     "string": _signature("", TEXT),
     "strip": _signature(_PRINTABLE, TEXT, "chars?: text null"),
     "striptags": _signature(_PRINTABLE, TEXT),
@@ -413,7 +422,7 @@ METHODS: dict[str, dict[str, Signature]] = {
         **dict.fromkeys(("endswith", "startswith"), _signature("", BOOL, *_AFFIX)),
         **dict.fromkeys(_TEXT_TESTS, _signature("", BOOL)),
         **dict.fromkeys(("partition", "rpartition"), _signature("", three_texts, "sep: text")),
-        **dict.fromkeys(("split", "rsplit"), _signature("", _TEXTS, *_CUT)),
+        **dict.fromkeys(("split", "rsplit"), _signature("", parts, *_CUT)),
         "splitlines": _signature("", _TEXTS, "keepends?"),
         **dict.fromkeys(("center", "ljust", "rjust", "zfill"), _signature("", TEXT, *_PAD)),
         "join": _signature("", TEXT, "items: list"),

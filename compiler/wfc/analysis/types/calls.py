@@ -23,6 +23,7 @@ from wfc.analysis.types.access import (
     with_part,
 )
 from wfc.analysis.types.builtins import FILTERS, FUNCTIONS, METHODS, TESTS, Signature, is_fraction
+from wfc.analysis.types.emptiness import THROUGH, check_item
 from wfc.analysis.types.environment import TIGHT, Change, Kind, mentions, path_of, stripped
 from wfc.analysis.types.lattice import (
     NOTHING,
@@ -167,11 +168,12 @@ class Use:
             )
         elif found.optional is not None:
             self.walk.report(
-                Kind.NULLABLE,
+                Kind.OPTIONAL,
                 place,
                 f"`{name}` may be missing: not every item has it",
                 help=f"leave those out first: `| selectattr('{name}', 'defined')`",
                 sure=False,
+                only_possible=not found.says_required,
             )
 
     def applied_to_each(self, item: Type) -> Type:
@@ -270,8 +272,6 @@ def works_on(signature: Signature) -> str:
 # Splitting a text that may be empty gives one empty part, not an empty list.
 
 _PICKERS = frozenset({"first", "last", "select", "reject"})
-THROUGH = frozenset({"list", "map", "sort", "unique", "reverse"})
-"""Filters that keep the items of a list, or nearly all."""
 
 
 def note_consumer(walk: Inference, node: nodes.Filter | nodes.Call) -> None:
@@ -330,10 +330,7 @@ def _is_guarded(walk: Inference, operand: nodes.Expr) -> bool:
     return any(mentions(held.node, base) for held in walk.held)
 
 
-# Mistakes specific to some filters and methods: defaults without effect, `first` of an empty list, parsed
-# prose.
-
-_FINDERS = frozenset({"regex_search", "regex_findall", "select", "selectattr", "reject", "rejectattr"})
+# Mistakes specific to some filters and methods: defaults without effect, parsed prose.
 
 
 def check_filter(walk: Inference, node: nodes.Filter, use: Use) -> None:
@@ -405,27 +402,6 @@ def _was_tested(walk: Inference, node: nodes.Expr) -> bool:
     return path is not None and any(path[:length] in walk.facts for length in range(1, len(path) + 1))
 
 
-# -- items that may not be there -------------------------------------------------
-
-
-def check_item(walk: Inference, node: nodes.Filter) -> None:
-    """Report `first`, `last` and the like on the result of a search, which is often empty."""
-    source = node.node
-    while isinstance(source, nodes.Filter) and source.name in THROUGH:
-        source = source.node
-    if not isinstance(source, nodes.Filter) or source.name not in _FINDERS:
-        return
-    if any(mentions(held.node, source) for held in walk.held):
-        return
-    walk.report(
-        Kind.NULLABLE,
-        walk.template.token_span(node),
-        f"there is no `{node.name}` item if `{source.name}` finds nothing",
-        help=f"supply a fallback: `| {node.name} | default(...)`",
-        sure=False,
-    )
-
-
 # -- parse_json ------------------------------------------------------------------
 
 
@@ -463,7 +439,7 @@ def filtered(walk: Inference, node: nodes.Filter, guarded: bool) -> Type:
     kind = applied(walk, node, operand)
     if UNDEFINED not in options(kind) or guarded:
         return kind
-    check_item(walk, node)
+    check_item(walk, node, operand)
     return without(kind, UNDEFINED)
 
 

@@ -86,6 +86,8 @@ class Kind(StrEnum):
     ZERO_DIVISION = "zero division"
     EMPTY_SPLIT = "empty split"
     NULLABLE = "nullable"
+    OPTIONAL = "optional property"
+    EMPTY = "possibly empty"
     UNCHECKED_PARSE = "unchecked parse"
     UNSET = "unset"
 
@@ -112,6 +114,10 @@ class Problem:
     """The state field concerned: the rule may look up the path on which its value got here."""
     sure: bool = True
     """Whether every evaluation fails, not only those with certain values."""
+    only_possible: bool = False
+    """Whether nothing says that such values occur: reported as information."""
+    path: Path | None = None
+    """The path that is read."""
     changes: tuple[Change, ...] = ()
     fix: str = ""
     """The title of the fix that the changes make."""

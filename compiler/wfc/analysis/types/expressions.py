@@ -278,7 +278,7 @@ def _const(walk: Inference, node: nodes.Const, guarded: bool) -> Type:
 
 def _list(walk: Inference, node: nodes.List | nodes.Tuple, guarded: bool) -> Type:
     kinds = [walk.type_of(item) for item in node.items]
-    return ListType(join(*kinds)) if kinds else EMPTY_LIST
+    return ListType(join(*kinds), len(kinds)) if kinds else EMPTY_LIST
 
 
 def _dict(walk: Inference, node: nodes.Dict, guarded: bool) -> Type:

@@ -126,7 +126,7 @@ def _merged(found: list[Type]) -> Iterable[Type]:
     rows = [option for option in plain if isinstance(option, ListType | Fixed)]
     if len(rows) > 1:
         plain = [option for option in plain if option not in rows]
-        plain.append(ListType(join(*(item_of_list(row) for row in rows))))
+        plain.append(ListType(join(*map(item_of_list, rows)), min(map(least_of, rows))))
     records = [option for option in plain if isinstance(option, Record)]
     if len(records) > 1:
         others = [option for option in plain if not isinstance(option, Record)]
@@ -159,6 +159,22 @@ def item_of_list(row: ListType | Fixed) -> Type:
     return row.item if isinstance(row, ListType) else join(*row.items)
 
 
+def least_of(kind: Type) -> int:
+    """The number of items or characters that a value has at least."""
+    match kind:
+        case ListType():
+            return kind.least
+        case Fixed():
+            return len(kind.items)
+        case Exact(value=str(text)):
+            return len(text)
+        case Choice():
+            return min(map(len, kind.values))
+        case Union():
+            return min(map(least_of, kind.options))
+    return 0
+
+
 def without(kind: Type, *unwanted: Type) -> Type:
     if not isinstance(kind, Union):
         return NOTHING if kind in unwanted else kind
@@ -175,7 +191,9 @@ def present(kind: Type) -> Type:
 def truthy(kind: Type) -> Type:
     """The part of a type for which a test of the value is true."""
     if isinstance(kind, Union):
-        return join(*(one for one in kind.options if one not in (NULL, UNDEFINED) and not _is_false(one)))
+        return join(*map(truthy, kind.options))
+    if isinstance(kind, ListType) and not kind.least:
+        return ListType(kind.item, 1)
     return NOTHING if kind is NULL or kind is UNDEFINED or _is_false(kind) else kind
 
 
@@ -213,7 +231,7 @@ def widened(kind: Type) -> Type:
         case Union():
             return join(*map(widened, kind.options))
         case ListType():
-            return ListType(widened(kind.item))
+            return ListType(widened(kind.item), kind.least)
         case Record() if not kind.name:
             return _with_properties(kind, widened)
     return base_of(kind)
@@ -229,7 +247,7 @@ def stored(kind: Type, depth: int = _DEEPEST) -> Type:
         case Union():
             return join(*(stored(option, depth) for option in kind.options if option != UNDEFINED))
         case ListType():
-            return ListType(stored(kind.item, depth - 1))
+            return ListType(stored(kind.item, depth - 1), kind.least)
         case Fixed():
             return Fixed(tuple(stored(item, depth - 1) for item in kind.items))
         case MapType():
@@ -295,7 +313,7 @@ def tree_type(node: Node, text_type: Callable[[Scalar], Type]) -> Type:
             return NULL if node.value is None else exact(node.value)
         case Sequence():
             items = [tree_type(item, text_type) for item in node.items]
-            return ListType(join(*items)) if items else EMPTY_LIST
+            return ListType(join(*items), len(items)) if items else EMPTY_LIST
         case Mapping():
             parts = {entry.key.text: tree_type(entry.value, text_type) for entry in node.entries}
             properties = tuple(Property(name, kind) for name, kind in parts.items())

@@ -10,7 +10,17 @@ from wfc.analysis.types.access import Reached, follow, report_fraction
 from wfc.analysis.types.builtins import is_fraction, is_int, item_of
 from wfc.analysis.types.constants import field_of, is_switch, report_stringified, values_of
 from wfc.analysis.types.environment import Change, Held, Kind
-from wfc.analysis.types.lattice import NOTHING, describe, is_known, join, kind_of, kinds_of, options, without
+from wfc.analysis.types.lattice import (
+    NOTHING,
+    describe,
+    is_known,
+    join,
+    kind_of,
+    kinds_of,
+    least_of,
+    options,
+    without,
+)
 from wfc.language.types import ANY, BOOL, INT, LIST, NULL, NUMBER, TEXT, Exact, ListType, Type
 from wfc.suggest import nearest
 
@@ -263,7 +273,7 @@ def _pair(sign: str, left: Type, right: Type) -> Type | None:
     if sign == "+" and kinds == {"text"}:
         return TEXT
     if sign == "+" and kinds == {"list"}:
-        return ListType(join(item_of(left), item_of(right)))
+        return ListType(join(item_of(left), item_of(right)), least_of(left) + least_of(right))
     if sign == "*" and "number" in kinds and kinds & {"text", "list"}:
         return TEXT if "text" in kinds else ListType(item_of(left if kind_of(left) == "list" else right))
     return None

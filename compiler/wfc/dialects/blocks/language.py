@@ -22,6 +22,7 @@ _BY_ENVIRONMENT = 'pass it in `env`, and write "$NAME" in the command'
 _ADVICE = {
     "WF108": "move what both need into a workflow that calls neither",
     "WF207": "what a command prints is text, and so is a reference within text; a file among `outputs` has a type",
+    "WF224": "skip the block with a `condition` that looks at the list, or let the command read the whole list",
     "WF406": "look at `succeeded` or `exit_code` of it, or require it in `depends_on`",
     "WF411": "read its answer in the `condition` of the blocks that it decides about",
     "WF501": _BY_ENVIRONMENT,

@@ -261,7 +261,7 @@ def list_fields(step: Step, names: list[str]) -> Fix | None:
     """Add fields to the list, in its own style, or add the list."""
     node = own_list(step)
     if node is not None:
-        edit = _append(node, names)
+        edit = append_items(node, names)
     elif step.node.entry("needs_state") is None:
         edit = _new_list(step, names)
     else:
@@ -299,7 +299,8 @@ def _new_list(step: Step, names: list[str]) -> Edit | None:
     return add_entry(step.node, anchor, text) if anchor and isinstance(anchor.value, Scalar) else None
 
 
-def _append(node: Sequence, names: list[str]) -> Edit | None:
+def append_items(node: Sequence, names: list[str]) -> Edit | None:
+    """Put names behind the others of a list, in its own style."""
     last: Node | None = node.items[-1] if node.items else None
     if last is None:
         blank = not node.span.text[1:-1].strip()
