@@ -291,3 +291,20 @@ def test_a_tool_is_missing_only_if_the_settings_list_the_tools(project: Path, cl
     assert plan(project, client)["tools"] == ["chat.post"]
     (project / "pyproject.toml").write_text('[tool.wfc]\ntools = ["chat.post"]\n')
     assert plan(project, client)["tools"] == []
+
+
+# The shipped workflows.
+
+CLIENT_TOOLS = {"WebSearch", "Write"}
+"""Tools of a plain Claude Code that shipped workflows call by name."""
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "workflows").glob("*.yaml")), ids=lambda path: path.stem)
+def test_shipped_workflows_need_nothing_that_a_plain_client_lacks(path: Path) -> None:
+    if path.name.endswith(".test.yaml"):
+        return
+    text = path.read_text(encoding="utf-8")
+    agents = {*re.findall(r'agent: "@([\w-]+)"', text)} - {"task"}
+    files = {one.stem for one in (ROOT / ".claude" / "agents").glob("*.md")}
+    assert agents <= files
+    assert {*re.findall(r"^ *tool: (\S+)$", text, re.M)} <= CLIENT_TOOLS

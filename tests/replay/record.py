@@ -36,7 +36,17 @@ _MADE_UP = ("hopeful", "clumsy-1", "clumsy-2")
 _HOPES: dict[str, dict[tuple[str, str], list[Any]]] = {
     "release-notes": {
         ("release-notes", "remember"): [{"path": "x", "created": True, "merged_data": {"version": "1.2.3"}}]
-    }
+    },
+    "pr-automation": {
+        ("pr-automation", "fetch-pr"): [
+            {
+                "stdout": '{"title": "Add", "body": null, "state": "OPEN", "isDraft": false, "changedFiles": 3, '
+                '"headRefOid": "abc"}',
+                "stderr": "",
+                "exit_code": 0,
+            }
+        ]
+    },
 }
 """Without these no made-up answers lead to the end."""
 _PATIENCE = 40

@@ -53,6 +53,7 @@ _OUTPUTS = (
     "TOTAL 120 30 75%\n",
     "TOTAL 120 2 98%\n",
     '[{"name": "left", "version": "1.0", "latest_version": "2.0", "state": "SUCCESS"}]',
+    '{"title": "Add", "body": null, "state": "OPEN", "isDraft": false, "changedFiles": 3, "headRefOid": "abc"}',
 )
 """What the commands of the shipped workflows print, more or less."""
 
