@@ -81,6 +81,9 @@ class Config:
     """What a run may ask for, where it differs from the defaults."""
     exec: ExecSettings = field(default_factory=ExecSettings)
     """What `wfc serve` may do by itself."""
+    agents: dict[str, Any] | None = None
+    """Names and wishes for `wfc run --agent`: `default`, `parallel`, `models` and, by name, `roles`. None where the
+    project has no such table."""
     engine: str = "sqlite"
     """What keeps the runs."""
     temporal: dict[str, Any] = field(default_factory=dict)
@@ -231,6 +234,30 @@ def _exec(table: str, key: str, value: Any) -> ExecSettings:
     return ExecSettings(**_read_table(f"{table}.{key}", value, _EXEC_SETTINGS))
 
 
+def _agents(table: str, key: str, value: Any) -> dict[str, Any]:
+    name = f"{table}.{key}"
+    if not isinstance(value, dict):
+        raise ConfigError(f"[{name}] must be a table")
+    plain = {one: value[one] for one in _AGENT_SETTINGS if one in value}
+    roles = {}
+    for role, about in value.items():
+        if role in plain:
+            continue
+        if not isinstance(about, dict):
+            known = ", ".join(_AGENT_SETTINGS)
+            raise ConfigError(
+                f'[{name}] {role} must be a table such as {{use = "claude"}}; settings are {known}'
+            )
+        roles[role] = _read_table(f"{name}.{role}", about, _ROLE_SETTINGS)
+    return {**_read_table(name, plain, _AGENT_SETTINGS), "roles": roles}
+
+
+def _words(table: str, key: str, value: Any) -> dict[str, str]:
+    if not isinstance(value, dict) or not all(isinstance(one, str) and one for one in value.values()):
+        raise _misfit(table, key, "a table of text")
+    return dict(value)
+
+
 def _allow(table: str, key: str, value: Any) -> tuple[str, ...]:
     if isinstance(value, bool):
         return (ANY,) if value else ()
@@ -277,6 +304,8 @@ _EXEC_SETTINGS = {
     "parallel": _count,
     "reply_seconds": _count,
 }
+_AGENT_SETTINGS: dict[str, Reader] = {"default": _text, "parallel": _count, "models": _words}
+_ROLE_SETTINGS: dict[str, Reader] = {"use": _text, "agent": _text, "model": _text}
 _SETTINGS: dict[str, Reader] = {
     "workflows": _path,
     "generated": _path,
@@ -289,5 +318,6 @@ _SETTINGS: dict[str, Reader] = {
     "limits": _limits,
     "run_limits": _run_limits,
     "exec": _exec,
+    "agents": _agents,
     "temporal": _temporal,
 }

@@ -26,6 +26,7 @@ from wfc.dialects.blocks.reference import block_page
 from wfc.findings import Severity
 from wfc.language.steps import STEP_TYPES
 from wfc.rules import BY_CODE, RULES
+from wfc_runtime.agents.settings import load_programs
 from wfc_runtime.service.temporal.encryption import read_keyring
 from wfc_runtime.service.temporal.settings import TemporalSettings
 
@@ -69,6 +70,20 @@ def test_the_settings_for_temporal_are_taken(texts: list[str], tmp_path: Path) -
     config = load_config(tmp_path)
     assert config.engine == "temporal"
     assert TemporalSettings.of(config.temporal, {}).address == "temporal.example.com:7233"
+
+
+@holds(("docs/headless.md", "[claude]"), ("docs/headless.md", "[tool.wfc.agents]"))
+def test_the_settings_of_agents_are_taken(texts: list[str], tmp_path: Path) -> None:
+    project = tmp_path / "project"
+    project.mkdir()
+    (tmp_path / "agents.toml").write_text(texts[0], encoding="utf-8")
+    (project / "pyproject.toml").write_text(texts[1], encoding="utf-8")
+    programs = load_programs(tmp_path / "agents.toml", project)
+    assert programs["claude"].steps == ("delegate", "mcp_call", "shell")
+    assert programs["local"].adapter.name == "command"
+    settings = load_config(project).agents
+    assert settings is not None
+    assert settings["roles"]["plan-reviewer"]["model"] == "strong"
 
 
 @holds(("docs/temporal.md", "# make a key"))

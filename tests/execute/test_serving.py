@@ -213,7 +213,7 @@ def test_a_failure_of_ours_quotes_nothing_in_the_log(
     token = "tk-9f8e7d6c5b4a"
     head = "inputs: {token: {type: string, required: true, secret: true}}"
     site.compile(steps(sh("a", "echo {{ inputs.token | shquote }}"), head=head))
-    monkeypatch.setattr("wfc_runtime.service.sqlite.workers.execute", breaks)
+    monkeypatch.setattr("wfc_runtime.service.sqlite.serving.execute", breaks)
     reply = site.server().start("w", {"token": token})
     assert (reply["status"], reply["error"]["message"]) == ("failed", "internal error of wfc: LookupError")
     assert "a failed: LookupError" in caplog.text

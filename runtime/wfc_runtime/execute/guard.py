@@ -123,13 +123,13 @@ class Guard:
         words: Sequence[str],
         cwd: Path,
         env: Mapping[str, str],
-        stdout: int,
-        stderr: int,
+        *streams: int,
     ) -> Supervised:
-        """Start a program with these words as `argv`. Raises `GuardLostError`, or `ValueError` for a NUL in a word."""
+        """Start a program with these words as `argv`. `streams` are its standard output, standard error and, unless it
+        is to be empty, standard input. Raises `GuardLostError`, or `ValueError` for a NUL in a word."""
         request = _packed(program, words, cwd, env)
         try:
-            control = self._supervisor(stdout, stderr)
+            control = self._supervisor(streams)
         except OSError as error:
             why = error.strerror or str(error)
             raise GuardLostError(f"the process that supervises commands can't be used: {why}") from None
@@ -138,14 +138,14 @@ class Guard:
             control.sendall(len(request).to_bytes(HEADER, "big") + request)
         return Supervised(control)
 
-    def _supervisor(self, stdout: int, stderr: int) -> socket.socket:
+    def _supervisor(self, streams: Sequence[int]) -> socket.socket:
         """The socket of a new supervisor. Retrying is safe: a supervisor starts nothing before it has a request."""
         for _ in range(_ATTEMPTS):
             near, far = socket.socketpair()
             with far, self._lock:
                 line = self._line or self._restart()
                 with suppress(BrokenPipeError, ConnectionResetError):
-                    self._order(COMMAND, 0, far.fileno(), stdout, stderr)
+                    self._order(COMMAND, len(streams), far.fileno(), *streams)
                 self._live.add(near)
             if near.recv(1) == READY:
                 return near

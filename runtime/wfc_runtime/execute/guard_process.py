@@ -218,13 +218,14 @@ class Supervisor:
         self._command = 0
         self._code: int | None = None
 
-    def run(self, stdout: int, stderr: int) -> None:
+    def run(self, streams: list[int]) -> None:
+        """`streams`: descriptors for standard output, standard error and, if it has one, standard input."""
         request = self._request()
         if request is None:
             return
-        error = self._start(stdout, stderr, *marshal.loads(request))
-        os.close(stdout)
-        os.close(stderr)
+        error = self._start(streams, *marshal.loads(request))
+        for stream in streams:
+            os.close(stream)
         # The write ends are closed here, so that the server sees the end of the output.
         if error:
             self._say(f"error {error}")
@@ -257,15 +258,16 @@ class Supervisor:
 
     def _start(
         self,
-        stdout: int,
-        stderr: int,
+        streams: list[int],
         program: bytes,
         words: list[bytes],
         folder: bytes,
         env: dict[bytes, bytes],
     ) -> int:
         """Start the command; returns the errno if that fails, else 0."""
-        output = [(os.POSIX_SPAWN_DUP2, stdout, 1), (os.POSIX_SPAWN_DUP2, stderr, 2)]
+        output = [
+            (os.POSIX_SPAWN_DUP2, given, wanted) for given, wanted in zip(streams, (1, 2, 0), strict=False)
+        ]
         defaults = {*_signals(), signal.SIGCHLD}
         try:
             os.chdir(folder)
@@ -385,7 +387,7 @@ class Guard:
     def _take_order(self) -> bool:
         """Read one order. False: the server has gone."""
         try:
-            order, received, _, _ = socket.recv_fds(self._line, RECORD, 3)
+            order, received, _, _ = socket.recv_fds(self._line, RECORD, 4)
         except OSError:
             return False
         if len(order) < RECORD:
@@ -397,15 +399,15 @@ class Guard:
             self._locks[number] = received[0]
         elif kind == LET_GO and number in self._locks:
             os.close(self._locks.pop(number))
-        elif kind == COMMAND and len(received) == 3:
-            self._supervise(*received)
+        elif kind == COMMAND and len(received) == 1 + number:
+            self._supervise(received[0], received[1:])
         else:
             # The descriptors did not arrive, since too many are open. The server sees its socket close and retries.
             for one in received:
                 os.close(one)
         return True
 
-    def _supervise(self, control: int, stdout: int, stderr: int) -> None:
+    def _supervise(self, control: int, streams: list[int]) -> None:
         line = socket.socket(fileno=control)
         try:
             pid = os.fork()
@@ -420,7 +422,7 @@ class Guard:
                 for other in (*self._supervised.values(), *self._left):
                     other.close()
                 self._subreaper.become()
-                Supervisor(line).run(stdout, stderr)
+                Supervisor(line).run(streams)
                 os._exit(0)
             finally:
                 os._exit(1)
@@ -428,8 +430,8 @@ class Guard:
             self._supervised[pid] = line
         else:
             line.close()
-        os.close(stdout)
-        os.close(stderr)
+        for stream in streams:
+            os.close(stream)
 
 
 def _signals() -> set[signal.Signals]:

@@ -10,6 +10,7 @@ from contextlib import ExitStack, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
+from typing import IO
 
 from wfc_runtime.contract import Json
 from wfc_runtime.execute.base import ExecutionError, shortened
@@ -30,6 +31,11 @@ class Captured:
         self._head = bytearray()
         self._tail = bytearray()
         self.total = 0
+
+    @property
+    def ends(self) -> tuple[bytes, bytes]:
+        """The beginning and, if the stream is longer than the limit, the end, which may overlap nothing in between."""
+        return bytes(self._head), bytes(self._tail[-self._limit :])
 
     def add(self, data: bytes) -> None:
         self.total += len(data)
@@ -107,6 +113,8 @@ class Finished:
     stderr: Captured
     timed_out: bool = False
     stopped: bool = False
+    was_idle: bool = False
+    """Whether it timed out because it wrote nothing for too long."""
 
 
 class NotStartedError(ExecutionError):
@@ -128,8 +136,17 @@ def run_process(
     stop: Event,
     capture: bool = True,
     path: str | None = None,
+    given: IO[bytes] | None = None,
+    on_output: Callable[[bytes], None] | None = None,
+    idle: float | None = None,
+    grace: float = _GRACE,
 ) -> Finished:
-    """Run a command until it ends or times out. `path` is the PATH to find it in; by default that of `env`."""
+    """Run a command until it ends or times out.
+
+    `path` is the PATH to find it in; by default that of `env`. `given` is its standard input, a file; by default that
+    is empty. `on_output` gets its standard output as it comes. `idle` is how long it may write nothing to it, and
+    `grace` how long it has to end after SIGTERM.
+    """
     name = arguments[0]
     program = find_program(name, cwd, env.get("PATH") if path is None else path)
     if program is None:
@@ -139,26 +156,29 @@ def run_process(
         selector = stack.enter_context(selectors.DefaultSelector())
         # The write ends are closed as soon as the guard has its copies: otherwise the read ends would never see an end.
         with ExitStack() as theirs:
-            given = []
+            streams_given: list[int] = []
             for stream in streams:
                 if not capture:
-                    given.append(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
+                    streams_given.append(os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC))
                 else:
                     ours, writing = os.pipe()
-                    given.append(writing)
+                    streams_given.append(writing)
                     stack.callback(os.close, ours)
                     os.set_blocking(ours, False)
                     selector.register(ours, selectors.EVENT_READ, stream)
-                theirs.callback(os.close, given[-1])
+                theirs.callback(os.close, streams_given[-1])
+            if given is not None:
+                streams_given.append(given.fileno())
             try:
-                command = GUARD.start(program, arguments, cwd, env, *given)
+                command = GUARD.start(program, arguments, cwd, env, *streams_given)
             except ValueError as error:
                 raise NotStartedError(name, str(error)) from None
             except GuardLostError as error:
                 raise ExecutionError(str(error)) from None
         stack.callback(GUARD.forget, command.control)
         selector.register(command.control, selectors.EVENT_READ, None)
-        return _Watch(name, command, selector, streams).until_end(time.monotonic() + seconds, stop)
+        watch = _Watch(name, command, selector, streams, on_output, idle, grace)
+        return watch.until_end(time.monotonic() + seconds, stop)
 
 
 class _Watch:
@@ -170,7 +190,15 @@ class _Watch:
         command: Supervised,
         selector: selectors.BaseSelector,
         streams: tuple[Captured, Captured],
+        on_output: Callable[[bytes], None] | None,
+        idle: float | None,
+        grace: float,
     ) -> None:
+        self._on_output = on_output
+        self._idle = idle
+        self._grace = grace
+        self._heard = time.monotonic()
+        """When it last wrote to its standard output."""
         self._name = name
         self._command = command
         self._selector = selector
@@ -180,13 +208,15 @@ class _Watch:
 
     def until_end(self, deadline: float, stop: Event) -> Finished:
         command = self._command
-        timed_out = stopped = False
+        timed_out = stopped = was_idle = False
         while command.code is None and not command.is_over:
-            left = deadline - time.monotonic()
-            timed_out, stopped = left <= 0, stop.is_set()
+            now = time.monotonic()
+            left = deadline - now
+            was_idle = self._idle is not None and now - self._heard >= self._idle
+            timed_out, stopped = left <= 0 or was_idle, stop.is_set()
             if timed_out or stopped:
                 command.terminate()
-                self._read_until(lambda: command.code is not None or command.is_over, _GRACE)
+                self._read_until(lambda: command.code is not None or command.is_over, self._grace)
                 break
             self._read(min(left, _LOOK_EVERY))
         if command.error:
@@ -200,7 +230,7 @@ class _Watch:
         if code is None and not (timed_out or stopped):
             raise ExecutionError("the process that supervised the command was killed", "interrupted")
         exit_code = _KILLED if code is None else code if code >= 0 else 128 - code
-        return Finished(exit_code, *self._streams, timed_out, stopped)
+        return Finished(exit_code, *self._streams, timed_out, stopped, timed_out and was_idle)
 
     def _drain(self) -> None:
         """Read the rest. All writers have ended; only a stream passed to another process can still be open."""
@@ -236,6 +266,10 @@ class _Watch:
             with suppress(BlockingIOError):
                 data = os.read(key.fd, _CHUNK)
                 key.data.add(data)
+                if key.data is self._streams[0] and data:
+                    self._heard = time.monotonic()
+                    if self._on_output is not None:
+                        self._on_output(data)
                 if not data:
                     self._selector.unregister(key.fileobj)
                     self._open -= 1

@@ -76,6 +76,7 @@ _RUN_TYPES: tuple[Any, ...] = (
 )
 _EVENT_TYPES: tuple[Any, ...] = (_I, _F, _T, _T, (str, _NONE), (str, _NONE), (bytes, _NONE))
 _DUE = "SELECT key FROM runs WHERE root = ? AND status = 'running' AND due <= ? ORDER BY due, key"
+_CLAIM = "root, run, visit, at, owner, returned"
 # Whether any claim exists comes with the row: most calls then need no second query.
 _BARE = f"SELECT {_RUN}, EXISTS (SELECT 1 FROM claims WHERE claims.root = runs.root) FROM runs WHERE"
 _BY_ID, _BY_KEY = f"{_BARE} id = ?", f"{_BARE} key = ?"
@@ -173,7 +174,7 @@ class Queries:
 
     def all_claims(self) -> list[ClaimRow]:
         """What servers are doing, for all runs."""
-        return [ClaimRow(*row) for row in self._fetch("SELECT root, run, visit, at, owner FROM claims")]
+        return [ClaimRow(*row) for row in self._fetch(f"SELECT {_CLAIM} FROM claims")]
 
     def listed(self, statuses: tuple[str, ...], limit: int, before: int | None) -> list[RunRow]:
         """Runs without a parent, newest first."""
@@ -208,7 +209,7 @@ class Queries:
 
     def claims(self, root: int) -> list[ClaimRow]:
         """The actions that servers are executing for a family of runs."""
-        sql = "SELECT root, run, visit, at, owner FROM claims WHERE root = ?"
+        sql = f"SELECT {_CLAIM} FROM claims WHERE root = ?"
         return [ClaimRow(*row) for row in self._fetch_few(sql, root)]
 
     def answer(self, key: int, visit: str) -> HistoryRow | None:

@@ -102,6 +102,8 @@ class ClaimRow:
     visit: str
     at: float
     owner: str
+    returned: bool = False
+    """Whether the visit becomes pending again if the server dies. Otherwise it is reported as interrupted."""
 
 
 class ModuleRow(NamedTuple):

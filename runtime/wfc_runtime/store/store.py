@@ -55,7 +55,7 @@ _FIELD = (
     _insert("fields", "run, name, seq, checksum, value")
     + " ON CONFLICT (run, name) DO UPDATE SET seq = excluded.seq, checksum = excluded.checksum, value = excluded.value"
 )
-_CLAIM = _insert("claims", "root, run, visit, at, owner") + " ON CONFLICT DO NOTHING"
+_CLAIM = _insert("claims", "root, run, visit, at, owner, returned") + " ON CONFLICT DO NOTHING"
 _RELEASED = "DELETE FROM claims WHERE root = ? AND run = ? AND visit = ? AND owner = ?"
 _EVENT = _insert("history", "run, seq, at, kind, visit, actor, checksum, data, told")
 
@@ -161,7 +161,7 @@ class Store:
 
     def _claim(self, connection: sqlite3.Connection, claim: ClaimRow, read_version: int) -> None:
         found = connection.execute("SELECT version FROM runs WHERE key = ?", (claim.run,)).fetchone()
-        values = (claim.root, claim.run, claim.visit, claim.at, claim.owner)
+        values = (claim.root, claim.run, claim.visit, claim.at, claim.owner, claim.returned)
         if found != (read_version,) or connection.execute(_CLAIM, values).rowcount != 1:
             raise ConflictError(claim.visit)
         self._hook("claim")

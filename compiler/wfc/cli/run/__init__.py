@@ -51,7 +51,12 @@ def command(
     result, and executes commands only after you confirm or with --allow-exec. The run is stored like any other: after
     Ctrl-C, `wfc runs resume` continues it. A step times out only at its `deadline`, a `call` also at its `timeout`.
 
+    With --agent, an agent's command line acts instead of you: in a terminal it asks you only at prompts, elsewhere it
+    takes --answer and --answers and otherwise leaves the run waiting. The agents are set up in
+    ~/.config/wfc/agents.toml (or WFC_AGENTS).
+
     Exits with 0 if the run completed, 1 if it failed or was cancelled or the workflow has errors, 130 after Ctrl-C.
+    With --agent also: 4 if a person is needed, 6 if no agent is available.
     """
     if inputs == "-" and manner.answers == "-":
         raise click.UsageError("only one of --inputs and --answers can be standard input")
@@ -63,12 +68,18 @@ def command(
         raise click.ClickException(str(error)) from error
     if module is None:
         return 1
-    file = read_answers_file(manner, called_by(module, registry))
+    workflows = called_by(module, registry)
+    file = read_answers_file(manner, workflows)
     given = given_inputs(module.workflow, pairs, inputs, file.inputs if file else {})
-    if file is None and not manner.executes and not sys.stdin.isatty() and _asks(module):
+    nobody = file is None and not manner.executes and manner.agent is None and not sys.stdin.isatty()
+    if nobody and _asks(module):
         raise click.UsageError("standard input is not a terminal, so nobody can answer; give --answers FILE")
     console = Console()
     answered = Answers(file.scripts) if file else None
+    if manner.agent is not None:
+        from wfc.cli.run.headless import given_answers
+
+        answered = given_answers(manner.answer, answered, workflows)
     path = store_path(state, config)
     with opened(lambda: terminal_service(path, registry, manner, console)) as service:
         # As such: what the service can do by itself begins after the run has been named.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
 from threading import Lock
@@ -33,21 +34,28 @@ def serving_service(
 ) -> ServingService:
     """Commands have the person's rights, and of their environment what `manner` and `[tool.wfc.exec]` name."""
     root, settings = registry.config.root, registry.config.exec
-    roots = (*(root / more for more in settings.roots), root, *manner.exec_root)
-    check_patterns("--allow-read", manner.allow_read, root, roots)
-    check_patterns("--allow-write", manner.allow_write, root, roots)
+    roots = (*(root / more for more in settings.roots), *manner.exec_root)
     grant = terminal_grant(registry.config, path)
-    grant = grant.extended((one.resolve() for one in roots), (*settings.env, *manner.exec_env))
-    if not manner.allow_exec:
-        grant = replace(
-            grant, commands=(), read=manner.allow_read, write=manner.allow_write, pattern_root=root
-        )
+    grant = file_grant(grant, manner, root, roots, (*settings.env, *manner.exec_env))
     service = ServingService(
         Store(path), registry, grant, limits, every_kind=True, reply_seconds=_REPLY_SECONDS
     )
     service.gives_back = True
     service.workers.watch = Shown(console)
     return service
+
+
+def file_grant(
+    grant: Grant, manner: Manner, root: Path, more_roots: Iterable[Path], env: Iterable[str]
+) -> Grant:
+    """A grant within what the options allow: any command, or only some files."""
+    roots = (root, *more_roots)
+    check_patterns("--allow-read", manner.allow_read, root, roots)
+    check_patterns("--allow-write", manner.allow_write, root, roots)
+    grant = grant.extended((one.resolve() for one in roots), env)
+    if manner.allow_exec:
+        return grant
+    return replace(grant, commands=(), read=manner.allow_read, write=manner.allow_write, pattern_root=root)
 
 
 def terminal_grant(config: Config, state: Path) -> Grant:

@@ -34,6 +34,10 @@ def terminal_service(path: Path, registry: SourceRegistry, manner: Manner, conso
     """For runs that a person works here, and so without deadlines. With `--allow-exec`, what this machine can do is
     done without asking, and shown."""
     limits = Limits.of(registry.config.run_limits)
+    if manner.agent is not None:
+        from wfc.cli.run.headless import agent_service
+
+        return agent_service(path, registry, manner)
     if not manner.executes:
         return SqliteService(Store(path), registry, limits)
     from wfc.cli.run.serving import serving_service
@@ -60,6 +64,11 @@ def work(
     state: Path | None,
 ) -> int:
     """Work a run in this terminal. The exit code says how it went. `state`: its file, where one was named."""
+    if manner.agent is not None:
+        from wfc.cli.run.headless import work_headless
+
+        resuming = f"{_resuming(run, state)} --agent {manner.agent}".strip()
+        return work_headless(service, run, manner, answers or Answers(), console, resuming)
     store = store_path(state, config)
     if manner.executes:
         from wfc.cli.run.serving import leave_to

@@ -69,10 +69,16 @@ def _answers(service: SqliteService, run: str, manner: Manner) -> Answers | None
     from wfc.cli.run.sources import called_by
     from wfc.cli.shared.service import family_of
 
-    file = read_answers_file(manner, called_by(service.definition(run)[0], service.registry))
-    if file is None:
+    workflows = called_by(service.definition(run)[0], service.registry)
+    file = read_answers_file(manner, workflows)
+    if manner.agent is not None:
+        from wfc.cli.run.headless import given_answers
+
+        answers = given_answers(manner.answer, Answers(file.scripts) if file else None, workflows)
+    elif file is None:
         return None
-    answers = Answers(file.scripts)
+    else:
+        answers = Answers(file.scripts)
     for one, events in family_of(service, run):
         reply = service.status(one, masked=True)
         scope = reply.get("task") or reply["workflow"]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -55,12 +56,18 @@ def _listed(reply: dict[str, Any]) -> str:
 @click.pass_obj
 def show(state: Path | None, run: str, as_json: bool) -> None:
     """Show a run: its status, and the actions that it waits for or its result."""
+    from wfc.cli.run.costs import costs_of, render_costs, total_of
+
     with any_service_of(state) as service:
         reply = service.status(whole_id(service, run), masked=True)
-    print_reply(reply, as_json, _shown)
+        costs = costs_of(service, reply["workflow_id"])
+    if costs:
+        following = reply.pop("next")
+        reply |= {"cost": {**total_of(costs), "steps": [asdict(one) for one in costs]}, "next": following}
+    print_reply(reply, as_json, lambda found: _shown(found, render_costs(costs)))
 
 
-def _shown(reply: dict[str, Any]) -> str:
+def _shown(reply: dict[str, Any], costs: Sequence[str]) -> str:
     lines = [f"{reply.get('task') or reply['workflow']} {reply['workflow_id']}: {reply['status']}"]
     progress = reply["progress"]
     lines.append(f"started {progress['started']}, last moved {progress['updated']}")
@@ -74,6 +81,7 @@ def _shown(reply: dict[str, Any]) -> str:
         for key in ("command", "message", "instructions", "tool", "resume_at"):
             if key in action["parameters"]:
                 lines.append(f"  {key}: {_short(action['parameters'][key])}")
+    lines += costs
     for key in ("result", "error", "reason"):
         if key in reply:
             lines.append(f"{key}: {to_json(reply[key])}")

@@ -77,8 +77,23 @@ class Manner:
     exec_root: tuple[Path, ...] = ()
     allow_read: tuple[str, ...] = ()
     allow_write: tuple[str, ...] = ()
+    agent: str | None = None
+    """The agent that does the actions; "" is the project's default."""
+    answer: tuple[str, ...] = ()
+    parallel: int | None = None
+    events: str | None = None
 
     def __post_init__(self) -> None:
+        if self.agent is None:
+            for option, given in (
+                ("--answer", self.answer),
+                ("--parallel", self.parallel),
+                ("--events", self.events),
+            ):
+                if given:
+                    raise click.UsageError(f"{option} goes with --agent")
+        if self.events == "-" and self.as_json:
+            raise click.UsageError("only one of --json and --events - can use standard output")
         if self.exec_env and not self.allow_exec:
             raise click.UsageError("--exec-env goes with --allow-exec")
         if self.exec_root and not self.executes:
@@ -132,6 +147,32 @@ def manner_options(work: Callable[..., Any]) -> Callable[..., Any]:
             "--allow-exec",
             is_flag=True,
             help="Execute commands without asking, and read and write files in the project.",
+        ),
+        click.option(
+            "--events",
+            metavar="FILE",
+            shell_complete=FILES,
+            help="With --agent: write what happens to this file as JSON lines; `-` is standard output.",
+        ),
+        click.option(
+            "--parallel",
+            type=click.IntRange(1, 64),
+            metavar="N",
+            help="With --agent: do at most this many actions at the same time. Default: the project's, else 4.",
+        ),
+        click.option(
+            "--answer",
+            multiple=True,
+            metavar="STEP=VALUE",
+            help="With --agent: answer the prompts of a step with this value. May be repeated.",
+        ),
+        click.option(
+            "--agent",
+            is_flag=False,
+            flag_value="",
+            metavar="[NAME]",
+            help="Let an agent's command line do the actions, such as `claude`; people are asked only at prompts. "
+            "Without NAME: the default of [tool.wfc.agents].",
         ),
         click.option(
             "--answers",

@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from pathlib import Path
 
+from wfc_runtime.agents.logs import erase_logs
 from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import DefinitionError, RefusedError, RequestError, StoreError, WfcError
 from wfc_runtime.machine.chart import AnyMachine
@@ -318,7 +319,9 @@ class SqliteService(Service, Archive):
             raise RefusedError("child_run", f"run {run} is a child run", "Delete its parent instead.")
         if not row.ended:
             raise RefusedError("open_run", f"run {run} is in progress", "Cancel it first.")
-        return self.store.erase(run)
+        erased = self.store.erase(run)
+        erase_logs(self.store.path, run)
+        return erased
 
     def export(self, run: str, *, secrets: bool = False) -> Json:
         run = check_run_id(run)

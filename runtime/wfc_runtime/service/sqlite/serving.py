@@ -7,13 +7,14 @@ are left to the agent.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
+from types import MappingProxyType
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.execute import EXECUTORS, Grant, can_execute, refusal_of
+from wfc_runtime.execute import EXECUTORS, Grant, can_execute, execute, refusal_of
 from wfc_runtime.execute.paths import clear_scratch
 from wfc_runtime.machine.effects import Ask
 from wfc_runtime.machine.interpreter import structure_of
@@ -24,7 +25,16 @@ from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.sqlite.engine import SqliteService
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
 from wfc_runtime.service.sqlite.work import Work, submit
-from wfc_runtime.service.sqlite.workers import Lead, RunnableAction, View, Workers, look_at, scope_of, shown
+from wfc_runtime.service.sqlite.workers import (
+    Job,
+    Lead,
+    RunnableAction,
+    View,
+    Workers,
+    look_at,
+    scope_of,
+    shown,
+)
 from wfc_runtime.store import Store
 
 ACTOR = "server"
@@ -51,7 +61,7 @@ class ServingService(SqliteService):
         self._grant = _within(grant, self.limits)
         self._every_kind = every_kind
         self._reply_seconds = reply_seconds
-        self.workers = Workers(self, self._grant)
+        self.workers = Workers(self, self._grant.parallel)
         self.leave: Callable[[str, str], bool] = lambda scope, visit: False
         """Whether a step of a task or workflow is left to the agent after all."""
         self.gives_back = False
@@ -176,18 +186,27 @@ class ServingService(SqliteService):
             loaded = work.unit.find(runnable.run)
             free = runnable.visit in loaded.now.pending and not work.unit.claim_of(loaded, runnable.visit)
             if free:
-                work.unit.claim(loaded, runnable.visit, owner)
+                work.unit.claim(loaded, runnable.visit, owner, self.by_agent(runnable))
             return {"claimed": free}
 
         return bool(self._work(job, ACTOR)["claimed"])
 
-    def finish(self, runnable: RunnableAction, result: dict[str, Json]) -> None:
+    def by_agent(self, runnable: RunnableAction) -> bool:
+        """Whether an agent does the action. It becomes pending again if this process dies; a command is interrupted."""
+        return False
+
+    def perform(self, job: Job) -> Json:
+        row = self.store.queries.run_of_key(job.root)
+        name = row.id if row is not None else str(job.root)
+        return execute(job.runnable.action, self._grant, name, job.stop)
+
+    def finish(self, runnable: RunnableAction, result: Json) -> bool:
         if self.gives_back and self.workers.closed:
             self._let_go(runnable)
-            return
+            return True
         if self.workers.closed and (result.get("error") or {}).get("code") == "interrupted":
             self._interrupt(runnable)
-            return
+            return True
         try:
             self._answer(runnable, result)
         except RefusedError as refused:
@@ -197,11 +216,28 @@ class ServingService(SqliteService):
                 self._answer(runnable, {"error": {"code": "output_invalid", "message": refused.message}})
             else:
                 self._let_go(runnable)
+        return True
 
-    def _answer(self, runnable: RunnableAction, result: dict[str, Json]) -> None:
+    def _answer(
+        self,
+        runnable: RunnableAction,
+        result: Json,
+        *,
+        actor: str = ACTOR,
+        more: Mapping[str, Json] = MappingProxyType({}),
+        by_agent: bool = False,
+    ) -> None:
         owner = self.owners.me()
-        job = partial(submit, run=runnable.run, step_id=runnable.visit, result=result, owner=owner)
-        self._work(job, ACTOR)
+        job = partial(
+            submit,
+            run=runnable.run,
+            step_id=runnable.visit,
+            result=result,
+            owner=owner,
+            more=more,
+            by_agent=by_agent,
+        )
+        self._work(job, actor)
 
     def _interrupt(self, runnable: RunnableAction) -> None:
         """This server ends, and ended what it was executing: nobody knows how far that had come."""
@@ -228,10 +264,6 @@ class ServingService(SqliteService):
             return {}
 
         self._work(job, ACTOR)
-
-    def name_of(self, root: int) -> str:
-        row = self.store.queries.run_of_key(root)
-        return row.id if row is not None else str(root)
 
 
 def _within(grant: Grant, limits: Limits) -> Grant:

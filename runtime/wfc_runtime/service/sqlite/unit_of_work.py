@@ -262,8 +262,8 @@ class UnitOfWork:
         key = loaded.row.key
         return next((one for one in self.claims(loaded.row) if (one.run, one.visit) == (key, visit)), None)
 
-    def claim(self, loaded: LoadedRun, visit: str, owner: str) -> None:
-        claim = ClaimRow(loaded.row.root, loaded.row.key, visit, self.at, owner)
+    def claim(self, loaded: LoadedRun, visit: str, owner: str, returned: bool = False) -> None:
+        claim = ClaimRow(loaded.row.root, loaded.row.key, visit, self.at, owner, returned)
         self._changes.claims.append((claim, loaded.read_version))
 
     def release(self, claim: ClaimRow) -> None:

@@ -131,7 +131,8 @@ class Work:
                 self.caught_up = True
 
     def _end_dead_claims(self, asked: LoadedRun) -> None:
-        """Claims of servers that have died: what they were doing is over, and never done again unasked."""
+        """Claims of servers that have died: what they were doing is over. A command is never done again unasked; the
+        work of an agent is pending again."""
         for claim in self.unit.claims(asked.row):
             if self.unit.owners.is_alive(claim.owner):
                 continue
@@ -141,7 +142,7 @@ class Work:
                     loaded = self.unit.load(row)
                 except DefinitionError:
                     continue
-                if claim.visit in loaded.now.pending:
+                if claim.visit in loaded.now.pending and not claim.returned:
                     self.interrupt(loaded, claim)
                     self.caught_up = True
             self.unit.release(claim)
@@ -276,10 +277,19 @@ def _waits_for(parent: LoadedRun, visit: str, index: int, child_id: str) -> bool
 # next call.
 
 
-def submit(work: Work, run: str, step_id: str, result: Json, owner: str | None = None) -> Reply | WfcError:
+def submit(
+    work: Work,
+    run: str,
+    step_id: str,
+    result: Json,
+    owner: str | None = None,
+    more: Mapping[str, Json] = _NOTHING,
+    by_agent: bool = False,
+) -> Reply | WfcError:
     """A reply; or a refusal that has changed something, to be raised once that is committed.
 
-    `owner` is the server that executed the action, if it was not the agent.
+    `owner` is the process that did the action under a claim, by itself or, with `by_agent`, by an agent that it called.
+    `more` is kept with the event.
     """
     loaded = work.unit.find(run)
     try:
@@ -290,12 +300,13 @@ def submit(work: Work, run: str, step_id: str, result: Json, owner: str | None =
                 return repeat_reply(loaded, answered, result, reply_to(work, loaded))
         if not ends_by_asking(loaded.now.pending.get(step_id), work.at):
             work.catch_up(loaded)
-        if step_id in loaded.now.pending:
-            _check_claim(work, loaded, step_id, owner)
-        event = Submit(
-            at=work.at, id=loaded.next_event_id, visit=step_id, result=result, served=owner is not None
-        )
-        work.apply(loaded, event, step_id, shown_digest(loaded, step_id))
+        claim = _checked_claim(work, loaded, step_id, owner) if step_id in loaded.now.pending else None
+        served = owner is not None and not by_agent
+        event = Submit(at=work.at, id=loaded.next_event_id, visit=step_id, result=result, served=served)
+        work.apply(loaded, event, step_id, {**shown_digest(loaded, step_id), **more})
+        # The server still has the action of a result that did not fit: it decides what to do next.
+        if claim is not None and work.refusal is None:
+            work.unit.release(claim)
     except RefusedError as refused:
         if refused.code == "not_pending" and is_over_wait(loaded, step_id):
             return reply_to(work, loaded)
@@ -305,7 +316,8 @@ def submit(work: Work, run: str, step_id: str, result: Json, owner: str | None =
     return reply_to(work, loaded)
 
 
-def _check_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | None) -> None:
+def _checked_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | None) -> ClaimRow | None:
+    """The claim of the server that submits the result. Raises `RefusedError` if it is another one's."""
     claim = work.unit.claim_of(loaded, step_id)
     if claim is None:
         if owner is not None:
@@ -313,8 +325,7 @@ def _check_claim(work: Work, loaded: LoadedRun, step_id: str, owner: str | None)
         work.unit.require_free(loaded, step_id)
     elif claim.owner != owner:
         raise RefusedError("claimed", f"the server is executing `{step_id}`; do not do it yourself")
-    else:
-        work.unit.release(claim)
+    return claim
 
 
 def reply_to(work: Work, loaded: LoadedRun) -> Reply:

@@ -11,11 +11,11 @@ from typing import Protocol
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, StoreError, WfcError, without_words
-from wfc_runtime.execute import Grant, execute
 from wfc_runtime.machine.effects import Ask, Delay
 from wfc_runtime.machine.redaction import NO_MASK, Mask
 from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.spawn import Spawn
+from wfc_runtime.service.children import is_briefed
 from wfc_runtime.service.sqlite.unit_of_work import LoadedRun
 from wfc_runtime.service.sqlite.work import Work
 
@@ -37,6 +37,8 @@ class RunnableAction:
     """Redacts the secrets of its run for display."""
     is_secret: bool = False
     """Whether its result is a secret."""
+    is_brief: bool = False
+    """Whether it is a whole task, given to a named agent as one brief."""
 
 
 @dataclass
@@ -83,7 +85,7 @@ def look_at(work: Work, root: int, may_do: MayDo, can_do: CanDo) -> View:
 def shown(effect: Ask, pending: Pending) -> dict[str, Json]:
     """An action in the form that executors take."""
     action = effect.action(pending)
-    return {"type": action.type, "parameters": action.parameters}
+    return {"type": action.type, "parameters": action.parameters, "result_schema": action.result_schema}
 
 
 def _add_retry(view: View, loaded: LoadedRun, delay: Delay, visit: str, may_do: MayDo) -> None:
@@ -106,8 +108,9 @@ def _add(view: View, loaded: LoadedRun, visit: str, owner: str | None, may_do: M
         view.needs_agent = True
         return
     is_secret = effect.writes in loaded.machine.secrets
+    is_brief = is_briefed(loaded.row.agent)
     view.runnables.append(
-        RunnableAction(loaded.row.id, visit, action, owner, scope, loaded.now.mask, is_secret)
+        RunnableAction(loaded.row.id, visit, action, owner, scope, loaded.now.mask, is_secret, is_brief)
     )
 
 
@@ -135,9 +138,11 @@ class WorkSource(Protocol):
 
     def claim(self, runnable: RunnableAction) -> bool: ...
 
-    def finish(self, runnable: RunnableAction, result: dict[str, Json]) -> None: ...
+    def perform(self, job: Job) -> Json:
+        """Do a claimed action, and return its result."""
 
-    def name_of(self, root: int) -> str: ...
+    def finish(self, runnable: RunnableAction, result: Json) -> bool:
+        """Store the result. False: it was refused, and the action is to be done again under the same claim."""
 
     def now(self) -> float: ...
 
@@ -150,7 +155,7 @@ class WorkObserver(Protocol):
 
     def began(self, runnable: RunnableAction) -> None: ...
 
-    def ended(self, runnable: RunnableAction, result: dict[str, Json]) -> None: ...
+    def ended(self, runnable: RunnableAction, result: Json) -> None: ...
 
 
 @dataclass
@@ -176,14 +181,17 @@ class Lead:
 
 
 class Workers:
-    def __init__(self, source: WorkSource, grant: Grant) -> None:
+    def __init__(self, source: WorkSource, parallel: int) -> None:
+        """`parallel`: the number of actions at the same time, over all runs."""
         self._source = source
-        self._grant = grant
+        self._parallel = parallel
         self._changed = Condition()
         self._ticks = 0
         self._jobs: dict[tuple[str, str], Job] = {}
         self._leads: dict[int, Lead] = {}
         self.closed = False
+        self.closing_seconds = _CLOSING
+        """How long the actions in progress have to stop."""
         self.watch: WorkObserver | None = None
 
     def lead(self, root: int, seconds: float) -> Lead:
@@ -217,7 +225,7 @@ class Workers:
 
     def close(self) -> None:
         """Stop the actions in progress; they are reported as interrupted."""
-        end = time.monotonic() + _CLOSING
+        end = time.monotonic() + self.closing_seconds
         with self._changed:
             self.closed = True
             for job in self._jobs.values():
@@ -298,7 +306,7 @@ class Workers:
             with self._changed:
                 if key in self._jobs:
                     continue
-                if runnable.owner is not None or len(self._jobs) >= self._grant.parallel or self.closed:
+                if runnable.owner is not None or len(self._jobs) >= self._parallel or self.closed:
                     left = True
                     continue
                 job = self._jobs[key] = Job(runnable, root, time.monotonic())
@@ -317,29 +325,33 @@ class Workers:
     # -- doing -----------------------------------------------------------------
 
     def _do(self, job: Job) -> None:
-        if self.watch is not None:
-            self.watch.began(job.runnable)
         try:
-            result = execute(job.runnable.action, self._grant, self._source.name_of(job.root), job.stop)
-        except Exception as error:
-            _log.error("%s failed: %s", job.runnable.visit, without_words(error))
-            message = f"internal error of wfc: {type(error).__name__}"
-            result = {"error": {"code": "execution", "message": message}}
-        if self.watch is not None:
-            self.watch.ended(job.runnable, result)
-        try:
-            self._bring_back(job, result)
+            while not self._bring_back(job, self._perform(job)):
+                pass
         except Exception as error:
             # The claim stays, and is found when this process has ended.
             _log.error("the result of %s can't be stored: %s", job.runnable.visit, without_words(error))
         finally:
             self._forget(job)
 
-    def _bring_back(self, job: Job, result: dict[str, Json]) -> None:
+    def _perform(self, job: Job) -> Json:
+        if self.watch is not None:
+            self.watch.began(job.runnable)
+        try:
+            result = self._source.perform(job)
+        except Exception as error:
+            _log.error("%s failed: %s", job.runnable.visit, without_words(error))
+            message = f"internal error of wfc: {type(error).__name__}"
+            result = {"error": {"code": "execution", "message": message}}
+        if self.watch is not None:
+            self.watch.ended(job.runnable, result)
+        return result
+
+    def _bring_back(self, job: Job, result: Json) -> bool:
+        """Store a result. False: it was refused, and the action is to be done again."""
         while True:
             try:
-                self._source.finish(job.runnable, result)
-                return
+                return self._source.finish(job.runnable, result)
             except StoreError as error:
                 if error.code not in ("store_busy", "store_full") or self.closed:
                     raise

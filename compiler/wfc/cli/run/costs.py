@@ -1,0 +1,82 @@
+"""What the agents of a run have cost, from its history: also calls of earlier processes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from wfc.cli.shared.service import family_of
+from wfc.render.style import counted
+
+if TYPE_CHECKING:
+    from wfc_runtime.service import Service
+
+
+@dataclass
+class StepCost:
+    """The calls for one step, over all its visits and children."""
+
+    step: str
+    who: str = ""
+    calls: int = 0
+    refused: int = 0
+    failed: int = 0
+    denied: int = 0
+    usd: float = 0.0
+    tokens: int = 0
+    seconds: float = 0.0
+
+
+def costs_of(service: Service, run: str) -> list[StepCost]:
+    """By step, in the order of their first calls."""
+    found: dict[str, StepCost] = {}
+    for _, events in family_of(service, run):
+        for event in events:
+            call = event.get("agent")
+            if isinstance(call, dict) and event.get("step_id"):
+                _add(found, event, call)
+    return list(found.values())
+
+
+def _add(found: dict[str, StepCost], event: dict[str, Any], call: dict[str, Any]) -> None:
+    step = str(event["step_id"]).partition("@")[0]
+    cost = found.setdefault(step, StepCost(step))
+    cost.who = " ".join(str(call[name]) for name in ("program", "model") if name in call)
+    cost.calls += 1
+    cost.refused += event["event"] == "refused"
+    cost.failed += call.get("outcome") not in ("done", "misfit")
+    cost.denied += len(call.get("denied", ()))
+    cost.usd += call.get("usd", 0.0)
+    cost.tokens += call.get("tokens", 0)
+    cost.seconds += call.get("seconds", 0.0)
+
+
+def total_of(costs: list[StepCost]) -> dict[str, Any]:
+    return {
+        "calls": sum(one.calls for one in costs),
+        "usd": round(sum(one.usd for one in costs), 6),
+        "tokens": sum(one.tokens for one in costs),
+    }
+
+
+def render_costs(costs: list[StepCost]) -> list[str]:
+    """One line per step, and the sum if there are several."""
+    width = max((len(one.step) for one in costs), default=0)
+    lines = [
+        f"{one.step:<{width}}  {one.who}  {counted(one.calls, 'call')}  {one.seconds:.1f} s  "
+        f"{one.tokens:,} tokens  ${one.usd:.4f}{_trouble(one)}"
+        for one in costs
+    ]
+    total = total_of(costs)
+    if len(costs) > 1:
+        lines.append(f"in total  {total['tokens']:,} tokens  ${total['usd']:.4f}")
+    return lines
+
+
+def _trouble(cost: StepCost) -> str:
+    found = [
+        f"{number} {what}"
+        for number, what in ((cost.refused, "refused"), (cost.failed, "failed"), (cost.denied, "denied"))
+        if number
+    ]
+    return f"  ({', '.join(found)})" if found else ""

@@ -1,0 +1,269 @@
+"""`wfc run --agent`: an agent's command line does the actions, and people are asked only at prompts."""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from wfc.author.answers import Answer, Answers, NoAnswerError, Questions, Script, fill, misfit
+from wfc.author.driver import Asked
+from wfc.cli.run.console import Console, LeftError, Person
+from wfc.cli.run.inputs import parse_value
+from wfc.cli.run.live import Live
+from wfc.cli.run.operator import Trail
+from wfc.cli.run.serving import file_grant, terminal_grant
+from wfc.cli.shared.options import Manner
+from wfc.config import Config
+from wfc.suggest import did_you_mean
+from wfc_runtime.agents.base import Outcome
+from wfc_runtime.agents.settings import Agents, Role, Wishes, load_programs, operator_file
+from wfc_runtime.contract import ENDED, HUMAN_KINDS
+from wfc_runtime.errors import RefusedError
+from wfc_runtime.interrupt import INTERRUPTED
+from wfc_runtime.machine.results import of
+from wfc_runtime.machine.values import Limits
+from wfc_runtime.service import actions_of
+from wfc_runtime.service.sqlite.agent_work import AgentService
+from wfc_runtime.store import Store
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from wfc.cli.run.sources import SourceRegistry
+    from wfc_runtime.machine.chart import Workflow
+    from wfc_runtime.service import Reply
+    from wfc_runtime.service.sqlite import SqliteService
+
+COMPLETED, FAILED, PERSON_NEEDED, NO_AGENT = 0, 1, 4, 6
+"""Exit codes. 5 is for a budget that is used up."""
+_LOOK_EVERY = 0.2
+_YES, _NO = ("yes", "y", "true"), ("no", "n", "false")
+
+
+# The service.
+
+
+def agents_of(manner: Manner, config: Config) -> Agents:
+    """The operator's programs, with the names that the project gives them."""
+    settings = dict(config.agents or {})
+    roles = {name: Role(**about) for name, about in settings.pop("roles", {}).items()}
+    wishes = Wishes(**settings, roles=roles)
+    chosen = manner.agent or wishes.default
+    if not chosen:
+        raise click.UsageError("--agent needs a name, such as `claude`, or a default in [tool.wfc.agents]")
+    programs = load_programs(operator_file(os.environ), config.root, "WFC_AGENTS" in os.environ)
+    return Agents(programs, chosen, wishes)
+
+
+def agent_service(path: Path, registry: SourceRegistry, manner: Manner) -> AgentService:
+    """Commands and files are granted by the command line alone: a pull request can change the project's settings."""
+    config = registry.config
+    agents = agents_of(manner, config)
+    grant = file_grant(terminal_grant(config, path), manner, config.root, manner.exec_root, manner.exec_env)
+    grant = replace(grant, parallel=manner.parallel or agents.wishes.parallel)
+    return AgentService(Store(path), registry, grant, agents, Path.cwd(), Limits.of(config.run_limits))
+
+
+# Answers of the command line.
+
+
+def given_answers(pairs: tuple[str, ...], file: Answers | None, workflows: Iterable[Workflow]) -> Answers:
+    """The answers of a file, and those of `--answer`, which take precedence. Mistakes end the command."""
+    scripts = dict(file.scripts) if file is not None else {}
+    questions = Questions.of(workflows)
+    for pair in pairs:
+        key, equals, text = pair.partition("=")
+        if not equals or not key:
+            raise click.UsageError(f"--answer takes step=value, not `{pair}`")
+        asks = [questions.asks[place] for place in questions.matching(key, questions.asks)]
+        if not asks:
+            known = {step for _, step in questions.asks}
+            raise click.UsageError(
+                f"--answer: there is no step `{key}` that asks; {did_you_mean(key, known)}"
+            )
+        schema = of(asks[0].result)
+        value = _value(text, schema, asks[0].parameters.get("prompt_type"))
+        if wrong := misfit(fill(asks[0].kind, schema, value), schema):
+            raise click.UsageError(f"--answer {key}: {wrong}")
+        scripts[key] = Script((Answer(value),), repeats=True)
+    return Answers(scripts, *([file.taken] if file is not None else []))
+
+
+def _value(text: str, schema: Any, prompt: Any) -> Any:
+    """A value as a person means it: yes and no for a confirmation, plain text where text is wanted."""
+    if prompt == "confirm" and text.strip().lower() in (*_YES, *_NO):
+        return text.strip().lower() in _YES
+    required = schema.get("required") if isinstance(schema, dict) else None
+    first = required[0] if isinstance(required, list) and len(required) == 1 else ""
+    is_text = bool(first) and schema.get("properties", {}).get(first, {}).get("type") == "string"
+    return text if is_text else parse_value(text)
+
+
+# The driver.
+
+
+class Headless:
+    """Works a run until it ends, or until nothing can be done without a person or another agent."""
+
+    def __init__(
+        self,
+        service: AgentService,
+        run: str,
+        answers: Answers,
+        live: Live,
+        *,
+        is_interactive: bool,
+        skips_waits: bool = False,
+    ) -> None:
+        self._service = service
+        self._run = run
+        self._answers = answers
+        self._live = live
+        self._person = Person(live.console)
+        self._is_interactive = is_interactive
+        self._skips_waits = skips_waits
+        self._trail = Trail(service)
+        self._told: set[tuple[str, str]] = set()
+        self.waiting: list[tuple[Asked, str]] = []
+        """The actions that nobody here can do, each with the reason."""
+
+    def work(self) -> Reply | None:
+        """The final reply; None if the run waits. Raises `LeftError` or `KeyboardInterrupt` if the person leaves."""
+        row = self._service.store.queries.require(self._run)
+        was_idle = False
+        while True:
+            self._service.tick(self._run)
+            reply = self._service.status(self._run)
+            self._live.moved(self._trail.news(self._run))
+            if reply["status"] in ENDED:
+                return self._service.next_step(self._run)
+            pending = list(self._pending(reply))
+            if self._answer(pending):
+                continue
+            self._live.refresh()
+            view = self._service.look(row.root)
+            busy = [one for one in view.runnables if one.owner is not None or self._service.outage is None]
+            waits = [one for one in pending if "resume_at" in one.parameters]
+            is_idle = not busy and (self._service.outage is not None or bool(self.waiting and not waits))
+            # Once more: an action that has just ended may have led to one that has an answer.
+            if is_idle and was_idle:
+                return None
+            was_idle = is_idle
+            if waits and not busy and self._skips_waits:
+                self._service.ahead += min(float(one.parameters["seconds_left"]) for one in waits)
+            else:
+                time.sleep(_LOOK_EVERY)
+
+    @property
+    def outage(self) -> Outcome | None:
+        return self._service.outage
+
+    def _pending(self, reply: Reply) -> Iterator[Asked]:
+        """The actions of a run and its children that are not in progress."""
+        scope = reply.get("task") or reply["workflow"]
+        for action in actions_of(reply):
+            asked = Asked(reply["workflow_id"], scope, action)
+            if "children" not in asked.parameters:
+                yield asked
+                continue
+            for child in asked.parameters["children"]:
+                inner = self._service.status(child["workflow_id"])
+                if inner["status"] not in ENDED:
+                    yield from self._pending(inner)
+
+    def _answer(self, pending: list[Asked]) -> bool:
+        """Answer what has an answer. Everything else that no agent does is left in `waiting`."""
+        self.waiting = []
+        for asked in pending:
+            if "resume_at" in asked.parameters:
+                continue
+            if self._answers.knows(asked.scope, asked.step_id):
+                if self._scripted(asked):
+                    return True
+            elif "interrupted_since" in asked.action:
+                since = asked.action["interrupted_since"]
+                reason = f"it was interrupted; it began at {since} and may have taken effect"
+                self._wait_for(asked, f'{reason}. {{"run_again": true}} as its answer starts it again')
+            elif asked.kind not in HUMAN_KINDS:
+                if self._service.outage is None:
+                    self._wait_for(asked, self._service.agent_refusal(asked.action) or "no agent does it")
+            elif self._is_interactive:
+                self._ask(asked)
+                return True
+            else:
+                self._wait_for(asked, "a person must answer it")
+        return False
+
+    def _wait_for(self, asked: Asked, reason: str) -> None:
+        self.waiting.append((asked, reason))
+        if (asked.run, asked.step_id) not in self._told:
+            self._told.add((asked.run, asked.step_id))
+            self._live.gate(asked, reason)
+
+    def _scripted(self, asked: Asked) -> bool:
+        try:
+            found = self._answers.take(asked.scope, asked.step_id, asked.kind, asked.schema)
+        except NoAnswerError as error:
+            self._wait_for(asked, str(error))
+            return False
+        wrong = misfit(found.value, asked.schema)
+        if wrong:
+            self._wait_for(asked, f"the answer that was given does not fit: {wrong}")
+            return False
+        return self._submit(asked, found.value, "wfc run --answer")
+
+    def _ask(self, asked: Asked) -> None:
+        with self._live.paused():
+            self._live.question(asked)
+            value = self._person.answer(asked)
+        self._submit(asked, value, "person, wfc run")
+
+    def _submit(self, asked: Asked, value: Any, actor: str) -> bool:
+        try:
+            self._service.submit(asked.run, asked.step_id, value, actor=actor)
+        except RefusedError as refused:
+            if refused.code not in ("not_pending", "answered", "finished", "claimed"):
+                self._wait_for(asked, refused.message)
+                return False
+        else:
+            self._live.answered(asked, value, actor)
+        return True
+
+
+def work_headless(
+    service: SqliteService, run: str, manner: Manner, answers: Answers, console: Console, resuming: str
+) -> int:
+    """Work a run with an agent. `resuming` is the command that continues it."""
+    assert isinstance(service, AgentService), "--agent opens one"
+    service.leave = answers.knows
+    with Live(service, run, console, manner.events) as live:
+        service.calls = live
+        service.workers.watch = live.commands
+        driver = Headless(
+            service,
+            run,
+            answers,
+            live,
+            is_interactive=sys.stdin.isatty() and manner.answers != "-",
+            skips_waits=manner.skip_waits,
+        )
+        try:
+            reply = driver.work()
+        except (KeyboardInterrupt, LeftError):
+            live.left(f"the run waits; continue with `{resuming}`")
+            return INTERRUPTED
+        if reply is not None:
+            live.ended(reply, manner.as_json)
+            return COMPLETED if reply["status"] == "completed" else FAILED
+        if driver.outage is not None:
+            live.no_agent(driver.outage, resuming)
+            return NO_AGENT
+        live.person_needed(driver.waiting, resuming)
+        return PERSON_NEEDED

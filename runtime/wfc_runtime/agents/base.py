@@ -1,0 +1,122 @@
+"""What every agent program has in common: a call, its outcome, and the adapter between the two."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol
+
+from wfc_runtime.contract import Json
+
+Kind = Literal[
+    "done", "misfit", "denied", "limit", "timeout", "crash", "login", "network", "quota", "missing", "stopped"
+]
+"""How a call ended. Only "done" has a value that may count as a result."""
+OUTAGES = ("login", "network", "quota", "missing")
+"""No agent is to be had. That says nothing about the step, which waits."""
+_QUOTED = 600
+
+
+@dataclass(frozen=True)
+class Call:
+    """One call of an agent program."""
+
+    prompt: str
+    schema: Json = None
+    """The JSON Schema of the result. None: the result is text."""
+    model: str | None = None
+    agent: str | None = None
+    """The name of an agent that the program itself knows."""
+    tools: tuple[str, ...] | None = None
+    """The tools that it may use, in wfc's words: read, edit, shell, shell(pattern), web, mcp:server. None: its own."""
+    session: str | None = None
+    resumes: bool = False
+    """Whether the session exists, and the prompt continues it."""
+    usd: float | None = None
+    """The most that it may spend."""
+    trusts_project: bool = False
+    """Whether settings, hooks and servers of the project's folder apply."""
+
+
+@dataclass(frozen=True)
+class ToolCall:
+    """A tool that the agent called. `result` is what the tool returned; None if the output does not show it."""
+
+    name: str
+    parameters: Mapping[str, Json]
+    result: Json = None
+    is_error: bool = False
+
+
+@dataclass(frozen=True)
+class Outcome:
+    kind: Kind
+    value: Json = None
+    """The result of a call that is done; otherwise the text that the agent returned, if any."""
+    message: str = ""
+    session: str | None = None
+    model: str | None = None
+    usd: float | None = None
+    """What the session has cost so far, if the program says so. It includes earlier calls of the session."""
+    tokens: int | None = None
+    """The tokens of this call alone."""
+    turns: int | None = None
+    denied: tuple[str, ...] = ()
+    """The tools that it wanted to use and was not allowed to."""
+    tool_calls: tuple[ToolCall, ...] = ()
+    resets_at: float | None = None
+    """When a quota that is used up is available again."""
+
+
+class Adapter(Protocol):
+    """Knows one agent program."""
+
+    name: str
+    program: str
+    """The program that is started if the operator's file does not name one."""
+    env: tuple[str, ...]
+    """Environment variables that it needs for its own account."""
+    takes_schema: bool
+    """Whether it gets the schema by itself. Otherwise the prompt contains it."""
+    has_sessions: bool
+    """Whether a later call can continue the conversation."""
+
+    def arguments(self, call: Call) -> list[str]:
+        """The arguments after the program. The prompt goes to standard input."""
+
+    def progress(self, line: str) -> str | None:
+        """A few words about what it is doing, from a line that it printed."""
+
+    def outcome(self, call: Call, lines: Sequence[str], errors: str, code: int) -> Outcome:
+        """What its output proves. `code` is its exit code."""
+
+    def tool_name(self, tool: str) -> str:
+        """The name under which it knows the tool of an `mcp_call` step, or its tool for commands."""
+
+
+def json_objects(lines: Iterable[str]) -> Iterator[dict[str, Any]]:
+    """The lines that are JSON objects. The last one may be cut off, and programs print other things in between."""
+    for line in lines:
+        if line.startswith("{"):
+            try:
+                found = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            if isinstance(found, dict):
+                yield found
+
+
+def crash(errors: str, code: int, said: str = "", **more: Any) -> Outcome:
+    """The outcome of a program that failed, with the end of what it said."""
+    words = (said or errors).strip()[-_QUOTED:]
+    return Outcome(
+        "crash", message=f"the agent ended with exit code {code}{': ' if words else ''}{words}", **more
+    )
+
+
+def number(value: Any) -> float | None:
+    """A finite number of 0 or more, as usage is counted; None for anything else."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < 1e12:
+        return None
+    return value

@@ -1,0 +1,120 @@
+"""Run one call of an agent program: below the guard, within its time, with a log of what it printed."""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+from wfc_runtime.agents.base import Call, Outcome
+from wfc_runtime.agents.logs import CallLog
+from wfc_runtime.agents.settings import Program
+from wfc_runtime.execute.base import ExecutionError
+from wfc_runtime.execute.permissions import DEFAULT_ENV
+from wfc_runtime.execute.process import Captured, NotStartedError, run_process
+
+_OUTPUT = 8 * 1024 * 1024
+_ERRORS = 48 * 1024
+_GRACE = 10.0
+"""Claude Code takes 1.7 seconds after SIGTERM to end its own commands."""
+_INHERITED = ("CLAUDECODE", "CLAUDE_CODE_ENTRYPOINT")
+"""Older versions of Claude Code hang if they think that they run inside another one."""
+
+
+def run_call(
+    program: Program,
+    call: Call,
+    *,
+    folder: Path,
+    seconds: float,
+    stop: Event,
+    log: CallLog,
+    on_progress: Callable[[str], None],
+    is_secret: bool = False,
+) -> Outcome:
+    """Run a call to its end. `is_secret`: the result must not be written to the log."""
+    words = [*program.command, *program.adapter.arguments(call), *program.args]
+    log.add(json.dumps({"type": "wfc", "command": words, "prompt": call.prompt}, ensure_ascii=False))
+    reader = _Lines(program, log, on_progress, is_secret)
+    try:
+        with tempfile.TemporaryFile() as given:
+            given.write(call.prompt.encode("utf-8", "replace"))
+            given.seek(0)
+            finished = run_process(
+                words,
+                cwd=folder,
+                env=_environment(program),
+                seconds=seconds,
+                limits=(_OUTPUT, _ERRORS),
+                stop=stop,
+                given=given,
+                on_output=reader.add,
+                idle=program.idle,
+                grace=_GRACE,
+            )
+    except NotStartedError as error:
+        kind = "missing" if error.is_missing else "crash"
+        return Outcome(kind, message=error.message)  # type: ignore[arg-type]  # both are kinds
+    except ExecutionError as error:
+        return Outcome("crash", message=error.message)
+    reader.close()
+    errors = finished.stderr.text()[0]
+    if errors and not is_secret:
+        log.add(json.dumps({"type": "wfc", "stderr": errors, "exit_code": finished.exit_code}))
+    outcome = program.adapter.outcome(call, _lines(finished.stdout), errors, finished.exit_code)
+    if finished.stopped:
+        return replace(outcome, kind="stopped", message="the call was stopped")
+    if finished.timed_out:
+        why = f"took more than {seconds:g} seconds"
+        if finished.was_idle:
+            why = f"printed nothing for {program.idle:g} seconds"
+        return replace(outcome, kind="timeout", message=f"the agent {why}")
+    return outcome
+
+
+def _environment(program: Program) -> dict[str, str]:
+    names = (*DEFAULT_ENV, *program.adapter.env, *program.env)
+    return {name: os.environ[name] for name in names if name in os.environ and name not in _INHERITED}
+
+
+def _lines(stream: Captured) -> list[str]:
+    head, tail = stream.ends
+    found = (head + tail) if stream.total <= len(head) + len(tail) else head + b"\n" + tail
+    return found.decode("utf-8", "replace").split("\n")
+
+
+class _Lines:
+    """Splits output into lines, for the log and for the words about what is going on."""
+
+    def __init__(
+        self, program: Program, log: CallLog, on_progress: Callable[[str], None], is_secret: bool
+    ) -> None:
+        self._program = program
+        self._log = log
+        self._on_progress = on_progress
+        self._is_secret = is_secret
+        self._rest = b""
+
+    def add(self, data: bytes) -> None:
+        *lines, self._rest = (self._rest + data[:_OUTPUT]).split(b"\n")
+        # A line without an end must not fill the memory.
+        self._rest = self._rest[-_OUTPUT:]
+        for line in lines:
+            self._take(line)
+
+    def close(self) -> None:
+        if self._rest:
+            self._take(self._rest)
+
+    def _take(self, line: bytes) -> None:
+        text = line.decode("utf-8", "replace")
+        if self._is_secret:
+            return
+        self._log.add(text)
+        words = self._program.adapter.progress(text)
+        if words:
+            self._on_progress(words)

@@ -1,0 +1,232 @@
+"""Claude Code: `claude -p` with a stream of JSON lines.
+
+Neither its exit code nor `subtype` says whether it worked: a refused connection ends with `subtype: success`, and so
+does a call whose every tool was denied. A call is done only if everything agrees: there is a result line, `is_error` is
+false, `terminal_reason` is `completed`, the exit code is 0 and, with a schema, there is a `structured_output`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from wfc_runtime.agents.base import Adapter, Call, Kind, Outcome, ToolCall, crash, json_objects, number
+from wfc_runtime.contract import Json
+
+_TOOLS = {
+    "read": ("Read", "Glob", "Grep"),
+    "edit": ("Edit", "Write", "NotebookEdit"),
+    "shell": ("Bash",),
+    "web": ("WebFetch", "WebSearch"),
+}
+_LIMITS = ("error_max_turns", "error_max_budget_usd")
+_USAGE = ("input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens")
+_LOGIN = ("not logged in", "/login", "invalid api key", "oauth token", "authentication")
+_QUOTA = ("usage limit", "rate limit", "credit balance", "session limit", "weekly limit")
+
+
+class Claude(Adapter):
+    name = "claude"
+    program = "claude"
+    env = (
+        *("ANTHROPIC_API_KEY", "ANTHROPIC_AUTH_TOKEN", "ANTHROPIC_BASE_URL", "CLAUDE_CODE_OAUTH_TOKEN"),
+        *("CLAUDE_CONFIG_DIR", "HTTPS_PROXY", "HTTP_PROXY", "NO_PROXY", "NODE_EXTRA_CA_CERTS"),
+    )
+    takes_schema = True
+    has_sessions = True
+
+    # -- starting --------------------------------------------------------------
+
+    def arguments(self, call: Call) -> list[str]:
+        words = ["-p", "--output-format", "stream-json", "--verbose"]
+        if not call.trusts_project:
+            # Without this, hooks and MCP servers of the project's folder would run unasked.
+            words += ["--setting-sources", "user", "--strict-mcp-config"]
+        if call.session is not None:
+            words += ["--resume" if call.resumes else "--session-id", call.session]
+        for option, value in (("--model", call.model), ("--agent", call.agent)):
+            words += [option, value] if value else []
+        if call.usd is not None:
+            words += ["--max-budget-usd", f"{max(call.usd, 0.0001):.4f}"]
+        if call.schema is not None:
+            words += ["--json-schema", json.dumps(_object_schema(call.schema))]
+        return words + _tool_options(call.tools)
+
+    def tool_name(self, tool: str) -> str:
+        if tool == "shell":
+            return "Bash"
+        server, dot, name = tool.partition(".")
+        return f"mcp__{server}__{name}" if dot else tool
+
+    # -- reading ---------------------------------------------------------------
+
+    def progress(self, line: str) -> str | None:
+        for message in json_objects([line]):
+            for part in _content(message, "assistant"):
+                if part.get("type") == "tool_use":
+                    return f"{part.get('name')} {_first_text(part.get('input'))}".strip()
+                if part.get("type") == "text" and str(part.get("text", "")).strip():
+                    return " ".join(str(part["text"]).split())[:80]
+        return None
+
+    def outcome(self, call: Call, lines: Sequence[str], errors: str, code: int) -> Outcome:
+        messages = list(json_objects(lines))
+        start: dict[str, Any] = next((one for one in messages if one.get("subtype") == "init"), {})
+        about: dict[str, Any] = {
+            "session": _text(start.get("session_id")) or call.session,
+            "model": _text(start.get("model")) or call.model,
+            "tool_calls": tuple(_tool_calls(messages)),
+        }
+        end = next((one for one in reversed(messages) if one.get("type") == "result"), None)
+        if end is None:
+            return crash(errors, code, tokens=_spoken_tokens(messages), **about)
+        about |= {
+            "usd": number(end.get("total_cost_usd")),
+            "tokens": _tokens(end.get("usage")),
+            "turns": end.get("num_turns") if isinstance(end.get("num_turns"), int) else None,
+            "denied": _denied(end),
+        }
+        said = str(end.get("result") or "; ".join(map(str, end.get("errors") or ())))
+        failure = _failure(end, code, said)
+        if failure is not None:
+            kind, message = failure
+            return Outcome(kind, said, message, resets_at=_resets_at(messages), **about)
+        broken = [str(one.get("name")) for one in _servers(start) if one.get("status") == "failed"]
+        if broken:
+            return Outcome("crash", said, f"MCP servers that did not start: {', '.join(broken)}", **about)
+        if call.schema is None:
+            return Outcome("done" if said.strip() else "misfit", said, "", **about)
+        if "structured_output" not in end:
+            return Outcome("misfit", said, "the agent returned text instead of a structured result", **about)
+        value = end["structured_output"]
+        if not _is_object(call.schema) and isinstance(value, dict):
+            value = value.get("value")
+        return Outcome("done", value, "", **about)
+
+
+# Tools and schemas.
+
+
+def _tool_options(tools: tuple[str, ...] | None) -> list[str]:
+    """`--tools` takes all others out of the request; `--allowedTools` spares the question for these."""
+    if tools is None:
+        return []
+    available: list[str] = []
+    allowed: list[str] = []
+    for tool in tools:
+        kind, _, pattern = tool.rstrip(")").partition("(")
+        if kind.startswith("mcp:"):
+            allowed.append(f"mcp__{kind.removeprefix('mcp:')}")
+            continue
+        available += _TOOLS.get(kind, ())
+        allowed += [f"Bash({pattern})"] if kind == "shell" and pattern else _TOOLS.get(kind, ())
+    words = ["--tools", ",".join(dict.fromkeys(available))]
+    if allowed:
+        words += ["--allowedTools", ",".join(dict.fromkeys(allowed))]
+    return words
+
+
+def _is_object(schema: Json) -> bool:
+    return isinstance(schema, dict) and (schema.get("type") == "object" or "properties" in schema)
+
+
+def _object_schema(schema: Json) -> Json:
+    """A result comes as the input of a tool, which is an object: other results are wrapped."""
+    if _is_object(schema):
+        # The client refuses a schema that names its own draft.
+        return {**{key: value for key, value in schema.items() if key != "$schema"}, "type": "object"}
+    inner = dict(schema) if isinstance(schema, dict) else {}
+    inner.pop("$schema", None)
+    shared = {name: inner.pop(name) for name in ("$defs", "definitions") if name in inner}
+    wrapped = {"type": "object", "properties": {"value": inner}, "required": ["value"]}
+    return {**wrapped, "additionalProperties": False, **shared}
+
+
+# Messages of the stream.
+
+
+def _content(message: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    inner = message.get("message") if message.get("type") == kind else None
+    content = inner.get("content") if isinstance(inner, dict) else None
+    return [part for part in content if isinstance(part, dict)] if isinstance(content, list) else []
+
+
+def _tool_calls(messages: list[dict[str, Any]]) -> list[ToolCall]:
+    results = {
+        part.get("tool_use_id"): part
+        for message in messages
+        for part in _content(message, "user")
+        if part.get("type") == "tool_result"
+    }
+    calls = []
+    for message in messages:
+        for part in _content(message, "assistant"):
+            given = part.get("input")
+            if part.get("type") == "tool_use" and isinstance(given, dict):
+                found = results.get(part.get("id"), {})
+                result, is_error = found.get("content"), found.get("is_error") is True
+                calls.append(ToolCall(str(part.get("name")), given, result, is_error))
+    return calls
+
+
+def _failure(end: dict[str, Any], code: int, said: str) -> tuple[Kind, str] | None:
+    """Why a call with a result line did not work."""
+    subtype, reason = end.get("subtype"), end.get("terminal_reason")
+    if end.get("is_error") is False and subtype == "success" and reason == "completed" and code == 0:
+        return None
+    if subtype in _LIMITS:
+        return "limit", f"the agent reached its limit ({subtype})"
+    if subtype == "error_max_structured_output_retries":
+        return "misfit", "the agent found no result that fits"
+    if reason == "api_error" or (subtype == "success" and end.get("is_error") is True):
+        status, words = end.get("api_error_status"), said.lower()
+        if status in (401, 403) or any(one in words for one in _LOGIN):
+            return "login", said
+        if status == 429 or any(one in words for one in _QUOTA):
+            return "quota", said
+        if not (isinstance(status, int) and 400 <= status < 500):
+            return "network", said
+    return "crash", f"the agent ended with exit code {code} ({subtype}, {reason}): {said[-600:]}"
+
+
+def _denied(end: dict[str, Any]) -> tuple[str, ...]:
+    denials = end.get("permission_denials")
+    names = (
+        [one.get("tool_name") for one in denials if isinstance(one, dict)]
+        if isinstance(denials, list)
+        else []
+    )
+    return tuple(dict.fromkeys(str(name) for name in names))
+
+
+def _servers(start: dict[str, Any]) -> list[dict[str, Any]]:
+    found = start.get("mcp_servers")
+    return [one for one in found if isinstance(one, dict)] if isinstance(found, list) else []
+
+
+def _resets_at(messages: list[dict[str, Any]]) -> float | None:
+    limits = [one.get("rate_limit_info") for one in messages if one.get("type") == "rate_limit_event"]
+    return number(limits[-1].get("resetsAt")) if limits and isinstance(limits[-1], dict) else None
+
+
+def _tokens(usage: Any) -> int | None:
+    if not isinstance(usage, dict):
+        return None
+    return int(sum(number(usage.get(name)) or 0 for name in _USAGE))
+
+
+def _spoken_tokens(messages: list[dict[str, Any]]) -> int | None:
+    """Without a result line, the messages themselves say what they cost. One message may come in several lines."""
+    spoken = [one.get("message") for one in messages if one.get("type") == "assistant"]
+    usage = {one.get("id"): one.get("usage") for one in spoken if isinstance(one, dict)}
+    return sum(_tokens(one) or 0 for one in usage.values()) if usage else None
+
+
+def _first_text(given: Any) -> str:
+    values = given.values() if isinstance(given, dict) else ()
+    return next((" ".join(one.split())[:60] for one in values if isinstance(one, str) and one), "")
+
+
+def _text(value: Any) -> str | None:
+    return value if isinstance(value, str) and value else None

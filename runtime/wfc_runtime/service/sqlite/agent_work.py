@@ -1,0 +1,360 @@
+"""The service of `wfc run --agent`: actions of agents are done by an agent's command line, under a claim like commands.
+
+A result is submitted even if it does not fit: the refusal is stored and counted, and its text goes back into the same
+conversation. A prompt is never done here, since a person answers it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Lock
+from typing import Any, Protocol
+from uuid import uuid4
+
+from wfc_runtime.agents.base import OUTAGES, Call, Outcome, ToolCall
+from wfc_runtime.agents.brief import again, brief_for, expects_text, once_more, tool_brief
+from wfc_runtime.agents.calls import run_call
+from wfc_runtime.agents.logs import CallLog, log_folder
+from wfc_runtime.agents.settings import Agents, Assignment
+from wfc_runtime.contract import HUMAN_KINDS, Json
+from wfc_runtime.errors import RefusedError
+from wfc_runtime.execute import Grant
+from wfc_runtime.machine.effects import Ask
+from wfc_runtime.machine.results import UnusableSchemaError, problems
+from wfc_runtime.machine.values import Limits
+from wfc_runtime.registry import Registry
+from wfc_runtime.service.sqlite.serving import ServingService
+from wfc_runtime.service.sqlite.workers import Job, RunnableAction
+from wfc_runtime.store import Store
+
+_CLOSING = 20.0
+"""Longer than the grace of an agent that is asked to end."""
+_TIMEOUTS = {"delegate": 300, "mcp_call": 30, "shell": 30}
+"""The timeouts of steps that set none. They are meant for a conversation with a person; here the program's holds."""
+_EXIT_CODE = re.compile(r"Exit code (\d+)\n?")
+
+
+class CallObserver(Protocol):
+    """Sees the calls of agents, such as the display of `wfc run --agent`."""
+
+    def call_began(self, runnable: RunnableAction, assignment: Assignment, attempt: int) -> None: ...
+
+    def call_said(self, runnable: RunnableAction, words: str) -> None: ...
+
+    def call_ended(self, runnable: RunnableAction, outcome: Outcome, record: dict[str, Json]) -> None: ...
+
+    def call_refused(self, runnable: RunnableAction, reason: str) -> None: ...
+
+
+@dataclass
+class Conversation:
+    """The calls for one visit. If the process dies, the visit is pending again and begins with a new one."""
+
+    assignment: Assignment
+    prompt: str
+    session: str | None
+    tool: str | None = None
+    """The one tool that the step is a call of."""
+    calls: int = 0
+    spent: float = 0.0
+    """What the session has cost so far."""
+    began: float = 0.0
+    outcome: Outcome | None = None
+    record: dict[str, Json] | None = None
+
+
+class AgentService(ServingService):
+    def __init__(
+        self,
+        store: Store,
+        registry: Registry,
+        grant: Grant,
+        agents: Agents,
+        folder: Path,
+        limits: Limits | None = None,
+        clock: Callable[[], float] | None = None,
+        *,
+        reply_seconds: float = 1.0,
+    ) -> None:
+        """`folder`: where agents work."""
+        super().__init__(store, registry, grant, limits, clock, every_kind=True, reply_seconds=reply_seconds)
+        self.gives_back = True
+        self.workers.closing_seconds = _CLOSING
+        self.calls: CallObserver | None = None
+        self.outage: Outcome | None = None
+        """Why no agent is to be had. No call is begun any more."""
+        self._agents = agents
+        self._folder = folder
+        self._conversations: dict[tuple[str, str], Conversation] = {}
+        self._lock = Lock()
+
+    # -- which actions ---------------------------------------------------------
+
+    def _may_do(self, effect: Ask, scope: str, visit: str) -> bool:
+        is_agents = effect.kind not in HUMAN_KINDS and effect.kind in _TIMEOUTS
+        return super()._may_do(effect, scope, visit) or (is_agents and not self.leave(scope, visit))
+
+    def _can_do(self, action: dict[str, Json]) -> bool:
+        return super()._can_do(action) or (self.outage is None and not self.agent_refusal(action))
+
+    def agent_refusal(self, action: dict[str, Json]) -> str:
+        """Why no agent does an action; empty if one does."""
+        kind, parameters = str(action["type"]), action["parameters"]
+        program = self._agents.assigned(parameters.get("agent")).program
+        if kind not in program.steps:
+            return f"`{program.name}` does no {kind} steps"
+        if kind == "shell" and parameters.get("outputs"):
+            return "an agent can't prove what files a command wrote"
+        return ""
+
+    def by_agent(self, runnable: RunnableAction) -> bool:
+        return not ServingService._can_do(self, runnable.action)
+
+    # -- calls -----------------------------------------------------------------
+
+    def perform(self, job: Job) -> Json:
+        runnable = job.runnable
+        if not self.by_agent(runnable):
+            return super().perform(job)
+        key = (runnable.run, runnable.visit)
+        with self._lock:
+            talk = self._conversations.get(key) or self._conversation(runnable.action)
+            self._conversations[key] = talk
+        row = self.store.queries.run_of_key(job.root)
+        assert row is not None
+        folder = log_folder(self.store.path, row.id)
+        log = CallLog(
+            folder if row.id == runnable.run else folder / runnable.run, runnable.visit, runnable.mask
+        )
+        try:
+            outcome = self._call(job, talk, log)
+        finally:
+            log.close()
+        talk.record = self._record(talk, outcome, log)
+        talk.outcome = outcome
+        if self.calls is not None:
+            self.calls.call_ended(runnable, outcome, talk.record)
+        return _result_of(outcome, talk, runnable.action)
+
+    def _conversation(self, action: dict[str, Json]) -> Conversation:
+        parameters = action["parameters"]
+        assignment = self._agents.assigned(parameters.get("agent"))
+        adapter = assignment.program.adapter
+        session = str(uuid4()) if adapter.has_sessions else None
+        if action["type"] == "delegate":
+            return Conversation(assignment, brief_for(action, adapter.takes_schema), session)
+        tool = "shell" if action["type"] == "shell" else str(parameters["tool"])
+        return Conversation(
+            assignment,
+            tool_brief(adapter.tool_name(tool), _tool_parameters(action)),
+            session,
+            adapter.tool_name(tool),
+        )
+
+    def _call(self, job: Job, talk: Conversation, log: CallLog) -> Outcome:
+        runnable, program = job.runnable, talk.assignment.program
+        talk.calls += 1
+        talk.began = time.monotonic()
+        if self.calls is not None:
+            self.calls.call_began(runnable, talk.assignment, log.number)
+        schema = runnable.action.get("result_schema")
+        call = Call(
+            talk.prompt,
+            schema=None if talk.tool or expects_text(schema) else schema,
+            model=talk.assignment.model,
+            agent=talk.assignment.agent,
+            tools=program.tools,
+            session=talk.session,
+            resumes=talk.calls > 1,
+            trusts_project=program.trusts_project,
+        )
+
+        def on_progress(words: str) -> None:
+            if self.calls is not None:
+                self.calls.call_said(runnable, runnable.mask.text(words))
+
+        return run_call(
+            program,
+            call,
+            folder=self._folder,
+            seconds=_seconds(runnable) or program.seconds,
+            stop=job.stop,
+            log=log,
+            on_progress=on_progress,
+            is_secret=runnable.is_secret,
+        )
+
+    def _record(self, talk: Conversation, outcome: Outcome, log: CallLog) -> dict[str, Json]:
+        """What the history keeps about a call. The program reports the cost of the whole session."""
+        usd = None if outcome.usd is None else max(0.0, outcome.usd - talk.spent)
+        talk.spent = max(talk.spent, outcome.usd or 0.0)
+        where = None if log.path is None else str(log.path.relative_to(self.store.path.parent))
+        found = {
+            "program": talk.assignment.program.name,
+            "model": outcome.model or talk.assignment.model,
+            "session": outcome.session or talk.session,
+            "attempt": log.number,
+            "outcome": outcome.kind,
+            "seconds": round(time.monotonic() - talk.began, 1),
+            "usd": None if usd is None else round(usd, 6),
+            "tokens": outcome.tokens,
+            "turns": outcome.turns,
+            "denied": list(outcome.denied) or None,
+            "log": where,
+        }
+        return {name: value for name, value in found.items() if value is not None}
+
+    # -- results ---------------------------------------------------------------
+
+    def finish(self, runnable: RunnableAction, result: Json) -> bool:
+        key = (runnable.run, runnable.visit)
+        talk = self._conversations.get(key)
+        if talk is None or talk.outcome is None:
+            return super().finish(runnable, result)
+        is_over = True
+        try:
+            is_over = self._finish(runnable, result, talk, talk.outcome)
+        finally:
+            if is_over:
+                self._conversations.pop(key, None)
+        return is_over
+
+    def _finish(self, runnable: RunnableAction, result: Json, talk: Conversation, outcome: Outcome) -> bool:
+        if outcome.kind in OUTAGES or outcome.kind == "stopped":
+            if outcome.kind != "stopped":
+                self.outage = outcome
+            self._let_go(runnable)
+            return True
+        try:
+            self._submit(runnable, result, talk)
+        except RefusedError as refused:
+            if refused.code == "result_misfit" and talk.tool is None and not self.workers.closed:
+                self._ask_again(runnable, talk, outcome, refused)
+                return False
+            if refused.code in ("result_misfit", "result_unfit"):
+                code = "result_misfit" if refused.code == "result_misfit" else "output_invalid"
+                self._submit(runnable, {"error": {"code": code, "message": refused.message}}, talk)
+            else:
+                self._let_go(runnable)
+        return True
+
+    def _ask_again(
+        self, runnable: RunnableAction, talk: Conversation, outcome: Outcome, refused: RefusedError
+    ) -> None:
+        reason = f"{refused.message}. {refused.hint}"
+        if talk.session is not None:
+            talk.prompt = again(reason)
+        else:
+            answer = outcome.value if isinstance(outcome.value, str) else json.dumps(outcome.value)
+            first = brief_for(runnable.action, talk.assignment.program.adapter.takes_schema)
+            talk.prompt = once_more(first, answer, reason)
+        if self.calls is not None:
+            self.calls.call_refused(runnable, runnable.mask.message(refused.message))
+
+    def _submit(self, runnable: RunnableAction, result: Json, talk: Conversation) -> None:
+        actor = f"{talk.assignment.program.name}{f' {talk.session}' if talk.session else ''}, wfc run"
+        self._answer(runnable, result, actor=actor, more={"agent": talk.record}, by_agent=True)
+
+
+def _seconds(runnable: RunnableAction) -> float | None:
+    """The time limit that the workflow sets for a step; None if it sets none."""
+    timeout = runnable.action["parameters"].get("timeout")
+    if runnable.is_brief or timeout is None or timeout == _TIMEOUTS[str(runnable.action["type"])]:
+        return None
+    return float(timeout)
+
+
+def _tool_parameters(action: dict[str, Json]) -> dict[str, Json]:
+    parameters = action["parameters"]
+    return (
+        {"command": parameters["command"]}
+        if action["type"] == "shell"
+        else dict(parameters.get("parameters") or {})
+    )
+
+
+# The result of a call, as it is submitted.
+
+
+def _result_of(outcome: Outcome, talk: Conversation, action: dict[str, Json]) -> Json:
+    program = talk.assignment.program
+    if outcome.kind in ("done", "misfit") and outcome.denied and program.denied == "fail":
+        names = ", ".join(outcome.denied)
+        hint = f'Allow them in the operator\'s file, or set `denied = "warn"` for `{program.name}`.'
+        return _error("agent_denied", f"the agent was not allowed to use {names}", hint)
+    if talk.tool is not None and outcome.kind in ("done", "misfit"):
+        return _tool_result(outcome, talk.tool, action)
+    if outcome.kind == "misfit":
+        return _misfit(outcome.value, action.get("result_schema"))
+    if outcome.kind != "done":
+        code = "timeout" if outcome.kind == "timeout" else f"agent_{outcome.kind}"
+        return _error(code, outcome.message)
+    schema = action.get("result_schema")
+    if schema is not None and expects_text(schema):
+        return {"response": outcome.value}
+    return _parsed(outcome.value) if schema is None else outcome.value
+
+
+def _error(code: str, message: str, hint: str = "") -> Json:
+    return {"error": {"code": code, "message": message, **({"hint": hint} if hint else {})}}
+
+
+def _parsed(value: Json) -> Json:
+    """Text that is a JSON object or list is that value."""
+    if not isinstance(value, str) or value.lstrip()[:1] not in ("{", "["):
+        return value
+    try:
+        return json.loads(value)
+    except (ValueError, RecursionError):
+        return value
+
+
+def _misfit(said: Json, schema: Json) -> Json:
+    """Prose instead of a result, in a form that the schema refuses: prose must not count even where text would."""
+    text = str(said or "")[:4000]
+    for candidate in (text, {"prose": text}, {}):
+        try:
+            if schema is not None and problems(candidate, schema):
+                return candidate
+        except UnusableSchemaError:
+            break
+    return _error("agent_no_result", f"the agent returned no result: {text[:500]}")
+
+
+def _tool_result(outcome: Outcome, tool: str, action: dict[str, Json]) -> Json:
+    """The result of the tool itself, never what the agent says about it."""
+    wanted = _tool_parameters(action)
+    is_shell = action["type"] == "shell"
+    calls = [one for one in outcome.tool_calls if one.name == tool]
+    exact = [one for one in calls if _same(one.parameters, wanted, is_shell) and one.result is not None]
+    if not exact:
+        why = (
+            "called `{}`, but not with these parameters or without a result" if calls else "did not call `{}`"
+        )
+        return _error("agent_no_call", f"the agent {why.format(tool)}")
+    text = _text_of(exact[0])
+    if is_shell:
+        failed = _EXIT_CODE.match(text) if exact[0].is_error else None
+        code = int(failed[1]) if failed else 1 if exact[0].is_error else 0
+        return {"stdout": text[failed.end() :] if failed else text, "stderr": "", "exit_code": code}
+    if exact[0].is_error:
+        return _error("tool_error", f"`{tool}` failed: {text[:1000]}")
+    return _parsed(text)
+
+
+def _same(given: Any, wanted: dict[str, Json], is_shell: bool) -> bool:
+    # An agent's tool for commands takes a description and a timeout of its own.
+    return given.get("command") == wanted["command"] if is_shell else dict(given) == wanted
+
+
+def _text_of(call: ToolCall) -> str:
+    content = call.result
+    if isinstance(content, list):
+        parts = [one.get("text") for one in content if isinstance(one, dict)]
+        return "\n".join(one for one in parts if isinstance(one, str))
+    return content if isinstance(content, str) else json.dumps(content)
