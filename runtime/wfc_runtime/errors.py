@@ -13,7 +13,7 @@ StepError stays inside a machine: a step failed, and its retry, its on_error or 
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 
@@ -73,13 +73,17 @@ def without_words(error: BaseException) -> str:
 class StepError(Exception):
     """A step failed."""
 
-    def __init__(self, code: str, message: str, hint: str = "") -> None:
+    def __init__(
+        self, code: str, message: str, hint: str = "", details: Mapping[str, Any] | None = None
+    ) -> None:
+        """`details`: of an expression that failed, its text, the offsets of the failing part and what it read."""
         super().__init__(message)
         self.code = code
         self.message = message
         self.hint = hint
+        self.details = details or {}
 
     def record(self, step_id: str) -> dict[str, Any]:
         """The error as JSON, in the form used by replies, results and history."""
-        found = {"code": self.code, "message": self.message, "step_id": step_id}
+        found = {"code": self.code, "message": self.message, "step_id": step_id, **self.details}
         return {**found, "hint": self.hint} if self.hint else found

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Protocol
@@ -11,7 +13,7 @@ from wfc_runtime.errors import StepError
 from wfc_runtime.expr import ExpressionError, evaluate_condition, evaluate_tree, is_template
 from wfc_runtime.machine.events import Event, Outcome
 from wfc_runtime.machine.interpreter import Structure
-from wfc_runtime.machine.redaction import texts_in
+from wfc_runtime.machine.redaction import HIDDEN, Mask, hide_inputs, texts_in
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.values import Limits, size_of
 
@@ -224,16 +226,30 @@ class Run:
             self._evaluations += 1
             return dict(expression)
         try:
-            return evaluate_tree(expression, self._context(reads, names), **self._means(reads))
+            context = self._context(reads, names)
+            return evaluate_tree(expression, context, **self._means(reads))
         except ExpressionError as error:
-            raise _step_failed(error) from None
+            raise self._step_failed(error, context) from None
 
     def _condition(self, condition: Condition) -> bool:
         try:
             context = self._context(condition.reads, None)
             return evaluate_condition(condition.text, context, **self._means(condition.reads))
         except ExpressionError as error:
-            raise _step_failed(error) from None
+            raise self._step_failed(error, context) from None
+
+    def _step_failed(self, error: ExpressionError, context: Mapping[str, Json]) -> StepError:
+        details = failed_expression(error, {**context, **self._shown_values(context)}, self.snapshot.mask)
+        if error.reason == "hidden":
+            return StepError(STATE_ACCESS, str(error), "Add the field to the step's needs_state.", details)
+        return StepError("expression", str(error), details=details)
+
+    def _shown_values(self, context: Mapping[str, Json]) -> dict[str, Json]:
+        """The state and the inputs that an expression sees, without values that are secret as a whole."""
+        state = {
+            name: HIDDEN if name in self.snapshot.hidden else one for name, one in context["state"].items()
+        }
+        return {"state": state, "inputs": hide_inputs(self.structure.inputs, self.snapshot.inputs)}
 
     def _context(self, reads: tuple[str, ...], names: Mapping[str, Json] | None) -> dict[str, Json]:
         state = self.snapshot.state
@@ -299,7 +315,28 @@ def _may_vary(value: Json) -> bool:
     return is_template(value) if isinstance(value, str) else isinstance(value, (dict, list, tuple))
 
 
-def _step_failed(error: ExpressionError) -> StepError:
-    if error.reason == "hidden":
-        return StepError(STATE_ACCESS, str(error), "Add the field to the step's needs_state.")
-    return StepError("expression", str(error))
+# A failed expression as data, for people who look at a run.
+
+_NAMES = re.compile(r"\b(state|inputs)\.([A-Za-z_]\w*)|\b(item|index|previous)\b")
+_SHOWN_TEXT, _SHOWN_VALUE, _SHOWN_NAMES = 2_000, 200, 8
+
+
+def failed_expression(error: ExpressionError, context: Mapping[str, Json], mask: Mask) -> dict[str, Json]:
+    """The text of an expression, the offsets of the part that failed, and the values that it read, redacted."""
+    if error.template is None or error.start is None or error.end is None:
+        return {}
+    # Of a long text, the part around the failure.
+    first = max(0, error.start - _SHOWN_TEXT // 2) if len(error.template) > _SHOWN_TEXT else 0
+    text = error.template[first : first + _SHOWN_TEXT]
+    at = [min(error.start - first, len(text)), min(error.end - first, len(text))]
+    values: dict[str, Json] = {}
+    for root, name, alone in _NAMES.findall(text):
+        found = context.get(alone) if alone else (context.get(root) or {}).get(name)
+        if len(values) < _SHOWN_NAMES and found is not None:
+            values[alone or f"{root}.{name}"] = _shortened(mask.value(found))
+    return {"expression": text, "at": at, **({"values": values} if values else {})}
+
+
+def _shortened(value: Json) -> Json:
+    text = json.dumps(value, ensure_ascii=False)
+    return value if len(text) <= _SHOWN_VALUE else f"{text[:_SHOWN_VALUE]}... ({len(text):,} characters)"

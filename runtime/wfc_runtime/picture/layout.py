@@ -252,7 +252,7 @@ def _put(page: Page, panel: Panel, scene: Scene, at: tuple[float, float, float, 
     inputs = (f"inputs: {', '.join(panel.inputs)}",) if panel.inputs else ()
     tip = (panel.caption, *((shorten(panel.note, 300),) if panel.note else ()), *inputs)
     page.panels.append(Frame(x, y, width, height, texts, tip))
-    page.add(scene, x + (width - scene.width) / 2, y + _PAD + _head(panel, width))
+    page.add(scene.of_chart(panel.chart), x + (width - scene.width) / 2, y + _PAD + _head(panel, width))
 
 
 def _heading(panel: Panel, width: float) -> list[Text]:

@@ -45,6 +45,13 @@ class Node:
     loop: bool = False
     """Whether a choice is the head of a loop: its first exit leads to the body."""
     branches: tuple[Flow, ...] = ()
+    stands_for: str | None = None
+    """The state that a node of its own represents: the end after a return, a step outside; "" for the start."""
+
+    @property
+    def state(self) -> str:
+        """The state that it shows."""
+        return self.id if self.stands_for is None else self.stands_for
 
 
 @dataclass(frozen=True)
@@ -80,6 +87,8 @@ class Panel:
     inputs: tuple[str, ...]
     note: str
     flow: Flow
+    chart: str = "main"
+    """The name of the chart: "main", or that of the task."""
 
 
 @dataclass(frozen=True)
@@ -116,6 +125,7 @@ COLORS = {
     "control": Color("#eef1f5", "#7b8794", "control flow"),
     "state": Color("#fdf2cc", "#b7860b", "writes state"),
     "agent": Color("#dcebfd", "#2f6fc4", "agent acts"),
+    "server": Color("#d5f0f2", "#1f7a85", "server acts"),
     "person": Color("#fde4d6", "#c5602a", "person is asked"),
     "time": Color("#ece4fb", "#7a57c7", "waits"),
     "child": Color("#d9f2e2", "#2c8a57", "task or workflow"),

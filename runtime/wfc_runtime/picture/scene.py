@@ -40,6 +40,8 @@ class Box:
     texts: tuple[Text, ...] = ()
     rules: tuple[float, ...] = ()
     """The x coordinates of the vertical lines between the branches of a frame."""
+    chart: str = ""
+    """The chart that it belongs to: ids of nodes are unique within one."""
 
     @property
     def left(self) -> float:
@@ -76,6 +78,7 @@ class Wire:
     line: Line
     points: tuple[Point, ...]
     label: tuple[Text, ...] = ()
+    chart: str = ""
 
     def moved(self, dx: float, dy: float) -> Wire:
         points = tuple((x + dx, y + dy) for x, y in self.points)
@@ -94,6 +97,10 @@ class Scene:
     def add(self, other: Scene, dx: float, dy: float) -> None:
         self.boxes += [box.moved(dx, dy) for box in other.boxes]
         self.wires += [wire.moved(dx, dy) for wire in other.wires]
+
+    def of_chart(self, chart: str) -> Scene:
+        boxes = [replace(box, chart=chart) for box in self.boxes]
+        return replace(self, boxes=boxes, wires=[replace(wire, chart=chart) for wire in self.wires])
 
 
 # Figures: the size of each node follows from the text in it.

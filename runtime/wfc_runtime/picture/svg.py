@@ -1,4 +1,8 @@
-"""Render a picture as SVG: self-contained, no scripts, and only styles that every viewer supports."""
+"""Render a picture as SVG: self-contained, no scripts, and only styles that every viewer supports.
+
+Nodes and wires have classes and the names of their states, so that a page can select them, mark the path of a run and
+use colors of its own.
+"""
 
 from __future__ import annotations
 
@@ -72,10 +76,10 @@ def render_svg(picture: Picture) -> str:
     width, height = _number(page.width), _number(page.height)
     size = f'width="{width}" height="{height}"'
     lines = [
-        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" role="img" '
-        f'font-family="{_FONT}">',
+        f'<svg xmlns="http://www.w3.org/2000/svg" {size} viewBox="0 0 {width} {height}" role="list" '
+        f'aria-label="{_text(picture.title)}" font-family="{_FONT}">',
         f"<title>{_text(picture.title)}</title>",
-        f'<rect {size} rx="10" fill="{PAPER}"/>',
+        f'<rect {size} rx="10" class="paper" fill="{PAPER}"/>',
         *_page(page),
         "</svg>",
     ]
@@ -84,19 +88,21 @@ def render_svg(picture: Picture) -> str:
 
 def _page(page: Page) -> Iterator[str]:
     for panel in page.panels:
-        yield f"<g>{_title(panel.tip)}{_rect(panel.x, panel.y, panel.width, panel.height, 10, PAPER, RULE)}"
+        outline = _rect(panel.x, panel.y, panel.width, panel.height, 10, PAPER, RULE, "panel")
+        yield f"<g>{_title(panel.tip)}{outline}"
         yield from map(_line_of_text, panel.texts)
         yield "</g>"
     # Drawing order is stacking order: frames below wires, wires below nodes, labels on top.
     frames = [box for box in page.boxes if box.node.shape is Shape.PARALLEL]
+    states = {(box.chart, box.node.id): box.node.state for box in page.boxes}
     yield from map(_frame, frames)
-    yield from (_wire(wire, reach) for wire, reach in own_stretches(page.wires))
+    yield from (_wire(wire, reach, states) for wire, reach in own_stretches(page.wires))
     yield from (_figure(box) for box in page.boxes if box.node.shape is not Shape.PARALLEL)
     for wire in page.wires:
         yield from map(_label, wire.label)
     for sample, meaning in page.legend:
-        drawn = _outline(sample) if isinstance(sample, Box) else _wire(sample, len(sample.points) - 1)
-        yield drawn + _line_of_text(meaning)
+        drawn = _outline(sample) if isinstance(sample, Box) else _line(sample, len(sample.points) - 1)
+        yield f'<g class="legend">{drawn}{_line_of_text(meaning)}</g>'
 
 
 # -- nodes ---------------------------------------------------------------------
@@ -104,27 +110,38 @@ def _page(page: Page) -> Iterator[str]:
 
 def _figure(box: Box) -> str:
     texts = "".join(map(_line_of_text, box.texts))
-    return f"<g>{_title(box.node.tip)}{_outline(box)}{texts}{_badge(box)}</g>"
+    return f"<g{_named(box)}>{_title(box.node.tip)}{_outline(box)}{texts}{_badge(box)}</g>"
+
+
+def _named(box: Box) -> str:
+    """The attributes by which a page finds a node. Only steps are read out: ends and joins have no name."""
+    node = box.node
+    kind = f'class="node {node.shape}" data-chart="{_text(box.chart)}" data-state="{_text(node.state)}"'
+    if not (node.title or node.detail):
+        return f" {kind}"
+    named = node.title or ("when " + node.detail)
+    return f' {kind} role="listitem" aria-label="{_text(named)}" tabindex="-1"'
 
 
 def _outline(box: Box) -> str:
-    color = color_of(box.node.color)
+    color, kind = color_of(box.node.color), f"is-{box.node.color}"
     match box.node.shape:
         case Shape.CHOICE:
             corners = ((box.x, box.top), (box.right, box.y), (box.x, box.bottom), (box.left, box.y))
             points = " ".join(f"{_number(px)},{_number(py)}" for px, py in corners)
-            return f'<polygon points="{points}" fill="{color.fill}" stroke="{color.stroke}"/>'
+            return f'<polygon points="{points}" class="{kind}" fill="{color.fill}" stroke="{color.stroke}"/>'
         case Shape.START | Shape.JOIN:
-            return _circle(box, box.width / 2, f'fill="{INK}"')
+            return _circle(box, box.width / 2, f'class="dot" fill="{INK}"')
         case Shape.END:
-            ring = _circle(box, box.width / 2 - 1, f'fill="{PAPER}" stroke="{INK}" stroke-width="1.5"')
-            return ring + _circle(box, box.width / 2 - 5, f'fill="{INK}"')
+            look = f'class="ring" fill="{PAPER}" stroke="{INK}" stroke-width="1.5"'
+            ring = _circle(box, box.width / 2 - 1, look)
+            return ring + _circle(box, box.width / 2 - 5, f'class="dot" fill="{INK}"')
         case Shape.JUMP | Shape.EXIT:
             dash = ' stroke-dasharray="4 3"' if box.node.shape is Shape.EXIT else ""
-            return _rect(
-                box.left, box.top, box.width, box.height, box.height / 2, color.fill, color.stroke, dash
-            )
-    return _rect(box.left, box.top, box.width, box.height, min(7, box.height / 4), color.fill, color.stroke)
+            size = (box.left, box.top, box.width, box.height, box.height / 2)
+            return _rect(*size, color.fill, color.stroke, kind, dash)
+    size = (box.left, box.top, box.width, box.height, min(7, box.height / 4))
+    return _rect(*size, color.fill, color.stroke, kind)
 
 
 def _circle(box: Box, radius: float, look: str) -> str:
@@ -133,11 +150,12 @@ def _circle(box: Box, radius: float, look: str) -> str:
 
 def _frame(box: Box) -> str:
     ends = f"{_number(box.top + 34)}V{_number(box.bottom - 10)}"
-    look = f'stroke="{RULE}" stroke-dasharray="3 4"'
+    look = f'class="rule" stroke="{RULE}" stroke-dasharray="3 4"'
     rules = "".join(f'<path d="M{_number(x)} {ends}" {look}/>' for x in box.rules)
     stroke = color_of(box.node.color).stroke
-    outline = _rect(box.left, box.top, box.width, box.height, 10, PAPER, stroke)
-    return f"<g>{_title(box.node.tip)}{outline}{rules}{''.join(map(_line_of_text, box.texts))}</g>"
+    outline = _rect(box.left, box.top, box.width, box.height, 10, PAPER, stroke, "frame")
+    texts = "".join(map(_line_of_text, box.texts))
+    return f"<g{_named(box)}>{_title(box.node.tip)}{outline}{rules}{texts}</g>"
 
 
 def _badge(box: Box) -> str:
@@ -146,22 +164,32 @@ def _badge(box: Box) -> str:
         return ""
     width = width_of(text, "badge") + 12
     x, y = box.right - 8 - width / 2, box.top
-    outline = _rect(x - width / 2, y - 8, width, 16, 8, PAPER, color_of(box.node.color).stroke)
+    outline = _rect(x - width / 2, y - 8, width, 16, 8, PAPER, color_of(box.node.color).stroke, "badge")
     return outline + _line_of_text(Text(text, x, y + 3.4, "badge"))
 
 
 # -- links ---------------------------------------------------------------------
 
 
-def _wire(wire: Wire, reach: int) -> str:
+def _wire(wire: Wire, reach: int, states: dict[tuple[str, str], str]) -> str:
+    """A wire as it is drawn, and its whole path, which is invisible: a page shows it where a run has taken it."""
+    ends = (states[wire.chart, wire.source], states[wire.chart, wire.target])
+    names = f'data-chart="{_text(wire.chart)}" data-from="{_text(ends[0])}" data-to="{_text(ends[1])}"'
+    whole = _path(wire.points, len(wire.points) - 1)
+    return (
+        f'<g class="wire" {names}>{_line(wire, reach)}'
+        f'<path class="whole" d="{whole}" fill="none" stroke="none" stroke-width="2.6"/></g>'
+    )
+
+
+def _line(wire: Wire, reach: int) -> str:
     """Draw a wire up to its last own corner: from there on it coincides with a wire that is already drawn."""
     color = LINES[wire.line]
     dash = ' stroke-dasharray="5 3"' if wire.line is Line.ERROR else ""
     whole = reach == len(wire.points) - 1
-    head = _arrow(wire.points[-2], wire.points[-1], color) if whole else ""
-    return (
-        f'<path d="{_path(wire.points, reach)}" fill="none" stroke="{color}" stroke-width="1.3"{dash}/>{head}'
-    )
+    head = _arrow(wire.points[-2], wire.points[-1], color, f"head-{wire.line}") if whole else ""
+    look = f'class="line-{wire.line}" fill="none" stroke="{color}" stroke-width="1.3"{dash}'
+    return f'<path d="{_path(wire.points, reach)}" {look}/>{head}'
 
 
 def _path(points: tuple[Point, ...], reach: int) -> str:
@@ -177,12 +205,12 @@ def _path(points: tuple[Point, ...], reach: int) -> str:
     return "".join(parts)
 
 
-def _arrow(before: Point, tip: Point, color: str) -> str:
+def _arrow(before: Point, tip: Point, color: str, kind: str) -> str:
     back = _towards(tip, before, 8)
     across = ((tip[1] - back[1]) * 0.45, (tip[0] - back[0]) * 0.45)
     one = (back[0] + across[0], back[1] + across[1])
     other = (back[0] - across[0], back[1] - across[1])
-    return f'<path d="M{_pair(tip)}L{_pair(one)}L{_pair(other)}Z" fill="{color}"/>'
+    return f'<path class="{kind}" d="M{_pair(tip)}L{_pair(one)}L{_pair(other)}Z" fill="{color}"/>'
 
 
 def _label(text: Text) -> str:
@@ -190,7 +218,7 @@ def _label(text: Text) -> str:
     left = text.x if text.anchor == "start" else text.x - width
     place = f'x="{_number(left - 1)}" y="{_number(text.y - 9)}" width="{_number(width + 2)}"'
     # A white background keeps the label readable where a wire passes below it.
-    back = f'<rect {place} height="11.5" fill="{PAPER}"/>'
+    back = f'<rect {place} height="11.5" class="paper" fill="{PAPER}"/>'
     return back + _line_of_text(text)
 
 
@@ -212,14 +240,24 @@ def _line_of_text(text: Text) -> str:
     mono = f' font-family="{_MONO_FONT}"' if text.style in MONO else ""
     anchor = f' text-anchor="{text.anchor}"' if text.anchor != "start" else ""
     place = f'x="{_number(text.x)}" y="{_number(text.y)}" font-size="{_number(SIZES[text.style])}"'
-    return f'<text {place} fill="{_FILLS[text.style]}"{bold}{mono}{anchor}>{_text(text.text)}</text>'
+    ink = "ink" if _FILLS[text.style] == INK else "muted"
+    look = f'class="{ink}" fill="{_FILLS[text.style]}"{bold}{mono}{anchor}'
+    return f"<text {place} {look}>{_text(text.text)}</text>"
 
 
 def _rect(
-    x: float, y: float, width: float, height: float, radius: float, fill: str, stroke: str, more: str = ""
+    x: float,
+    y: float,
+    width: float,
+    height: float,
+    radius: float,
+    fill: str,
+    stroke: str,
+    kind: str,
+    more: str = "",
 ) -> str:
     place = f'x="{_number(x)}" y="{_number(y)}" width="{_number(width)}" height="{_number(height)}"'
-    return f'<rect {place} rx="{_number(radius)}" fill="{fill}" stroke="{stroke}"{more}/>'
+    return f'<rect {place} rx="{_number(radius)}" class="{kind}" fill="{fill}" stroke="{stroke}"{more}/>'
 
 
 def _title(lines: tuple[str, ...]) -> str:

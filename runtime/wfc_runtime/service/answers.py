@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Protocol
 
-from wfc_runtime.contract import Json
+from wfc_runtime.contract import HUMAN_KINDS, Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.effects import Ask, Delay
@@ -15,7 +15,7 @@ from wfc_runtime.machine.interpreter import structure_of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.registry import Module
 from wfc_runtime.service.history import action_digest, same_result
-from wfc_runtime.service.interface import Reply
+from wfc_runtime.service.interface import Reply, actions_of
 from wfc_runtime.service.replies import Subject, reply_of
 from wfc_runtime.store import HistoryRow, RunRow
 
@@ -58,12 +58,38 @@ def _place_of_failure(run: RunInMemory) -> str:
     return run.module.place_of(chart, next(states, ""))
 
 
+def displayed(run: RunInMemory, reply: Reply) -> Reply:
+    """A reply for people: redacted, with the digest of each action and the place of a failure as data."""
+    shown: Reply = dict(run.now.mask.value(reply))
+    actions = [{**one, **shown_digest(run, one["step_id"])} for one in actions_of(shown)]
+    if actions:
+        shown |= {"action": actions[0]} if "action" in shown else {"actions": actions}
+    file, _, line = _place_of_failure(run).rpartition(":")
+    if file and line.isdecimal():
+        shown["error"] = {**shown["error"], "place": {"file": file, "line": int(line)}}
+    return shown
+
+
+def check_shown(run: RunInMemory, step_id: str, shown: str | None) -> None:
+    """Refuse an answer to something else than what was shown to the person who gave it."""
+    if shown is not None and step_id in run.now.pending and shown_digest(run, step_id)["shown"] != shown:
+        raise RefusedError(
+            "not_shown", f"`{step_id}` now asks something else than what was shown", "Look at it again."
+        )
+
+
 def shown_digest(run: RunInMemory, step_id: str) -> dict[str, Json]:
     """The digest of a pending action, to which the answer is bound."""
     pending = run.now.pending.get(step_id)
     if pending is None:
         return {}
     return {"shown": action_digest(run.machine.steps[pending.state].action(pending), run.now.mask)}
+
+
+def asks_person(machine: AnyMachine, pending: Pending) -> bool:
+    """Whether a visit asks a person, not the agent or a server."""
+    effect = machine.steps.get(pending.state)
+    return isinstance(effect, Ask) and effect.kind in HUMAN_KINDS
 
 
 def ends_by_asking(pending: Pending | None, at: float) -> bool:

@@ -37,21 +37,46 @@ class Service(Protocol):
     ) -> Reply:
         """Start a run of a module that need not be in the folder: it is stored with the run."""
 
-    def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
-        """Answer a pending visit. The same answer again changes nothing and gets the reply of now."""
+    def submit(
+        self, run: str, step_id: str, result: Json, *, actor: str | None = None, shown: str | None = None
+    ) -> Reply:
+        """Answer a pending visit. The same answer again changes nothing and gets the reply of now. `shown`: the digest
+        of the action as it was displayed; the answer is refused if the run now asks something else."""
 
     def next_step(self, run: str) -> Reply:
         """The pending action of a run: for the agent that executes a child, and when a wait is over."""
 
     def status(self, run: str, *, masked: bool = False) -> Reply:
-        """Like `next_step`, with the workflow's name and progress. `masked` redacts secrets, for callers that only
-        display it; an agent that does the action needs them."""
+        """Like `next_step`, with the workflow's name and progress. `masked` is for callers that display it: secrets are
+        redacted, each action has the digest that `submit` takes as `shown`, and an error its `place`. An agent that
+        does the action needs the secrets."""
 
     def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
         """The named fields; without names, all field names and their sizes."""
 
-    def runs(self, status: str | None = None, *, limit: int = 50, before: str | None = None) -> Reply:
-        """Runs, newest first: those in progress, those with a status, or "all". Children are not listed."""
+    def runs(
+        self,
+        status: str | None = None,
+        *,
+        limit: int = 50,
+        before: str | None = None,
+        workflow: str | None = None,
+        beginning: str | None = None,
+    ) -> Reply:
+        """Runs, newest first: those in progress, those with a status, or "all"; of one workflow, or with ids that begin
+        in this way. Children are not listed."""
+
+    def counts(self) -> Reply:
+        """The number of runs by status, in all and for each workflow, and of visits that wait for a person."""
+
+    def waiting(self, *, limit: int = 50, after: str | None = None) -> Reply:
+        """The visits that wait for a person, oldest first, in all runs and their children. Each has its action as
+        `status(masked=True)` shows it. `after`: the cursor of the previous page."""
+
+    def changes(self, after: str | None = None, *, watching: Sequence[str] = ()) -> Reply:
+        """The runs that have changed since a cursor, each once, and the next cursor. Without a cursor: only the cursor
+        of now. `resync`: the cursor is too old, and everything may have changed. `claims`: a server has begun or
+        ended an action. `watching`: runs that somebody looks at, which an engine may ask for more often."""
 
     def ids(self, beginning: str, limit: int) -> list[str]:
         """At most `limit` ids of runs with this prefix, in order; including children."""
@@ -59,8 +84,37 @@ class Service(Protocol):
     def cancel(self, run: str, reason: str = "", *, actor: str | None = None) -> Reply:
         """End a run and its child runs."""
 
-    def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
-        """The events of a run: what happened, when, and who answered."""
+    def history(
+        self,
+        run: str,
+        *,
+        after: int = 0,
+        limit: int = 200,
+        before: int | None = None,
+        kinds: Sequence[str] | None = None,
+    ) -> Reply:
+        """The events of a run: what happened, when, and who answered. With `before`, newest first: the events with a
+        lower number, or from the end with 0; `before` in the reply continues. `kinds`: only these kinds of events;
+        "failures" are those with a failure. They need `before`."""
+
+    def visits(self, run: str, *, before: int = 0, limit: int = 200) -> Reply:
+        """How long each visit of a step took and who ended it, without payloads: for the last events before an event,
+        or before the end with 0."""
+
+    def path(self, run: str, *, at: int | None = None) -> Reply:
+        """The path through the chart up to an event, or up to now: current states, visits and edges by their number."""
+
+    def family(
+        self, run: str, *, status: str | None = None, after: str | None = None, limit: int = 100
+    ) -> Reply:
+        """The parent and the root of a run, its place among its siblings, and its children by page, with counts."""
+
+    def state_at(self, run: str, seq: int) -> Reply:
+        """The state after an event, redacted, and what that event wrote. `unknown`: fields whose value at that time
+        can't be determined any more."""
+
+    def picture(self, run: str) -> Reply:
+        """The chart of the version that a run is pinned to as SVG, with the names, lines and aliases of its states."""
 
     def tick(self, run: str | None = None) -> float | None:
         """Process what is due, in all runs or in one and its family. Returns the seconds until the next thing is due,

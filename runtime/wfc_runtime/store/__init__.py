@@ -2,7 +2,7 @@
 
 from wfc_runtime.store.database import DEFAULT_BUSY_SECONDS
 from wfc_runtime.store.queries import Queries
-from wfc_runtime.store.records import Changes, ClaimRow, ConflictError, HistoryRow, ModuleRow, RunRow
+from wfc_runtime.store.records import Changes, ClaimRow, ConflictError, GateRow, HistoryRow, ModuleRow, RunRow
 from wfc_runtime.store.store import Store
 
 __all__ = [
@@ -10,6 +10,7 @@ __all__ = [
     "Changes",
     "ClaimRow",
     "ConflictError",
+    "GateRow",
     "HistoryRow",
     "ModuleRow",
     "Queries",

@@ -109,6 +109,28 @@ MIGRATIONS: tuple[tuple[str, ...], ...] = (
     ("CREATE INDEX runs_due ON runs(due) WHERE status = 'running' AND due IS NOT NULL",),
     # Whether the action becomes pending again when its server has died: the work of an agent, not that of a command.
     ("ALTER TABLE claims ADD COLUMN returned INTEGER NOT NULL DEFAULT 0",),
+    (
+        # The visits that ask a person, of runs and of their children: the inbox of the page. The run itself says what
+        # is asked; this table only finds it without reading every run in progress.
+        """
+        CREATE TABLE gates (
+            run INTEGER NOT NULL REFERENCES runs(key) ON DELETE CASCADE,
+            visit TEXT NOT NULL,
+            since REAL NOT NULL,
+            PRIMARY KEY (run, visit)
+        ) WITHOUT ROWID
+        """,
+        "CREATE INDEX gates_by_age ON gates(since, run, visit)",
+        # Every prompt has a prompt_type. A snapshot that is not JSON is damaged, which reading that run reports.
+        """
+        INSERT INTO gates (run, visit, since)
+        SELECT runs.key, pending.key, runs.updated
+        FROM runs, json_each(CASE WHEN json_valid(snapshot) THEN snapshot ELSE '{}' END, '$.pending') AS pending
+        WHERE status = 'running' AND json_extract(pending.value, '$.parameters.prompt_type') IS NOT NULL
+        """,
+        # Counts and lists of one workflow, whatever else is in the store.
+        "CREATE INDEX runs_of_workflow ON runs(workflow, status, key) WHERE parent IS NULL",
+    ),
 )
 
 

@@ -15,7 +15,16 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import NotFoundError, StoreError
 from wfc_runtime.store.database import damaged, translated
 from wfc_runtime.store.files import OpenFiles
-from wfc_runtime.store.records import RUN_COLUMNS, ClaimRow, HistoryRow, ModuleRow, RunRow, checksum, sealed
+from wfc_runtime.store.records import (
+    RUN_COLUMNS,
+    ClaimRow,
+    GateRow,
+    HistoryRow,
+    ModuleRow,
+    RunRow,
+    checksum,
+    sealed,
+)
 from wfc_runtime.store.writer import Writer
 
 # The steps that runs wait in. The compiler reads them, without opening the store for writing, before a step is removed.
@@ -64,6 +73,26 @@ def _steps(pending: str) -> tuple[str, ...]:
 
 
 # Queries on an open store.
+
+
+@dataclass(frozen=True)
+class ListFilter:
+    """Which runs a list shows, beside their status."""
+
+    workflow: str | None = None
+    beginning: str | None = None
+    """The first characters of the id."""
+
+    def sql(self) -> tuple[str, tuple[str, ...]]:
+        """Further conditions of a query, and their values."""
+        conditions, values = "", list[str]()
+        if self.workflow is not None:
+            conditions, values = " AND workflow = ?", [self.workflow]
+        if self.beginning is not None:
+            conditions += " AND id >= ? AND id < ?"
+            values += [self.beginning, f"{self.beginning}\x7f"]
+        return conditions, tuple(values)
+
 
 _RUN = ", ".join(RUN_COLUMNS)
 _EVENT = "seq, at, kind, data, visit, actor, told, checksum"
@@ -176,16 +205,19 @@ class Queries:
         """What servers are doing, for all runs."""
         return [ClaimRow(*row) for row in self._fetch(f"SELECT {_CLAIM} FROM claims")]
 
-    def listed(self, statuses: tuple[str, ...], limit: int, before: int | None) -> list[RunRow]:
+    def listed(
+        self, statuses: tuple[str, ...], limit: int, before: int | None, chosen: ListFilter | None = None
+    ) -> list[RunRow]:
         """Runs without a parent, newest first."""
         newest = before if before is not None else 2**62
+        more, wanted = chosen.sql() if chosen else ("", ())
         # One index range per status: sorting all rows of a status would get slower as the store grows.
         parts = " UNION ALL ".join(
-            f"SELECT * FROM ({_SEALED} WHERE parent IS NULL AND status = ? AND key < ? "
+            f"SELECT * FROM ({_SEALED} WHERE parent IS NULL AND status = ? AND key < ?{more} "
             "ORDER BY key DESC LIMIT ?)"
             for _ in statuses
         )
-        values = [value for status in statuses for value in (status, newest, limit)]
+        values = [value for status in statuses for value in (status, newest, *wanted, limit)]
         found = self._fetch(f"{parts} ORDER BY key DESC LIMIT ?", *values, limit)
         return [self._sealed(row) for row in found]
 
@@ -225,6 +257,51 @@ class Queries:
         if [event.seq for event in found] != list(range(first, first + len(found))):
             raise damaged(self._path, f"events are missing from number {first} on")
         return found
+
+    def latest(self, key: int, before: int, limit: int) -> list[HistoryRow]:
+        """The last events with a number below `before`, newest first."""
+        sql = f"SELECT {_EVENT} FROM history WHERE run = ? AND seq < ? ORDER BY seq DESC LIMIT ?"
+        return [self._event(row) for row in self._fetch(sql, key, before, limit)]
+
+    # -- what the page shows ---------------------------------------------------
+
+    def counts(self) -> list[tuple[str, str, int]]:
+        """How many runs without a parent there are, by workflow and status."""
+        sql = "SELECT workflow, status, count(*) FROM runs INDEXED BY runs_of_workflow WHERE parent IS NULL "
+        return [(str(one), str(other), int(n)) for one, other, n in self._fetch(f"{sql} GROUP BY 1, 2")]
+
+    def gates(self, limit: int, after: tuple[float, int, str] | None = None) -> list[GateRow]:
+        """The visits that ask a person, the oldest first; only those that follow `after`."""
+        sql = "SELECT run, visit, since FROM gates WHERE (since, run, visit) > (?, ?, ?) ORDER BY 3, 1, 2 LIMIT ?"
+        return [GateRow(*row) for row in self._fetch(sql, *(after or (-1.0, 0, "")), limit)]
+
+    def count_gates(self) -> int:
+        return int(self._fetch("SELECT count(*) FROM gates")[0][0])
+
+    def child_counts(self, key: int) -> dict[str, int]:
+        """The number of children of a run, by status."""
+        sql = "SELECT status, count(*) FROM runs WHERE parent = ? GROUP BY status"
+        return {str(status): int(count) for status, count in self._fetch(sql, key)}
+
+    def children_from(self, key: int, after: int, limit: int, status: str | None) -> list[RunRow]:
+        """A page of the children of a run, with their snapshots."""
+        more, values = (" AND status = ?", (status,)) if status else ("", ())
+        sql = f"{_SEALED} WHERE parent = ? AND key > ?{more} ORDER BY key LIMIT ?"
+        return [self._sealed(row) for row in self._fetch(sql, key, after, *values, limit)]
+
+    def feed(self, after: int, limit: int) -> tuple[list[tuple[int, int]], int, int, int, str]:
+        """The rows that were added to the history after one: each run once with its last row, in order. Also the
+        checksum of the row `after`, the last row, its checksum, and the actions that servers execute."""
+        changed = (
+            "SELECT run, max(rowid) FROM history WHERE rowid > ? GROUP BY run ORDER BY max(rowid) LIMIT ?",
+            (after, limit),
+        )
+        known = ("SELECT checksum FROM history WHERE rowid = ?", (after,))
+        last = ("SELECT rowid, checksum FROM history ORDER BY rowid DESC LIMIT 1", ())
+        claims = ("SELECT group_concat(run || ' ' || visit || ' ' || owner) FROM claims", ())
+        rows, seals, newest, [(claimed,)] = self._fetch_all(changed, known, last, claims)
+        rowid, seal = newest[0] if newest else (0, 0)
+        return [(run, row) for run, row in rows], seals[0][0] if seals else 0, rowid, seal, claimed or ""
 
     def newest(self) -> float:
         """The time of the newest of the last events; 0 if there is none.

@@ -106,6 +106,14 @@ class ClaimRow:
     """Whether the visit becomes pending again if the server dies. Otherwise it is reported as interrupted."""
 
 
+class GateRow(NamedTuple):
+    """A visit that asks a person."""
+
+    run: int
+    visit: str
+    since: float
+
+
 class ModuleRow(NamedTuple):
     """A module that runs are pinned to."""
 
@@ -131,6 +139,10 @@ class Changes:
     released: list[ClaimRow] = field(default_factory=list)
     free: list[tuple[RunRow, str]] = field(default_factory=list)
     """Visits that must be unclaimed at the time of writing."""
+    gates: list[tuple[RunRow, str, float]] = field(default_factory=list)
+    """Visits that ask a person from now on, and since when."""
+    closed_gates: list[tuple[RunRow, str]] = field(default_factory=list)
+    """Visits that no longer ask anybody."""
 
     def __bool__(self) -> bool:
         return bool(self.created or self.updated or self.history or self.claims or self.released)

@@ -57,6 +57,8 @@ _FIELD = (
 )
 _CLAIM = _insert("claims", "root, run, visit, at, owner, returned") + " ON CONFLICT DO NOTHING"
 _RELEASED = "DELETE FROM claims WHERE root = ? AND run = ? AND visit = ? AND owner = ?"
+_GATE = _insert("gates", "run, visit, since") + " ON CONFLICT DO NOTHING"
+_CLOSED = "DELETE FROM gates WHERE run = ? AND visit = ?"
 _EVENT = _insert("history", "run, seq, at, kind, visit, actor, checksum, data, told")
 
 
@@ -144,6 +146,10 @@ class Store:
             self._write_fields(connection, row)
         for row in changes.created:
             self._create(connection, row)
+        for row, visit in changes.closed_gates:
+            connection.execute(_CLOSED, (row.key, visit))
+        for row, visit, since in changes.gates:
+            connection.execute(_GATE, (row.key, visit, since))
         for row, event in changes.history:
             connection.execute(_EVENT, (row.key, *_event(event)))
             self._hook("event")

@@ -149,7 +149,7 @@ class Step(Shape):
 
     kind: ClassVar[str] = ""
     color: ClassVar[str] = "control"
-    """Its color in pictures: control, state, agent, person, time or child."""
+    """Its color in pictures: control, state, agent, server, person, time, child or end."""
     repeats: ClassVar[bool] = False
     """Whether it runs its blocks again and again."""
     ends_block: ClassVar[bool] = False

@@ -15,6 +15,7 @@ FILE_ORIGIN = ("a file", "the file content that {} reads is untrusted")
 class Served(Action):
     """An action whose fields, other than those of every step, are its parameters."""
 
+    color = "server"
     writes_to: ClassVar[str] = ""
     """The field that names the file which it writes, if it writes one."""
 

@@ -15,7 +15,7 @@ from wfc_runtime.machine.step import SnapshotCheck
 from wfc_runtime.machine.values import size_of, to_text
 from wfc_runtime.registry import Module, Registry
 from wfc_runtime.service.ids import check_run_id
-from wfc_runtime.service.sqlite.unit_of_work import module_row, pinned_machine
+from wfc_runtime.service.sqlite.unit_of_work import gates_of, module_row, pinned_machine
 from wfc_runtime.store import Changes, HistoryRow, Queries, RunRow
 from wfc_runtime.version import __version__
 
@@ -148,7 +148,9 @@ def _changes(registry: Registry, queries: Queries, data: Mapping[str, Any], trus
         module = (
             registry.pin(row.digest, *texts) if trust_modules else _own_module(registry, queries, row, *texts)
         )
-        _check_snapshot(row, one, pinned_machine(module, row))
+        machine = pinned_machine(module, row)
+        snapshot = _checked_snapshot(row, one, machine)
+        changes.gates += [(row, visit, row.updated) for visit in sorted(gates_of(machine, snapshot))]
         changes.modules[row.digest] = module_row(module, row.created)
         changes.created.append(row)
         changes.history += [(row, _event(event)) for event in one["history"]]
@@ -202,12 +204,13 @@ def _row(one: Mapping[str, Any], rows: dict[str, RunRow]) -> RunRow:
     return row
 
 
-def _check_snapshot(row: RunRow, one: Mapping[str, Any], machine: Any) -> None:
+def _checked_snapshot(row: RunRow, one: Mapping[str, Any], machine: Any) -> Snapshot:
     snapshot = Snapshot.from_json(row.snapshot, one["state"])
     if snapshot.status != row.status or row.status not in ("running", *ENDED):
         raise _damaged(f"run {row.id} has two statuses, {row.status} and {snapshot.status}")
     if row.status == "running":
         SnapshotCheck(structure_of(machine)).check(snapshot)
+    return snapshot
 
 
 def _event(event: Mapping[str, Any]) -> HistoryRow:

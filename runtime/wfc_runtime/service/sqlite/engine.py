@@ -14,12 +14,11 @@ from pathlib import Path
 from wfc_runtime.agents.logs import erase_logs
 from wfc_runtime.contract import ENDED, Json
 from wfc_runtime.errors import DefinitionError, RefusedError, RequestError, StoreError, WfcError
-from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.events import Outcome
 from wfc_runtime.machine.inputs import check_inputs
-from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import Limits, to_text
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.answers import displayed
 from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.clock import SteadyClock, later
 from wfc_runtime.service.ids import (
@@ -36,10 +35,7 @@ from wfc_runtime.service.interface import Archive, Reply, Service
 from wfc_runtime.service.replies import (
     Subject,
     cancelled_reply,
-    history_reply,
     listed_run,
-    state_reply,
-    statuses_of,
     with_progress,
 )
 from wfc_runtime.service.server_liveness import LiveServers
@@ -49,12 +45,11 @@ from wfc_runtime.service.sqlite.unit_of_work import (
     SnapshotCache,
     UnitOfWork,
     module_row,
-    pinned_machine,
     pinned_module,
 )
+from wfc_runtime.service.sqlite.views import SqliteViews
 from wfc_runtime.service.sqlite.work import Work, nothing_served, reply_to, submit
 from wfc_runtime.store import Changes, ConflictError, HistoryRow, Queries, RunRow, Store
-from wfc_runtime.store.database import damaged
 from wfc_runtime.trust import Trust
 
 # Moving a run, and the child runs of its workflow, to the current version.
@@ -112,12 +107,9 @@ Job = Callable[[Work], Reply | WfcError]
 _log = logging.getLogger(__name__)
 _TRIES = 8
 """How often a call loses against concurrent ones before it takes the write lock first."""
-_MOST_EVENTS = 2**62
-"""More than any run has, and within SQLite's integers."""
-_MOST_LISTED = 500
 
 
-class SqliteService(Service, Archive):
+class SqliteService(SqliteViews, Service, Archive):
     """One file and one folder of modules. Threads can share it, and other processes can open the same file."""
 
     def __init__(
@@ -128,6 +120,7 @@ class SqliteService(Service, Archive):
         clock: Callable[[], float] | None = None,
         make_id: Callable[[], str] = new_id,
     ) -> None:
+        super().__init__()
         self.store = store
         self.registry = registry
         self.limits = limits or Limits()
@@ -180,9 +173,11 @@ class SqliteService(Service, Archive):
 
         return self._work(job, actor)
 
-    def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
+    def submit(
+        self, run: str, step_id: str, result: Json, *, actor: str | None = None, shown: str | None = None
+    ) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
-        job = partial(submit, run=run, step_id=step_id, result=result)
+        job = partial(submit, run=run, step_id=step_id, result=result, shown=shown)
         return self._work(job, actor, trusts=True)
 
     def next_step(self, run: str) -> Reply:
@@ -191,7 +186,7 @@ class SqliteService(Service, Archive):
     def status(self, run: str, *, masked: bool = False) -> Reply:
         def view(work: Work, loaded: LoadedRun) -> Reply:
             reply = with_progress(reply_to(work, loaded), loaded.row, loaded.now)
-            return dict(loaded.now.mask.value(reply)) if masked else reply
+            return displayed(loaded, reply) if masked else reply
 
         return self._look(run, view)
 
@@ -265,40 +260,6 @@ class SqliteService(Service, Archive):
             return {}
 
         self._work(job, None)
-
-    # -- calls that only read --------------------------------------------------
-
-    def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
-        row = self.store.queries.require(check_run_id(run))
-        return state_reply(*self._cache.load(self.store.queries, row), fields)
-
-    def runs(self, status: str | None = None, *, limit: int = 50, before: str | None = None) -> Reply:
-        statuses = statuses_of(status)
-        count = min(max(int(limit), 1), _MOST_LISTED)
-        earlier = None if before is None else self.store.queries.require(check_run_id(before)).key
-        rows = self.store.queries.listed(statuses, count + 1, earlier)
-        reply: Reply = {"runs": [listed_run(row, self._clock()) for row in rows[:count]]}
-        if len(rows) > count:
-            reply["next"] = f'list_runs(status="{status or "open"}", before="{rows[count - 1].id}")'
-        return reply
-
-    def ids(self, beginning: str, limit: int) -> list[str]:
-        return self.store.queries.ids(check_run_id(beginning), limit)
-
-    def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
-        row = self.store.queries.sound(check_run_id(run))
-        count = min(max(int(limit), 1), _MOST_LISTED)
-        after = min(max(int(after), 0), _MOST_EVENTS)
-        events = self.store.queries.history(row.key, after, count)
-        last = events[-1].seq if events else after
-        if len(events) < count and last < row.version:
-            raise damaged(self.store.path, f"event {last + 1} of run {run} is missing")
-        return history_reply(row, events, after)
-
-    def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
-        row, snapshot = self._cache.load(self.store.queries, self.store.queries.require(check_run_id(run)))
-        module = pinned_module(self.registry, self.store.queries, self._cache, row)
-        return module, pinned_machine(module, row), snapshot
 
     # -- whole runs: export, import, deletion ----------------------------------
 

@@ -80,8 +80,11 @@ class ServingService(SqliteService):
         reply = super().start_module(module, inputs, actor=actor, key=key)
         return self._led_on(reply, super().next_step)
 
-    def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
-        return self._led_on(super().submit(run, step_id, result, actor=actor), super().next_step)
+    def submit(
+        self, run: str, step_id: str, result: Json, *, actor: str | None = None, shown: str | None = None
+    ) -> Reply:
+        reply = super().submit(run, step_id, result, actor=actor, shown=shown)
+        return self._led_on(reply, super().next_step)
 
     def next_step(self, run: str) -> Reply:
         return self._led_on(super().next_step(run), super().next_step)

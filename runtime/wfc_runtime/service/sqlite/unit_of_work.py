@@ -15,6 +15,7 @@ from wfc_runtime.machine.redaction import hide_known
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import size_of, to_text
 from wfc_runtime.registry import Module, Registry
+from wfc_runtime.service.answers import asks_person
 from wfc_runtime.service.children import machine_of, missing_steps
 from wfc_runtime.service.clock import later
 from wfc_runtime.service.history import EventRedaction, event_data, event_kind, kept_fields
@@ -131,6 +132,11 @@ def _stranded(registry: Registry, snapshot: Snapshot, row: RunRow, why: str) -> 
     )
 
 
+def gates_of(machine: AnyMachine, snapshot: Snapshot) -> frozenset[str]:
+    """The visits of a run that ask a person."""
+    return frozenset(visit for visit, one in snapshot.pending.items() if asks_person(machine, one))
+
+
 # The unit of work.
 
 _PENDING_SHOWN = 10
@@ -150,6 +156,8 @@ class LoadedRun:
     parent: LoadedRun | None = None
     written: dict[str, int | None] = field(default_factory=dict)
     """The changed state fields; a number means that the field is the result of that event."""
+    gates: frozenset[str] = frozenset()
+    """The visits that asked a person when it was read."""
 
     @property
     def now(self) -> Snapshot:
@@ -209,7 +217,8 @@ class UnitOfWork:
             # The given row may be older than the snapshot, and pinned to another version.
             row, snapshot = self._read(row)
             module = pinned_module(self.registry, self.queries, self.cache, row)
-            loaded = LoadedRun(row, module, pinned_machine(module, row), snapshot, row.version)
+            machine = pinned_machine(module, row)
+            loaded = LoadedRun(row, module, machine, snapshot, row.version, gates=gates_of(machine, snapshot))
             self._loaded[row.id] = loaded
         return loaded
 
@@ -290,6 +299,7 @@ class UnitOfWork:
         self._enter(row, snapshot, HistoryRow(0, self.at, "cancelled", data, None, self.actor))
         row.snapshot = snapshot.to_json(with_state=False)
         self._changes.updated[row.key] = (row, read_version)
+        self._changes.closed_gates += [(row, visit) for visit in known.pending]
         self.closed.add(row.id)
         return error, stopped
 
@@ -313,6 +323,9 @@ class UnitOfWork:
                     row.fields[name] = loaded.written.get(name) or to_text(value)
             if loaded.read_version != _NEW:
                 self._changes.updated[row.key] = (row, loaded.read_version)
+            gates = gates_of(loaded.machine, snapshot)
+            self._changes.gates += [(row, visit, self.at) for visit in sorted(gates - loaded.gates)]
+            self._changes.closed_gates += [(row, visit) for visit in sorted(loaded.gates - gates)]
         return self._changes
 
     def remember(self) -> None:

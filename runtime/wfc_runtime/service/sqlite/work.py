@@ -15,6 +15,7 @@ from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Module
 from wfc_runtime.service import answers
 from wfc_runtime.service.answers import (
+    check_shown,
     ends_by_asking,
     is_over_wait,
     repeat_reply,
@@ -285,11 +286,12 @@ def submit(
     owner: str | None = None,
     more: Mapping[str, Json] = _NOTHING,
     by_agent: bool = False,
+    shown: str | None = None,
 ) -> Reply | WfcError:
     """A reply; or a refusal that has changed something, to be raised once that is committed.
 
     `owner` is the process that did the action under a claim, by itself or, with `by_agent`, by an agent that it called.
-    `more` is kept with the event.
+    `more` is kept with the event. `shown` is the digest of what the person saw who answers.
     """
     loaded = work.unit.find(run)
     try:
@@ -300,6 +302,7 @@ def submit(
                 return repeat_reply(loaded, answered, result, reply_to(work, loaded))
         if not ends_by_asking(loaded.now.pending.get(step_id), work.at):
             work.catch_up(loaded)
+        check_shown(loaded, step_id, shown)
         claim = _checked_claim(work, loaded, step_id, owner) if step_id in loaded.now.pending else None
         served = owner is not None and not by_agent
         event = Submit(at=work.at, id=loaded.next_event_id, visit=step_id, result=result, served=served)

@@ -12,7 +12,6 @@ from typing import Any
 from temporalio.client import WorkflowExecutionStatus, WorkflowFailureError
 from temporalio.service import RPCError
 
-from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, NotFoundError, RefusedError, StoreError, WfcError
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import Subject, cancelled_reply
@@ -114,10 +113,10 @@ class Calls:
 
     # -- moving ----------------------------------------------------------------
 
-    async def submit(self, run: str, step_id: str, result: Json, actor: str | None, unfit: str) -> Reply:
-        answer = Answer(step_id, result, actor, self.simulated_time(), unfit)
+    async def submit(self, run: str, answer: Answer) -> Reply:
+        answer.at = self.simulated_time()
         try:
-            if unfit:
+            if answer.unfit:
                 # Such a result is never accepted; a query finds the reason and can't change the run.
                 return await self._judged(run, answer)
             said = await self.rpc.update(run, "submit", answer, CallResult)

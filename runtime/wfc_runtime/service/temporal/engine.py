@@ -16,12 +16,11 @@ from temporalio.service import RPCError
 
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError
-from wfc_runtime.machine.chart import AnyMachine
 from wfc_runtime.machine.inputs import check_inputs
 from wfc_runtime.machine.snapshot import Snapshot
 from wfc_runtime.machine.values import Limits, NotPlainError, check_plain
 from wfc_runtime.registry import Module, Registry
-from wfc_runtime.service.children import definition_changed, machine_of, missing_steps
+from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.ids import (
     check_actor,
     check_name,
@@ -33,16 +32,16 @@ from wfc_runtime.service.ids import (
     new_id,
 )
 from wfc_runtime.service.interface import Reply, Service
-from wfc_runtime.service.replies import statuses_of
 from wfc_runtime.service.temporal import search_attributes
 from wfc_runtime.service.temporal.calls import Calls, Canceller
 from wfc_runtime.service.temporal.children import NAME, TASK_TIMEOUT, memo_of
 from wfc_runtime.service.temporal.connection import LoopThread, connect, translated
-from wfc_runtime.service.temporal.listing import Recent, beginning_query, listed, listing_query
-from wfc_runtime.service.temporal.messages import RENEW_AFTER, Move, Seed
+from wfc_runtime.service.temporal.listing import Recent
+from wfc_runtime.service.temporal.messages import RENEW_AFTER, Answer, Move, Seed
 from wfc_runtime.service.temporal.modules import Modules
 from wfc_runtime.service.temporal.rpc import Rpc
 from wfc_runtime.service.temporal.settings import TemporalSettings
+from wfc_runtime.service.temporal.views import TemporalViews
 from wfc_runtime.store import RunRow
 
 # Moving runs to the current version of their workflow.
@@ -95,10 +94,9 @@ def _gone(current: Module, seed: Seed, modules: Modules) -> list[str]:
 # The service.
 
 T = TypeVar("T")
-_MOST_LISTED = 500
 
 
-class TemporalService(Service):
+class TemporalService(TemporalViews, Service):
     """One task queue and one folder of modules. Threads can share it, and any number of processes can open it."""
 
     def __init__(
@@ -111,6 +109,7 @@ class TemporalService(Service):
         renew_after: int = RENEW_AFTER,
     ) -> None:
         """With a clock, runs started here use it instead of the server's time."""
+        super().__init__()
         self.settings = settings
         self.modules = modules
         self.limits = limits or Limits()
@@ -231,7 +230,9 @@ class TemporalService(Service):
         """Nothing to do: the timers of the Temporal server move runs."""
         return None
 
-    def submit(self, run: str, step_id: str, result: Json, *, actor: str | None = None) -> Reply:
+    def submit(
+        self, run: str, step_id: str, result: Json, *, actor: str | None = None, shown: str | None = None
+    ) -> Reply:
         run, step_id = check_run_id(run), check_step_id(step_id)
         # A result that can't be stored is not sent, only the reason: the run still checks whether the step is pending.
         unfit = ""
@@ -239,9 +240,8 @@ class TemporalService(Service):
             check_plain(result, self.limits.result_bytes, self.limits.nesting)
         except NotPlainError as error:
             unfit = str(error)
-        reply = self._run(
-            self._calls.submit(run, step_id, None if unfit else result, check_actor(actor), unfit)
-        )
+        answer = Answer(step_id, None if unfit else result, check_actor(actor), unfit=unfit, shown=shown)
+        reply = self._run(self._calls.submit(run, answer))
         self._note(reply)
         return reply
 
@@ -266,65 +266,3 @@ class TemporalService(Service):
 
     def _note(self, reply: Reply) -> None:
         self._recent.note(reply, None, self._clock() if self._clock else time.time())
-
-    # -- calls that only read --------------------------------------------------
-
-    def state(self, run: str, fields: Sequence[str] | None = None) -> Reply:
-        return self._run(self._calls.state(check_run_id(run), fields))
-
-    def runs(self, status: str | None = None, *, limit: int = 50, before: str | None = None) -> Reply:
-        statuses = statuses_of(status)
-        count = min(max(int(limit), 1), _MOST_LISTED)
-        earlier = None if before is None else check_run_id(before)
-        rows = self._run(self._listed(statuses, count + 1, earlier))
-        reply: Reply = {"runs": rows[:count]}
-        if len(rows) > count:
-            reply["next"] = (
-                f'list_runs(status="{status or "open"}", before="{rows[count - 1]["workflow_id"]}")'
-            )
-        return reply
-
-    def ids(self, beginning: str, limit: int) -> list[str]:
-        return self._run(self._ids(check_run_id(beginning), limit))
-
-    async def _ids(self, beginning: str, limit: int) -> list[str]:
-        query = beginning_query(self.settings.task_queue, beginning)
-        try:
-            found = {execution.id async for execution in self.client.list_workflows(query, limit=limit)}
-        except RPCError as error:
-            raise translated(error, self.settings) from error
-        return sorted(found)
-
-    async def _listed(
-        self, statuses: tuple[str, ...], count: int, before: str | None
-    ) -> list[dict[str, Any]]:
-        if before is not None:
-            # Raises if there is no such run.
-            await self._calls.rpc.describe(before)
-        query = listing_query(self.settings.task_queue, statuses)
-        found: list[dict[str, Any]] = []
-        try:
-            async for execution in self.client.list_workflows(query):
-                found.append(await listed(execution))
-                passed = 0 if before is None else _place(found, before)
-                if len(found) - passed >= count:
-                    break
-        except RPCError as error:
-            raise translated(error, self.settings) from error
-        merged = self._recent.merged(found, statuses)
-        return merged[0 if before is None else _place(merged, before) :][:count]
-
-    def history(self, run: str, *, after: int = 0, limit: int = 200) -> Reply:
-        count = min(max(int(limit), 1), _MOST_LISTED)
-        return self._run(self._calls.history(check_run_id(run), int(after), count))
-
-    def definition(self, run: str) -> tuple[Module, AnyMachine, Snapshot]:
-        seed, _ = self._run(self._calls.whole(check_run_id(run)))
-        module = self.modules.of_digest(seed.digest, seed.workflow)
-        assert seed.snapshot is not None
-        return module, machine_of(module, seed.task, seed.agent), Snapshot.from_json(seed.snapshot)
-
-
-def _place(rows: list[dict[str, Any]], run: str) -> int:
-    """The number of rows up to and including a run."""
-    return next((index + 1 for index, row in enumerate(rows) if row["workflow_id"] == run), len(rows))

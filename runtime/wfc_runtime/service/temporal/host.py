@@ -19,6 +19,7 @@ from wfc_runtime.machine.step import step
 from wfc_runtime.machine.values import Limits, size_of, to_text
 from wfc_runtime.registry import Module
 from wfc_runtime.service.answers import (
+    check_shown,
     ends_by_asking,
     is_over_wait,
     repeat_reply,
@@ -204,6 +205,7 @@ class Host:
         if not ends_by_asking(self.now.pending.get(step_id), at):
             due = self.clock(at)
             outcomes += [due] if due is not None else []
+        check_shown(self, step_id, answer.shown)
         event = Submit(at=at, id=self.next_event_id, visit=step_id, result=answer.result)
         outcome = self.apply(event, step_id, shown_digest(self, step_id), answer.actor)
         if answer.unfit:

@@ -34,18 +34,40 @@ _ENDED = {
 }
 
 
-def listing_query(task_queue: str, statuses: tuple[str, ...]) -> str:
+def feed_query(task_queue: str) -> str:
+    """The project's runs, with their children."""
+    return f"WorkflowType = '{NAME}' AND TaskQueue = '{task_queue}'"
+
+
+def listing_query(
+    task_queue: str, statuses: tuple[str, ...], workflow: str | None = None, beginning: str | None = None
+) -> str:
     """The project's top-level runs with one of these statuses."""
     wanted = " OR ".join(_STATUSES[status] for status in statuses)
+    query = f"{feed_query(task_queue)} AND ({wanted}) AND {search_attributes.CHILD.name} = false"
+    if workflow is not None:
+        query += f" AND {search_attributes.WORKFLOW.name} = '{workflow}'"
+    return query if beginning is None else f"{query} AND WorkflowId STARTS_WITH '{beginning}'"
+
+
+def counting_query(task_queue: str, workflow: str) -> str:
+    """The number of top-level runs of a workflow, by status."""
+    own = f"{search_attributes.CHILD.name} = false AND {search_attributes.WORKFLOW.name} = '{workflow}'"
+    # A run that continues as new is one run, not two.
     return (
-        f"WorkflowType = '{NAME}' AND TaskQueue = '{task_queue}' AND ({wanted}) "
-        f"AND {search_attributes.CHILD.name} = false"
+        f"{feed_query(task_queue)} AND {own} AND ExecutionStatus != 'ContinuedAsNew' GROUP BY ExecutionStatus"
     )
+
+
+def stored_status(status: str) -> str:
+    """A status of Temporal as a status of a run."""
+    name = status.replace("_", "").upper()
+    return next((ours for theirs, ours in _ENDED.items() if theirs.name.replace("_", "") == name), "running")
 
 
 def beginning_query(task_queue: str, beginning: str) -> str:
     """The project's runs whose id has this prefix."""
-    return f"WorkflowType = '{NAME}' AND TaskQueue = '{task_queue}' AND WorkflowId STARTS_WITH '{beginning}'"
+    return f"{feed_query(task_queue)} AND WorkflowId STARTS_WITH '{beginning}'"
 
 
 async def listed(execution: WorkflowExecution) -> dict[str, Any]:

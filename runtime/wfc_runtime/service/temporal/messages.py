@@ -70,6 +70,8 @@ class Answer:
     at: float | None = None
     unfit: str = ""
     """Why the result, which was left out, can't be stored."""
+    shown: str | None = None
+    """The digest of the action that was displayed to the person who answers."""
 
 
 @dataclass(slots=True)

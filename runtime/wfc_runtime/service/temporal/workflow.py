@@ -17,7 +17,7 @@ from temporalio.exceptions import ApplicationError
 from wfc_runtime.contract import Json
 from wfc_runtime.errors import DefinitionError, RefusedError, WfcError
 from wfc_runtime.machine.values import size_of
-from wfc_runtime.service.answers import reply_to
+from wfc_runtime.service.answers import displayed, reply_to
 from wfc_runtime.service.children import definition_changed, missing_steps
 from wfc_runtime.service.interface import Reply
 from wfc_runtime.service.replies import state_reply, with_progress
@@ -237,7 +237,7 @@ class RunWorkflow:
         reply = reply_to(self._host, at)
         if progress:
             reply = with_progress(reply, self._host.row, self._host.now)
-        return self._said(self._host.now.mask.value(reply) if masked else reply)
+        return self._said(displayed(self._host, reply) if masked else reply)
 
     @workflow.query
     def judge(self, answer: Answer) -> CallResult:
