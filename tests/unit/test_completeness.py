@@ -14,7 +14,7 @@ from wfc.language.steps import STEP_TYPES
 from wfc.language.steps.base import Step
 
 EXAMPLE = re.compile(r"```yaml\n(.*?)```", re.S)
-COLORS = {"control", "state", "agent", "person", "time", "child", "end"}
+COLORS = {"control", "state", "agent", "person", "time", "child", "end", "server"}
 
 # What the examples may count on: inputs, fields that earlier steps have written, and places to go to.
 BEFORE = """\
