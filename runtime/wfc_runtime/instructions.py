@@ -18,7 +18,10 @@ _RUN = "Run this command and submit its stdout, stderr and exit_code"
 _RUN_WITH_OUTPUTS = (
     f"{_RUN}. Then read the file of each declared output and submit the values by name as `outputs`, each with its "
     "declared type (null for an optional output whose file does not exist). "
-    "`$SCRATCH` is a folder for this run: create it and set the variable for every command."
+)
+_SCRATCH = "`$SCRATCH` is a folder for this run: create it and set the variable for every command."
+_SECRETS = (
+    " In the place of each text in `secrets` put that environment variable; never print or submit its value."
 )
 _BY_KIND = {
     "mcp_call": "Call this tool and submit what it returns.",
@@ -43,9 +46,17 @@ _BY_KIND = {
 
 def instruction_for(kind: str, parameters: Mapping[str, Any]) -> str:
     """The instruction for a kind of action; empty for an unknown kind."""
+    text = _instruction(kind, parameters)
+    return f"{text}{_SECRETS}" if text and parameters.get("secrets") else text
+
+
+def _instruction(kind: str, parameters: Mapping[str, Any]) -> str:
     match kind:
         case "shell":
-            return _RUN_WITH_OUTPUTS if parameters.get("outputs") else f"{_RUN}."
+            if parameters.get("outputs"):
+                return _RUN_WITH_OUTPUTS + _SCRATCH
+            in_scratch = "SCRATCH" in f"{parameters.get('command')} {parameters.get('working_dir')}"
+            return f"{_RUN}. {_SCRATCH}" if in_scratch else f"{_RUN}."
         case "prompt":
             return PROMPTS.get(str(parameters.get("prompt_type")), PROMPTS["info"])
         case "delegate":

@@ -30,16 +30,19 @@ def compiled(folder: Path, *texts: str) -> Path:
 
 
 def run(
-    folder: Path, *texts: str, inputs: dict[str, Any] | None = None, answers: dict[str, str] | None = None
+    folder: Path,
+    *texts: str,
+    inputs: dict[str, Any] | None = None,
+    answers: dict[str, str] | None = None,
+    env: tuple[str, ...] = (),
 ) -> Reply:
-    """Run the first of some workflows, commands in `folder`; people answer by step id."""
+    """Run the first of some workflows, commands in `folder`; people answer by step id. `env` is granted."""
     generated = compiled(folder, *texts)
     file = load(texts[0]).files[0]
     work = folder / "work"
     work.mkdir(exist_ok=True)
-    service = ServingService(
-        Store(folder / "state.db"), Registry(generated), Grant.all_commands(work), every_kind=True
-    )
+    grant = Grant.all_commands(work).extended((), env)
+    service = ServingService(Store(folder / "state.db"), Registry(generated), grant, every_kind=True)
     try:
         reply = service.start(file.name or "", inputs or {})
         run_id = str(reply["workflow_id"])

@@ -51,6 +51,11 @@ def test_blocks_are_completed_and_explained_in_their_own_language(editor: Editor
     assert editor.open("workflows/ship.yaml", GRAPH) == []
     below = "    type: EchoBlock\n"
     assert offered(editor, "    condition: ${", below) == {"inputs", "blocks", "metadata"}
+    in_braces = {"inputs", "blocks", "metadata", "secrets", "tmp", "get", "render"}
+    assert offered(editor, '    condition: "{{', below) == in_braces
+    assert offered(editor, '    condition: "{{not blocks.', below) == offered(
+        editor, "    condition: ${blocks.", below
+    )
     assert offered(editor, "    condition: ${inputs.", below) == {"target"}
     assert offered(editor, "    condition: ${blocks.", below) == {"build", "note"}
     assert {"succeeded", "skipped", "exit_code", "size"} <= offered(

@@ -1,4 +1,7 @@
-"""`wfc convert`: a workflow of another language, rewritten as steps that compile to the same machine."""
+"""`wfc convert`: a workflow of another language, rewritten as steps that compile to the same machine.
+
+A file of blocks can also stay one, with its references in the other notation.
+"""
 
 from __future__ import annotations
 
@@ -11,10 +14,12 @@ from wfc.checker import check_file
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.workflow import find_workflow, print_errors
 from wfc.findings import Severity
+from wfc.language.dialect import NotRewrittenError
 from wfc.language.values import plain
 from wfc.project import Project, SourceFile, load_file
 from wfc.suppress import can_be_hidden
 from wfc.workspace.files import writing
+from wfc.yaml import Mapping
 from wfc.yaml.nodes import nodes_of
 from wfc.yaml.write import write_yaml
 
@@ -24,10 +29,15 @@ from wfc.yaml.write import write_yaml
 @click.option(
     "--to",
     "language",
-    type=click.Choice(("steps",)),
+    type=click.Choice(("steps", "blocks")),
     default="steps",
     show_default=True,
     help="Target language.",
+)
+@click.option(
+    "--notation",
+    type=click.Choice(("braces",)),
+    help="With --to blocks: rewrite references ${...} as {{...}}.",
 )
 @click.option(
     "-o",
@@ -35,18 +45,27 @@ from wfc.yaml.write import write_yaml
     type=click.Path(dir_okay=False, path_type=Path),
     help="Write to this file, which must not exist.",
 )
-def command(workflow: str, language: str, output: Path | None) -> int:
+def command(workflow: str, language: str, notation: str | None, output: Path | None) -> int:
     """Convert a workflow of another language, such as blocks, to the steps language.
 
     WORKFLOW is a file or the name of a workflow of the project. The output compiles to an equivalent machine with the
     same states, actions and results. Comments are lost. Exits with 1 if the workflow has errors.
+
+    With --to blocks --notation braces, a workflow of blocks stays one, and its references ${...} become {{...}}.
+    Comments and layout are kept.
     """
+    if (language == "blocks") != (notation is not None):
+        raise click.UsageError("--to blocks and --notation braces go together")
     source_file = find_workflow(workflow)
-    if source_file.workflow is not None and not source_file.is_translated:
+    if language == "steps" and source_file.workflow is not None and not source_file.is_translated:
         raise click.UsageError(f"`{source_file.source.path}` is written in the {language} language already")
-    if print_errors([source_file]):
+    # References in both notations are what a rewrite settles.
+    if print_errors([source_file], but_for="WF219" if notation else ""):
         return 1
-    text = to_steps(source_file)
+    try:
+        text = to_steps(source_file) if notation is None else to_braces(source_file)
+    except NotRewrittenError as error:
+        raise click.UsageError(f"`{source_file.source.path}`: {error}") from None
     if output is None:
         sys.stdout.write(text)
         return 0
@@ -57,6 +76,16 @@ def command(workflow: str, language: str, output: Path | None) -> int:
         except FileExistsError:
             raise click.UsageError(f"`{output}` is there already; name a new file") from None
     return 0
+
+
+def to_braces(file: SourceFile) -> str:
+    """A file of blocks with its references in double braces. Raises `NotRewrittenError`."""
+    root = file.document.root
+    assert isinstance(root, Mapping)
+    text = file.source.text
+    for edit in sorted(file.dialect.in_braces(root), key=lambda edit: edit.span.start, reverse=True):
+        text = text[: edit.span.start] + edit.text + text[edit.span.end :]
+    return text
 
 
 def to_steps(file: SourceFile) -> str:

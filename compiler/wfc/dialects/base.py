@@ -7,7 +7,8 @@ from collections.abc import Iterable
 from itertools import accumulate
 from typing import TYPE_CHECKING, Any
 
-from wfc.language.dialect import Parsed
+from wfc.findings import Edit
+from wfc.language.dialect import NotRewrittenError, Parsed
 from wfc.language.shape import Shape
 from wfc.struct import struct
 from wfc.yaml import Mapping, Node, Scalar, Source, Span
@@ -33,6 +34,10 @@ class Dialect(ABC):
     @abstractmethod
     def schema(self) -> dict[str, Any]:
         """The language as JSON Schema."""
+
+    def in_braces(self, root: Mapping) -> list[Edit]:
+        """The edits that write the references of a file in double braces. Raises `NotRewrittenError`."""
+        raise NotRewrittenError("only a workflow of blocks has this notation")
 
     # For editors. A dialect without these still has findings, and hover texts for its fields.
 

@@ -84,6 +84,10 @@ class Language:
 CORE = Language()
 
 
+class NotRewrittenError(Exception):
+    """Why a file can't be written in another notation of its language."""
+
+
 @struct(frozen=True)
 class Report:
     """A finding of the dialect itself, in the terms of its own language."""

@@ -1,7 +1,8 @@
 """A reference uses the notation of another language and is not replaced.
 
-The steps language writes `{{ inputs.name }}`, the blocks language writes `${inputs.name}`. Each is plain text in the
-other language: the command or prompt contains the braces instead of the value.
+The steps language writes `{{ inputs.name }}`, and `${inputs.name}` is plain text there: the command or prompt contains
+the braces instead of the value. A file of blocks writes its references in one of the two notations; one in the other
+notation is an error.
 
 Bad:
 

@@ -24,8 +24,10 @@ from wfc_runtime.execute.files import (
 )
 from wfc_runtime.execute.permissions import Grant
 from wfc_runtime.execute.protected import protected_paths
+from wfc_runtime.execute.secrets import with_secrets
 from wfc_runtime.execute.shell import SHELL
 from wfc_runtime.execute.worktree import CREATE_WORKTREE
+from wfc_runtime.machine.redaction import NO_MASK
 from wfc_runtime.machine.values import NotPlainError, check_plain
 
 __all__ = ["EXECUTORS", "Executor", "Grant", "can_execute", "execute", "protected_paths", "refusal_of"]
@@ -67,20 +69,23 @@ def execute(
 ) -> dict[str, Json]:
     """Execute an action in the form that replies have it; returns the result to submit."""
     begun, at = datetime.now(UTC), time.monotonic()
+    mask = NO_MASK
     try:
         executor = EXECUTORS.get(str(action.get("type")))
         if executor is None:
             raise ExecutionError(f"the server can't execute {action.get('type')!r} actions", "refused")
-        parameters = Parameters(action.get("parameters") or {})
+        values, mask = with_secrets(action.get("parameters") or {}, grant)
+        parameters = Parameters(values)
         # Asked again, although the caller did: the grant must hold at the moment of execution.
         refused = executor.refusal(parameters, grant)
         if refused:
             raise ExecutionError(refused, "refused")
         result = executor.work(Job(parameters, grant, run, stop or Event()))
         seconds = time.monotonic() - at
-        return _fitting({**result, **_timing(begun, seconds)}, grant)
+        return _fitting(mask.value({**result, **_timing(begun, seconds)}), grant)
     except ExecutionError as error:
-        return {"error": error.record()}
+        record = error.record()
+        return {"error": {**record, "message": mask.message(str(record["message"]))}}
 
 
 def _timing(begun: datetime, seconds: float) -> Result:

@@ -20,8 +20,8 @@ from wfc_runtime.execute.protected import Protected
 
 # `$SCRATCH`: a folder in which the commands of one run pass files to each other and to their declared outputs.
 #
-# It is `.scratch/<run>` in the working directory, readable by its owner only and ignored by git. If it is empty after
-# a command, it is removed; when the run has completed, it is removed with its content.
+# It is `.scratch/<run>` in the first granted folder, readable by its owner only and ignored by git. If it is empty
+# after a command, it is removed; when the run has completed, it is removed with its content.
 
 FOLDER = ".scratch"
 _lock = Lock()
@@ -279,6 +279,17 @@ def _about(name: str, parent: int) -> os.stat_result | None:
 # Files named by parameters, in the granted folders or in the run's scratch folder.
 
 _SCRATCH = re.compile(r"\$(?:SCRATCH|\{SCRATCH\})/+")
+_NAMES_SCRATCH = re.compile(r"\$(?:SCRATCH\b|\{SCRATCH\})")
+
+
+def in_scratch(given: str) -> bool:
+    """Whether a path begins with the run's scratch folder."""
+    return bool(_NAMES_SCRATCH.match(given))
+
+
+def in_folder(given: str, scratch: Path) -> str:
+    """A text with the scratch folder in the place of its name."""
+    return _NAMES_SCRATCH.sub(lambda _: str(scratch), given)
 
 
 @contextmanager

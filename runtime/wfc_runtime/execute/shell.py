@@ -14,7 +14,7 @@ from pathlib import Path
 from wfc_runtime.contract import Json
 from wfc_runtime.execute import paths
 from wfc_runtime.execute.base import ExecutionError, Executor, Job, Parameters, Result, shortened
-from wfc_runtime.execute.paths import FOLDER, scratch
+from wfc_runtime.execute.paths import FOLDER, in_folder, in_scratch, scratch
 from wfc_runtime.execute.permissions import Grant, find_program, words_of
 from wfc_runtime.execute.process import Captured, Finished, NotStartedError, run_process, streams
 from wfc_runtime.expr import ExpressionError, evaluate_condition
@@ -27,6 +27,7 @@ from wfc_runtime.expr import ExpressionError, evaluate_condition
 
 _VARIABLE = re.compile(r"\$(?:(\w+)|\{(\w+)\})")
 _IN_SCRATCH = re.compile(rf"(?:\$SCRATCH|\$\{{SCRATCH\}}|{re.escape(FOLDER)})/")
+_LEADS_OUT = re.compile(r"^/|(?:^|/)\.\.(?:/|$)")
 _NUMBERS = {"int": int, "integer": int, "float": float, "number": float, "num": float}
 _TRUE, _FALSE = ("true", "1", "yes"), ("false", "0", "no")
 _JSON: dict[str, type | tuple[type, ...]] = {
@@ -60,7 +61,8 @@ def outputs_refusal(declared: Mapping[str, Json], grant: Grant, working_dir: str
     """Why a grant does not cover reading the declared files; empty if it does, or if a path is not known yet."""
     for about in declared.values():
         given = about.get("path") if isinstance(about, dict) else None
-        if not isinstance(given, str) or _IN_SCRATCH.match(given):
+        is_there = in_scratch(working_dir) and isinstance(given, str) and not _LEADS_OUT.search(given)
+        if not isinstance(given, str) or _IN_SCRATCH.match(given) or is_there:
             continue
         if not grant.grants_files("read"):
             return "the command declares outputs, but the server may not read files (no --allow-read pattern was given)"
@@ -88,6 +90,8 @@ def _read_one(output: Parameters, grant: Grant, working_dir: Path, env: Mapping[
 def _place(given: str, unsafe: bool, grant: Grant, working_dir: Path, env: Mapping[str, str]) -> paths.Place:
     expanded = Path(_VARIABLE.sub(lambda found: env.get(found[1] or found[2], found[0]), given))
     scratch = Path(env["SCRATCH"])
+    if working_dir.is_relative_to(scratch):
+        expanded = working_dir / expanded
     if expanded.parts[:1] == (FOLDER,) and not (working_dir / expanded).exists():
         # A workflow written for older versions, in which all runs shared one scratch folder.
         expanded = scratch.joinpath(*expanded.parts[1:])
@@ -129,7 +133,7 @@ def _parse_number(text: str, kind: str) -> float:
         number = nan
     if isinstance(number, float) and not isfinite(number):
         raise ValueError(f"it holds {shortened(text, 40)!r}")
-    return int(text) if kind == "num" and text.lstrip("+-").isdigit() else number
+    return int(text) if kind in ("number", "num") and text.lstrip("+-").isdecimal() else number
 
 
 def _parse_flag(text: str) -> bool:
@@ -198,11 +202,12 @@ def _shell(job: Job) -> Result:
             refused, "refused", "The operator of the server grants commands with --allow-exec."
         )
     command = parameters.text("command")
-    working_dir = paths.folder(grant, parameters.text("working_dir", ""))
     seconds = min(parameters.number("timeout", _SECONDS), grant.seconds)
-    with scratch(working_dir, job.run) as place:
+    with scratch(grant.root, job.run) as place:
+        working_dir = paths.folder(grant, in_folder(parameters.text("working_dir", ""), place))
+        own = own_environment(parameters)
         env = {
-            **grant.environment(own_environment(parameters)),
+            **grant.environment({name: in_folder(value, place) for name, value in own.items()}),
             "SCRATCH": str(place),
             "PWD": str(working_dir),
         }

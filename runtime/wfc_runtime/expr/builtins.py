@@ -162,6 +162,33 @@ def uuid(run: Run) -> str:
     return f"{text[:8]}-{text[8:12]}-{text[12:16]}-{text[16:20]}-{text[20:]}"
 
 
+@define(FUNCTIONS, "secret")
+def secret(run: Run, name: Value) -> str:
+    """`secret('TOKEN')`: stands for an environment variable that the step lists in `secrets`.
+
+    Only a placeholder is stored and shown. It ends with a digest of the event that drives the step, which a value from
+    outside can't know: a text that imitates a placeholder stays what it is.
+    """
+    import hashlib
+
+    if not isinstance(name, str) or not name.isidentifier():
+        raise ExpressionError(
+            f"secret takes the name of an environment variable, not {kind_of(name)}", "type"
+        )
+    digest = hashlib.sha256(f"{run.uuid_seed}\0secret\0{name}".encode("utf-8", "surrogatepass")).hexdigest()
+    return f"secret:{name}:{digest[:32]}"
+
+
+@define(FUNCTIONS, "get")
+def get(run: Run, value: Value, key: Value, default: Value = None) -> Value:
+    """`get(x, 'name', '')`: a key of an object or an item of a list; the default where there is none."""
+    if isinstance(value, dict):
+        return value.get(key, default) if isinstance(key, str) else default
+    if isinstance(value, list) and isinstance(key, int) and not isinstance(key, bool):
+        return value[key] if -len(value) <= key < len(value) else default
+    return default
+
+
 @define(FUNCTIONS, "range")
 def range_(run: Run, *bounds: Value) -> list[int]:
     """`range(stop)`, `range(start, stop, step)`: a list of whole numbers, without `stop`."""

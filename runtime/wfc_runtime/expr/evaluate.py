@@ -12,6 +12,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from . import filters  # noqa: F401  fills the table of filters
+from .builtins import FUNCTIONS, define
 from .errors import ExpressionError
 from .run import DEFAULT_LIMITS, ExprLimits, Frame, Run
 from .values import Value, is_template, plain, text_of, truth
@@ -139,6 +140,30 @@ def render(
         return text_of(run, program.run(run))
     except ExpressionError as error:
         raise _placed(error, program.syntax) from None
+
+
+@define(FUNCTIONS, "render")
+def render_text(outer: Run, text: Value, variables: Value) -> str:
+    """`render(text, {'name': x})`: a text rendered as a template that knows only these variables.
+
+    It uses up the limits of the expression around it. Its ids and placeholders of secrets are not those of the
+    expression: the template may come from outside.
+    """
+    if not isinstance(text, str) or not isinstance(variables, dict):
+        raise ExpressionError("render takes a text and an object with the variables", "type")
+    if outer.calls >= outer.limits.calls:
+        raise ExpressionError(f"templates render each other more than {outer.limits.calls} deep", "limit")
+    outer.spend(len(text))
+    run = outer.inside(variables, f"{outer.uuid_seed}/render{outer.uuids}")
+    outer.uuids += 1
+    program = _program(text, run.limits) if is_template(text) else None
+    try:
+        return text_of(run, program.run(run)) if program else text
+    except ExpressionError as error:
+        # Its position is one in the inner template, not in the expression.
+        raise ExpressionError(f"render: {error}", error.reason) from None
+    finally:
+        outer.fuel, outer.room = run.fuel, run.room
 
 
 def evaluate_tree(

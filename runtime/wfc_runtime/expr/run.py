@@ -187,6 +187,13 @@ class Run(Meter):
         self.emitted = 0
         self.calls = 0
 
+    def inside(self, context: Mapping[str, Value], uuid_seed: str) -> Run:
+        """A run for a template inside this one, with what is left of the limits."""
+        found = Run(context, self.now, uuid_seed, self.limits, frozenset())
+        found.fuel, found.room, found.calls = self.fuel, self.room, self.calls + 1
+        found._look_at, found._deadline = self._look_at, self._deadline
+        return found
+
     def begin(self, syntax: Syntax) -> None:
         """Start the next template of this run."""
         self.syntax = syntax

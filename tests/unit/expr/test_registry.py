@@ -15,7 +15,7 @@ SPECIFIED = (
 def test_everything_specified_is_there() -> None:
     assert set(SPECIFIED.split()) <= FILTERS.keys()
     assert {"equalto", "greaterthan", "lessthan", "defined", "undefined"} <= TESTS.keys()
-    assert {"now", "uuid", "range", "dict", "namespace"} == FUNCTIONS.keys()
+    assert {"now", "uuid", "range", "dict", "namespace", "get", "render", "secret"} == FUNCTIONS.keys()
 
 
 def test_every_filter_and_test_of_jinja_is_there() -> None:

@@ -107,6 +107,7 @@ _CONVERTED: dict[str, Type] = {
     "str": TEXT,
     "int": INT,
     "float": NUMBER,
+    "num": NUMBER,
     "bool": BOOL,
     "list": LIST,
     "dict": OBJECT,
@@ -390,9 +391,12 @@ TESTS: dict[str, Signature] = {
 
 FUNCTIONS: dict[str, Signature] = {
     "dict": _signature("", made_object, rest=True),
+    "get": _signature("", ANY, "value", "key", "default?"),
     "namespace": _signature("", ANY, rest=True),
     "now": _signature("", MOMENT),
     "range": _signature("", ListType(INT), rest=True),
+    "render": _signature("", TEXT, "template: text", "variables: object"),
+    "secret": _signature("", TEXT, "name: text"),
     "uuid": _signature("", TEXT),
 }
 

@@ -51,12 +51,15 @@ def find_workflow(workflow: str) -> SourceFile:
     raise click.UsageError(f"there is no workflow or file `{workflow}`; {hint}")
 
 
-def print_errors(files: Iterable[SourceFile]) -> bool:
-    """Whether one of some workflows has an error. Then all findings of those that have go to standard error."""
+def print_errors(files: Iterable[SourceFile], but_for: str = "") -> bool:
+    """Whether one of some workflows has an error. Then all findings of those that have go to standard error.
+
+    Findings of the check `but_for` are left out.
+    """
     from wfc.render.style import style_for
     from wfc.render.text import render_text
 
-    checked = [check_file(file) for file in files]
+    checked = [[found for found in check_file(file) if found.code != but_for] for file in files]
     broken = in_order(found for found in checked if has_errors(found))
     if broken:
         click.echo(render_text(broken, style_for(sys.stderr)), err=True, nl=False)

@@ -25,6 +25,7 @@ from wfc.yaml import Mapping, Node, Source
 
 if TYPE_CHECKING:
     from wfc.dialects.editing import OpenFile, Part, StepUse, Suggestion
+    from wfc.findings import Edit
     from wfc.language.dialect import Parsed
     from wfc.language.shape import Shape
 
@@ -46,6 +47,11 @@ class BlocksDialect(Dialect):
         from wfc.dialects.blocks.schema import blocks_schema
 
         return blocks_schema()
+
+    def in_braces(self, root: Mapping) -> list[Edit]:
+        from wfc.dialects.blocks.rewrite import edits_to_braces
+
+        return edits_to_braces(root)
 
     def complete(self, file: OpenFile, text: str, offset: int) -> Iterable[Suggestion]:
         from wfc.dialects.blocks import editing

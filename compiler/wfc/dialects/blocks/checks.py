@@ -2,29 +2,32 @@
 
 from __future__ import annotations
 
+import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from itertools import pairwise
 
 from jinja2 import Environment, TemplateSyntaxError, meta, nodes
 
+from wfc.dialects.base import Piece
 from wfc.dialects.blocks.conditions import (
     ConditionNode,
     Reference,
-    find_references,
     references,
     to_expression,
 )
 from wfc.dialects.blocks.expressions import Expr
 from wfc.dialects.blocks.file import Block, BlocksFile
 from wfc.dialects.blocks.graph import BlockNode, Graph, Wait
-from wfc.dialects.blocks.kinds import scalars_in
+from wfc.dialects.blocks.kinds import is_template_text, kind_of, scalars_in
+from wfc.dialects.blocks.notation import BRACES, DOLLAR, Hole, Notation
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.results import Site, UnresolvedError
 from wfc.findings import Edit, Fix, Note, Severity
 from wfc.language.values import Word
+from wfc.struct import replace
 from wfc.suggest import did_you_mean
-from wfc.yaml import Mapping, Node, Scalar, Span
+from wfc.yaml import Mapping, Scalar, Span
 from wfc_runtime.expr import TEXT_LIMITS, mistake_in
 from wfc_runtime.expr.builtins import FUNCTIONS
 
@@ -48,11 +51,13 @@ def without_repeated(blocks: list[Block], reports: Reports) -> Iterator[Block]:
             )
 
 
-def check_defaults(file: BlocksFile, reports: Reports) -> None:
-    """Report references in defaults, which are not evaluated."""
+def check_defaults(file: BlocksFile, notation: Notation, reports: Reports) -> None:
+    """Report references in defaults, which are not evaluated. Only `{{tmp}}` is, alone or in a text."""
     for declared in (file.inputs or {}).values():
         for scalar in scalars_in(declared.default.node if declared.default else None):
-            for found in find_references(scalar.text) if isinstance(scalar.value, str) else ():
+            for found in notation.holes(scalar.text) if isinstance(scalar.value, str) else ():
+                if [one.names for one in found.references] == [("tmp",)]:
+                    continue
                 reports.add(
                     "WF202",
                     scalar.at(found.start, found.end),
@@ -96,43 +101,126 @@ def _report_circle(circle: list[str], graph: Graph, reports: Reports) -> None:
     )
 
 
-# References in the syntax of other languages: `{{ inputs.name }}` is plain text in a file of blocks.
+# The notation of a file, and references in the other one.
 
-_SPELT_OTHERWISE = re.compile(r"\{\{-?\s*((inputs|blocks|metadata)\.([\w-]+)[\w.-]*)\s*-?\}\}")
-
-
-def check_spelling(file: BlocksFile, graph: Graph, reports: Reports) -> None:
-    """Report `{{ }}` around names that exist: other `{{ }}` may be a template for another tool."""
-    known: dict[str, set[str] | None] = {
-        "inputs": set(file.inputs or {}),
-        "blocks": set(graph.nodes),
-        "metadata": None,
-    }
-    for block in graph.all:
-        _check(_texts_of(block), known, reports, block.name)
-    _check(file.node.get("outputs"), known, reports, None)
+_OF_BOTH = ("inputs", "blocks", "metadata")
+_ALL_IN_BRACES = "write all references in double braces: `wfc convert FILE --to blocks --notation braces`"
+_GITHUB = re.compile(r"\$\{\{-?\s*(inputs|blocks)\.(\w+)")
 
 
-def _texts_of(block: BlockNode) -> Node | None:
-    inputs = block.block.node.get("inputs")
-    if block.kind is None or block.kind.step != "render_template" or not isinstance(inputs, Mapping):
-        return inputs
-    # The `template` of this block is a Jinja template, with variables of its own.
-    return Mapping(inputs.span, [entry for entry in inputs.entries if entry.key.text != "template"])
+def notation_of(file: BlocksFile) -> Notation:
+    """The notation in which most references of a file are written."""
+    texts = list(texts_of(file))
+    in_braces, in_dollars = (
+        sum(len(list(_of(one, scalar))) for _, scalar in texts) for one in (BRACES, DOLLAR)
+    )
+    return BRACES if in_braces and in_braces >= in_dollars else DOLLAR
 
 
-def _check(node: Node | None, known: dict[str, set[str] | None], reports: Reports, step: str | None) -> None:
-    for scalar in scalars_in(node):
-        for found in _SPELT_OTHERWISE.finditer(scalar.text) if isinstance(scalar.value, str) else ():
-            names = known[found[2]]
-            if names is None or found[3] in names:
-                reports.add(
-                    "WF219",
-                    scalar.at(*found.span()),
-                    f"reference not replaced: `{found[0]}` is plain text here",
-                    f"a reference is written `${{{found[1]}}}`",
-                    step=step,
-                )
+def _of(notation: Notation, scalar: Scalar) -> Iterator[Hole]:
+    """The references of a text, as its author sees them. Paths that begin otherwise belong to another tool."""
+    template = notation.statements(scalar.text)
+    if template is not None:
+        yield Hole(0, len(scalar.text), tuple(notation.references(scalar.text)), template)
+        return
+    for hole in notation.holes(scalar.text):
+        if notation is BRACES or hole.references[0].names[0] in _OF_BOTH:
+            yield hole
+
+
+def check_notation(file: BlocksFile, notation: Notation, reports: Reports) -> None:
+    """Report references in the other notation, which would stay in the text."""
+    other = DOLLAR if notation is BRACES else BRACES
+    for block, scalar in texts_of(file):
+        step = block.id.text if block and block.id else None
+        found = list(_of(other, scalar))
+        for hole in found:
+            text = scalar.text[hole.start : hole.end]
+            fix = _rewritten(scalar, found, notation) if hole is found[0] else None
+            written = notation.written(hole.references[0].path) if hole.references else ""
+            can_be = _is_path(hole) and written
+            reports.add(
+                "WF219",
+                scalar.at(hole.start, hole.end),
+                f"two notations in one file: `{' '.join(text.split())[:60]}` would stay text",
+                f"the other references are in the other notation: write `{written}`"
+                if can_be
+                else _ALL_IN_BRACES,
+                step=step,
+                severity=Severity.ERROR,
+                fix=fix,
+            )
+        _check_github(scalar, file, notation, step, reports)
+
+
+def _is_path(hole: Hole) -> bool:
+    """Whether it is one path and nothing else, so that both notations can write it."""
+    if len(hole.references) != 1:
+        return False
+    [reference] = hole.references
+    text = hole.template.text if hole.template else ""
+    is_plain = all(re.fullmatch(r"[A-Za-z0-9_]+", name) for name in reference.names)
+    return is_plain and (not text or text.strip("{}- ") == reference.path)
+
+
+def _rewritten(scalar: Scalar, holes: list[Hole], notation: Notation) -> Fix | None:
+    """A fix that writes the references of a text in the notation of the file."""
+    if not all(map(_is_path, holes)):
+        return None
+    edits = rewrite(scalar, [(one.start, one.end, notation.written(one.references[0].path)) for one in holes])
+    return Fix("write the references in the notation of the file", tuple(edits), safe=True)
+
+
+_ESCAPED: dict[str, Callable[[str], str]] = {
+    "'": lambda text: text.replace("'", "''"),
+    '"': lambda text: json.dumps(text, ensure_ascii=False)[1:-1],
+}
+"""How characters are written in a text with quotes."""
+
+
+def rewrite(scalar: Scalar, changes: list[tuple[int, int, str]]) -> Iterator[Edit]:
+    """The edits of a file that change parts of a text. A text without quotes gets them: braces would be a mapping."""
+    if scalar.style:
+        escape = _ESCAPED.get(scalar.style, str)
+        yield from (Edit(scalar.at(start, end), escape(text)) for start, end, text in changes)
+        return
+    text = scalar.text
+    for start, end, new in reversed(changes):
+        text = text[:start] + new + text[end:]
+    yield Edit(scalar.span, json.dumps(text, ensure_ascii=False))
+
+
+def _check_github(
+    scalar: Scalar, file: BlocksFile, notation: Notation, step: str | None, reports: Reports
+) -> None:
+    """Report `${{ inputs.name }}` with a name of this file. It is GitHub's notation, and may be meant as text."""
+    names = {"inputs": set(file.inputs or {}), "blocks": {one.id.text for one in file.blocks or [] if one.id}}
+    for found in _GITHUB.finditer(scalar.text):
+        if found[2] in names[found[1]]:
+            reports.add(
+                "WF219",
+                scalar.at(*found.span()),
+                f"reference not replaced: `{found[0]}...}}}}` is GitHub's notation, and plain text here",
+                f"a reference is written `{notation.written(f'{found[1]}.{found[2]}')}`",
+                step=step,
+                severity=Severity.WARNING,
+            )
+
+
+def texts_of(file: BlocksFile) -> Iterator[tuple[Block | None, Scalar]]:
+    """Every text that may have references, with its block."""
+    for block in file.blocks or []:
+        kind = kind_of(block.node)
+        inputs = block.node.get("inputs")
+        if isinstance(inputs, Mapping) and kind is not None:
+            # The `template` of RenderTemplate is a Jinja template, with variables of its own.
+            inputs = replace(
+                inputs, entries=[one for one in inputs.entries if not is_template_text(one, kind)]
+            )
+        for node in (inputs, *(block.node.get(key) for key in ("condition", "outputs"))):
+            yield from ((block, one) for one in scalars_in(node) if isinstance(one.value, str))
+    for node in (file.node.get("outputs"), file.node.get("inputs")):
+        yield from ((None, one) for one in scalars_in(node) if isinstance(one.value, str))
 
 
 # Templates of RenderTemplate blocks: mistakes in them, and names that nothing provides.
@@ -142,14 +230,14 @@ _FORGIVING_FILTERS = ("default", "d")
 _FORGIVING_TESTS = ("defined", "undefined")
 
 
-def check_template(node: BlockNode, reports: Reports) -> None:
+def check_template(node: BlockNode, notation: Notation, reports: Reports) -> None:
     """Report syntax errors and undefined variables of a template, which would make the block crash."""
     inputs = node.block.node.get("inputs")
     template = inputs.get("template") if isinstance(inputs, Mapping) else None
     given = inputs.get("variables") if isinstance(inputs, Mapping) else None
     strict = inputs.get("strict") if isinstance(inputs, Mapping) else None
     is_strict = strict is None or (isinstance(strict, Scalar) and strict.value is True)
-    if not isinstance(template, Scalar) or any(find_references(template.text)):
+    if not isinstance(template, Scalar) or (notation is DOLLAR and notation.holes(template.text)):
         return  # Their values become part of the template.
     mistake = mistake_in(template.text, TEXT_LIMITS)
     if mistake is not None:
@@ -275,7 +363,7 @@ def _asks_for_status(part: ConditionNode, words: tuple[str, ...]) -> bool:
 
 def _value(part: ConditionNode, site: Site) -> Expr | None:
     try:
-        return to_expression(part, site.resolve)
+        return to_expression(part, site.resolve, lambda one: Expr((Piece("none", one.start, one.end),)))
     except UnresolvedError:  # Reported where the reference is resolved.
         return None
 

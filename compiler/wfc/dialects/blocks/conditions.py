@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from wfc.dialects.base import Piece
@@ -61,10 +61,6 @@ class Reference:
 Resolve = Callable[[Reference], Expr]
 
 
-def find_references(text: str) -> Iterator[Reference]:
-    return (Reference.of(found) for found in REFERENCE.finditer(text))
-
-
 # The grammar of conditions: comparisons of references and literals, joined by `and`, `or` and `not`.
 
 _DEEPEST = 30
@@ -72,9 +68,10 @@ _TOKEN = re.compile(
     rf"(?P<space>\s+)|(?P<reference>{REFERENCE.pattern})|(?P<number>-?\d+(?:\.\d+)?(?![\w.]))"
     r"|(?P<text>'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\")"
     r"|(?P<operator>==|!=|<=|>=|<|>|\$\{|[()\[\],}])|(?P<method>\.[a-z]+(?=\())"
-    r"|(?P<path>(?:inputs|blocks|metadata)(?:\.\w+(?!\w*\())+)|(?P<word>[A-Za-z_]\w*)|(?P<other>.)",
+    r"|(?P<path>(?:inputs|blocks|metadata|each)(?:\.\w+(?!\w*\())+(?![\w\[]))|(?P<word>[A-Za-z_]\w*)|(?P<other>.)",
     re.S,
 )
+_BRACES = re.compile(r"\{\{-?(.*?)-?\}\}", re.S)
 _ESCAPE = re.compile(r"\\(.)", re.S)
 _ESCAPED = {"n": "\n", "t": "\t", "r": "\r"}
 _WORDS: dict[str, Any] = {
@@ -123,22 +120,43 @@ class ConditionNode:
     """The operators of a comparison, which may be chained, or the name of a method."""
 
 
-def read_condition(text: str) -> ConditionNode:
-    """Parse a condition. Raises `ConditionError` with the position of the first mistake."""
-    return _Parser(text).whole()
+Range = tuple[int, int]
+
+
+def read_condition(text: str, holes: Sequence[Range] = ()) -> ConditionNode:
+    """Parse a condition. Raises `ConditionError` with the position of the first mistake.
+
+    `holes` are the expressions in double braces. One that has the form of a condition is read as such, since more can
+    be said about it; any other, such as one with a filter, is a leaf.
+    """
+    return _Parser(text, list(condition_tokens(text, holes))).whole()
+
+
+def condition_tokens(text: str, holes: Sequence[Range] = ()) -> Iterator[Token]:
+    """The tokens of a condition, without white space."""
+    at = 0
+    for start, end in [*holes, (len(text), len(text))]:
+        # Quotes around a reference have no effect in this language.
+        is_quoted = text[start - 1 : start] in ("'", '"') and text[end : end + 1] == text[start - 1 : start]
+        yield from _plain_tokens(text, at, start - is_quoted)
+        at = end + is_quoted
+        if start < end:
+            yield Token("hole", text[start:end], start, end)
+
+
+def _plain_tokens(text: str, start: int, end: int) -> Iterator[Token]:
+    for found in _TOKEN.finditer(text, start, end):
+        if found.lastgroup != "space":
+            yield Token(str(found.lastgroup), found[0], found.start(), found.end())
 
 
 class _Parser:
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, tokens: list[Token], inside: int = 0, depth: int = 0) -> None:
         self._text = text
-        self._tokens = [
-            Token(str(found.lastgroup), found[0], found.start(), found.end())
-            for found in _TOKEN.finditer(text)
-            if found.lastgroup != "space"
-        ]
+        self._tokens = tokens
         self._at = 0
-        self._depth = 0
-        self._inside = 0
+        self._depth = depth
+        self._inside = inside
 
     def whole(self) -> ConditionNode:
         if not self._tokens:
@@ -215,6 +233,8 @@ class _Parser:
         match token.kind:
             case "reference":
                 return _reference(token)
+            case "hole":
+                return self._hole(token)
             case "number":
                 value = float(token.text) if "." in token.text else int(token.text)
                 return ConditionNode("value", token.start, token.end, value=value)
@@ -228,6 +248,15 @@ class _Parser:
                 return self._deeper(lambda: self._bracket(token))
         self._at -= 1
         raise self._unexpected()
+
+    def _hole(self, token: Token) -> ConditionNode:
+        inner = _BRACES.fullmatch(token.text)
+        assert inner is not None
+        tokens = list(_plain_tokens(self._text, token.start + inner.start(1), token.start + inner.end(1)))
+        try:
+            return _Parser(self._text, tokens, inside=1, depth=self._depth + 1).whole()
+        except ConditionError:
+            return ConditionNode("hole", token.start, token.end)
 
     def _bracket(self, opening: Token) -> ConditionNode:
         """The contents of brackets. Inside `${ }` a path needs no `${ }` of its own."""
@@ -358,20 +387,22 @@ def _demands(part: ConditionNode) -> Iterator[tuple[str, Any]]:
             yield paths[0], values[0]
 
 
+Fill = Callable[[ConditionNode], Expr]
+"""The expression for a leaf in double braces."""
 Ask = Callable[[ConditionNode, Expr, bool], None]
 """Called for each operand that is used as a boolean; the last argument says whether it is the condition's result."""
 
 
 def to_expression(
-    node: ConditionNode, resolve: Resolve, ask: Ask | None = None, is_last: bool = True
+    node: ConditionNode, resolve: Resolve, fill: Fill, ask: Ask | None = None, is_last: bool = True
 ) -> Expr:
     """Translate a condition to an expression of the core."""
     joined = node.word in ("and", "or")
     parts = [
-        to_expression(one, resolve, ask if joined else None, is_last and one is node.operands[-1])
+        to_expression(one, resolve, fill, ask if joined else None, is_last and one is node.operands[-1])
         for one in node.operands
     ]
-    found = _joined(node, parts, resolve)
+    found = fill(node) if node.word == "hole" else _joined(node, parts, resolve)
     if ask is not None and not joined:
         ask(node, found, is_last)
     return found

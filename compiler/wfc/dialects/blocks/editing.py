@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from wfc.dialects.blocks.conditions import find_references
+from wfc.dialects.blocks.conditions import Reference
 from wfc.dialects.blocks.file import (
     INPUT_TYPES,
     Block,
@@ -17,6 +17,7 @@ from wfc.dialects.blocks.file import (
 )
 from wfc.dialects.blocks.kinds import KINDS
 from wfc.dialects.blocks.language import BlocksLanguage
+from wfc.dialects.blocks.notation import BRACES, DOLLAR
 from wfc.dialects.blocks.reference import STATE_DOCS, block_page
 from wfc.dialects.blocks.results import OF_WORKFLOW
 from wfc.dialects.editing import (
@@ -35,9 +36,15 @@ from wfc.language.shape import Shape
 from wfc.language.steps.base import Retry
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Source
 
-# Completion: after `${`, in `depends_on`, as a type, and as a key.
+# Completion: after `${` or in `{{`, in `depends_on`, as a type, and as a key.
 
-_REFERENCE = re.compile(r"\$\{\s*((?:[\w-]+\.)*)[\w-]*$")
+_REFERENCE = re.compile(r"(?:\$\{\s*|\{\{-?\s*|\{\{(?:(?!\}\}).)*?(?<![\w.'\"]))((?:[\w-]+\.)*)[\w-]*$")
+_IN_BRACES = {
+    "secrets": "environment variables that the operator of the server grants",
+    "tmp": "a folder for the files of this run",
+    "get": "a key or an item, with a default: `get(inputs, 'name', '')`",
+    "render": "a text rendered as a template: `render(text, {'name': value})`",
+}
 _WAITED_FOR = re.compile(r"\bdepends_on:\s*\[(?:[^\]]*,)?\s*[\w-]*$|\bblock:\s*[\w-]*$")
 _BLOCK_LISTED = re.compile(r"^\s*-\s*[\w-]*$")
 _BLOCK_TYPE = re.compile(r"(?:^\s*(?:- )?|[{,]\s*)type:\s*\w*$")
@@ -53,7 +60,10 @@ def complete(opened: OpenFile, text: str, offset: int) -> Iterator[Suggestion]:
     line = above[-1]
     reference = _REFERENCE.search(line)
     if reference:
-        yield from _after(file, [part for part in reference[1].split(".") if part])
+        path = [part for part in reference[1].split(".") if part]
+        yield from _after(file, path)
+        if not path and reference[0].startswith("{{"):
+            yield from (Suggestion(name, "name", doc) for name, doc in _IN_BRACES.items())
     elif _WAITED_FOR.search(line) or (_BLOCK_LISTED.match(line) and _parent(above)[0] == "depends_on"):
         yield from _blocks(file)
     elif _WORKFLOW.match(line):
@@ -169,7 +179,7 @@ def _references(node: Node | None) -> Iterator[StepUse]:
         case Scalar():
             # The text as written is searched: YAML has no other way to write a character of a name.
             source, start = node.span.source, node.span.start
-            for found in find_references(node.span.text):
+            for found in _found(node.span.text):
                 if len(found.parts) > 1 and found.parts[0].name == "blocks":
                     part = found.parts[1]
                     yield StepUse(part.name, source.span(start + part.start, start + part.end))
@@ -181,6 +191,12 @@ def _references(node: Node | None) -> Iterator[StepUse]:
                 yield from _references(entry.value)
 
 
+def _found(text: str) -> Iterator[Reference]:
+    """The references of a text, in either notation."""
+    yield from DOLLAR.references(text)
+    yield from BRACES.references(text)
+
+
 def part_at(source: Source, offset: int) -> Part | None:
     """The part of a block's result that is named at a place.
 
@@ -188,7 +204,7 @@ def part_at(source: Source, offset: int) -> Part | None:
     """
     text = source.text
     start, end = text.rfind("\n", 0, offset) + 1, text.find("\n", offset)
-    for found in find_references(text[start : end if end >= 0 else len(text)]):
+    for found in _found(text[start : end if end >= 0 else len(text)]):
         if len(found.parts) > 2 and found.parts[0].name == "blocks":
             _, block, part, *_ = found.parts
             if part.start <= offset - start <= part.end:

@@ -228,6 +228,10 @@ def asked(value: Expr, method: str, arguments: list[Expr], start: int, end: int)
 
 def extended(value: Expr, name: str, start: int, end: int) -> Expr:
     """A property of the value."""
-    return replace(
-        value, pieces=(*value.within(ATOM), Piece(".", start, start), Piece(name, start, end)), type="any"
+    is_plain = name.isidentifier() or name.isdigit()
+    access = (
+        (Piece(".", start, start), Piece(name, start, end))
+        if is_plain
+        else (Piece(f"[{name!r}]", start, end),)
     )
+    return replace(value, pieces=(*value.within(ATOM), *access), type="any")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from wfc.language.fields import (
@@ -51,7 +52,7 @@ VALUE_TYPES = {
     "integer": "int",
     "float": "float",
     "number": "float",
-    "num": "float",
+    "num": "num",
     "bool": "bool",
     "boolean": "bool",
     "list": "list",
@@ -139,13 +140,13 @@ class WorkflowOutput(Shape):
 
     label = "an output of the workflow"
 
-    value = Field(ANYTHING, "The value: text with `${...}`, or a condition.", required=True)
+    value = Field(ANYTHING, "The value: text with references, or a condition.", required=True)
     type = Field(OneOf(tuple(VALUE_TYPES)), "What it is converted to.", example="bool")
     description = Field(WORD, "What it is.")
 
 
 class WorkflowOutputType(FieldType["Tree | WorkflowOutput"]):
-    words = "text with `${...}`, or `{value, type, description}`"
+    words = "text with references, or `{value, type, description}`"
 
     def read(self, node: Node, reader: Reader) -> Tree | WorkflowOutput | None:
         if isinstance(node, Mapping):
@@ -162,9 +163,12 @@ class WorkflowOutputType(FieldType["Tree | WorkflowOutput"]):
         }
 
 
+_REFERENCE = re.compile(r"\$\{|\{\{")
+
+
 @struct(eq=False)
 class OrReference(FieldType[Tree]):
-    """A plain value, or text with a `${...}` that yields one."""
+    """A plain value, or text with a reference that yields one."""
 
     inner: FieldType[Any]
     may_be_nothing: bool = False
@@ -172,19 +176,21 @@ class OrReference(FieldType[Tree]):
 
     @property
     def words(self) -> str:  # type: ignore[override]  # made on demand
-        return f"{self.inner.words}, or `${{...}}`"
+        return f"{self.inner.words}, or a reference"
 
     def read(self, node: Node, reader: Reader) -> Tree | None:
         return None if self.mismatches(node) else Tree(node)
 
     def mismatches(self, node: Node) -> list[Mismatch]:
-        is_text = isinstance(node, Scalar) and isinstance(node.value, str) and "${" in node.value
+        is_text = (
+            isinstance(node, Scalar) and isinstance(node.value, str) and bool(_REFERENCE.search(node.value))
+        )
         is_nothing = self.may_be_nothing and isinstance(node, Scalar) and node.value is None
         return [] if is_text or is_nothing else self.inner.mismatches(node)
 
     def schema(self) -> dict[str, Any]:
         nothing = [{"type": "null"}] if self.may_be_nothing else []
-        return {"anyOf": [self.inner.schema(), {"type": "string", "pattern": r"\$\{"}, *nothing]}
+        return {"anyOf": [self.inner.schema(), {"type": "string", "pattern": _REFERENCE.pattern}, *nothing]}
 
 
 CONDITION: FieldType[Word] = ScalarType(

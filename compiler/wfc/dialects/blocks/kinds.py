@@ -32,7 +32,7 @@ ENVIRONMENT = MapOf(ANYTHING, "a mapping of name to text")
 
 
 class Mode(Enum):
-    """What an input gets that is a single `${...}`."""
+    """What an input gets that is a single reference. In double braces, `DATA` keeps the value as well."""
 
     TEXT = "text"
     """Text, as everywhere in this language."""
@@ -101,6 +101,7 @@ class RenderTemplateInputs(Shape):
 
     Beside `for`, `if` and `set`, the template may use `macro`, `with`, `filter` and `block`; it can't load other
     templates. The value of a `${...}` in the template becomes part of the template: pass untrusted values as variables.
+    Double braces in a template are its own, whatever the notation of the file.
     """
 
     label = "a RenderTemplate block"
@@ -206,6 +207,11 @@ class Kind:
     is_open: bool = False
     """Whether it can have outputs that are not known here."""
 
+    @property
+    def is_served(self) -> bool:
+        """Whether a server may execute it, and fill in secrets."""
+        return self.step not in ("prompt", "call", "set_state")
+
 
 def _outputs(**types: str) -> dict[str, Output]:
     return {name: Output(name, kind) for name, kind in types.items()}
@@ -308,6 +314,11 @@ KINDS: dict[str, Kind] = {
         },
     ),
 }
+
+
+def is_template_text(entry: Entry, kind: Kind) -> bool:
+    """Whether an input is a Jinja template by itself, with variables of its own."""
+    return kind.step == "render_template" and entry.key.text == "template"
 
 
 # Typo recovery for the type of a block.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from wfc.caching import pattern
+from wfc.dialects.blocks.notation import Notation
 from wfc.findings import Severity
 from wfc.language.dialect import Language
 
@@ -36,7 +37,7 @@ _ADVICE = {
 _KEYS = {"with": "inputs", "when": "condition"}
 
 
-_REFERENCE = pattern(r"\$\{\s*(?:inputs|blocks|metadata)\b")
+_REFERENCE = pattern(r"(?:\$\{|(?<!\$)\{\{-?)\s*(?:inputs|blocks|metadata|secrets|each|tmp)\b")
 
 
 class BlocksLanguage(Language):
@@ -50,9 +51,10 @@ class BlocksLanguage(Language):
     )
     on_failure = "A block that crashes fails the run; `retry` on it says how often it is tried."
 
-    def __init__(self, blocks: Mapping[str, str]) -> None:
+    def __init__(self, blocks: Mapping[str, str], notation: Notation) -> None:
         """`blocks` has the id of each block by the state field that keeps its result."""
         self._blocks = blocks
+        self._notation = notation
 
     def severity(self, code: str, default: Severity) -> Severity | None:
         if code in _SILENT:
@@ -74,7 +76,7 @@ class BlocksLanguage(Language):
         return super().name_of(*path)
 
     def hole(self, expression: str) -> str:
-        return f"${{{expression}}}"
+        return self._notation.written(expression)
 
     def key(self, name: str) -> str:
         return _KEYS.get(name, name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from wfc.dialects.blocks.braces import expression
 from wfc.dialects.blocks.conditions import ConditionNode, Reference
 from wfc.dialects.blocks.expressions import NO_CONDITIONS, Expr, literal
 from wfc.dialects.blocks.results import Site, UnresolvedError
@@ -41,6 +42,18 @@ class Reports:
         except UnresolvedError as error:
             self.unresolved(error, node, site)
             return Expr(literal(None, reference.start, reference.end).pieces, type_)
+
+    def filled(self, part: ConditionNode, node: Scalar, site: Site) -> Expr:
+        """The expression for a leaf of a condition in double braces."""
+        hole = next(one for one in site.world.notation.holes(node.text) if one.start == part.start)
+        for reference in hole.references:
+            self.unordered(reference, node, site)
+        try:
+            value = expression(hole, site)
+        except UnresolvedError as error:
+            self.unresolved(error, node, site)
+            return Expr(literal(None, part.start, part.end).pieces, "bool")
+        return value
 
     def no_condition(self, part: ConditionNode, value: Expr, node: Scalar, site: Site, is_last: bool) -> None:
         """Report an operand of a condition that is not a boolean.

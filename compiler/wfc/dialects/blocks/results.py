@@ -16,6 +16,7 @@ from wfc.dialects.blocks.expressions import (
     COMPARISON,
     Expr,
     choice,
+    collected,
     combination,
     extended,
     literal,
@@ -24,6 +25,7 @@ from wfc.dialects.blocks.expressions import (
 from wfc.dialects.blocks.file import INPUT_TYPES, VALUE_TYPES, BlocksFile
 from wfc.dialects.blocks.graph import BlockNode, Graph, field_name
 from wfc.dialects.blocks.kinds import OF_CALL
+from wfc.dialects.blocks.notation import DOLLAR, Notation
 from wfc.struct import replace, struct
 from wfc.suggest import did_you_mean
 from wfc.yaml import Mapping, Scalar
@@ -70,6 +72,11 @@ class World:
     """Blocks that call a workflow, with the facts about it that references read beside its outputs."""
     inputs: set[str] = field(default_factory=set)
     """The inputs that references name, even in a condition that is constant."""
+    secrets: dict[str, None] = field(default_factory=dict)
+    """The environment variables that the file reads as secrets."""
+    printed: dict[int, str] = field(default_factory=dict)
+    """References that become text where the notation with braces would keep the value: the filter, by position."""
+    notation: Notation = DOLLAR
     inline: Callable[[BlockNode, Reference, Site], Expr] | None = None
 
     def times_of(self, block: str) -> tuple[str, str]:
@@ -103,6 +110,10 @@ class Results:
     """Blocks that are known to have a result."""
     reads: dict[str, None] = field(default_factory=dict)
     """The state fields that expressions here read."""
+    keeps_secrets: bool = True
+    """Whether a secret may be used: not in a condition, which the run itself evaluates."""
+    bare: bool = False
+    """Whether a result that may be missing gets no default, because the expression around it supplies one."""
 
     @cached_property
     def _succeeded(self) -> set[str]:
@@ -257,7 +268,10 @@ class Results:
 # References as expressions of the core.
 
 START_TIME, EXECUTION_ID = "start_time", "execution_id"
-OF_WORKFLOW = ("workflow_name", START_TIME, EXECUTION_ID)
+_STARTED_AT = "started_at"
+OF_WORKFLOW = ("workflow_name", START_TIME, _STARTED_AT, EXECUTION_ID)
+SCRATCH = "$SCRATCH"
+"""What `{{tmp}}` stands for: the folder of the run, as commands and paths name it."""
 _TYPES = {
     "string": "str",
     "number": "float",
@@ -293,11 +307,15 @@ class Site(Results):
                 part.end,
             )
         match root.name:
+            case "tmp" if not rest:
+                return literal(SCRATCH, root.start, root.end)
+            case "secrets" if len(rest) == 1:
+                return self._secret(rest[0])
             case "inputs" if rest:
                 return self._input(reference)
             case "metadata" if rest:
                 return self._metadata(rest[0])
-            case "blocks" if len(rest) > 1:
+            case "blocks" if len(rest) > 1 or (rest and rest[0].name not in self.world.graph.nodes):
                 return self._block(reference, rest[0], rest[1:])
         raise self._nothing(reference)
 
@@ -313,14 +331,23 @@ class Site(Results):
             )
         known = self.world.file.inputs or {}
         if root.name in known:
-            help_ = f"an input is read as `${{inputs.{root.name}}}`"
+            help_ = f"an input is read as `{self.world.notation.written(f'inputs.{root.name}')}`"
         elif root.name in self.world.graph.nodes:
-            help_ = f"a block is read as `${{blocks.{root.name}...}}`"
+            help_ = f"a block is read as `{self.world.notation.written(f'blocks.{root.name}...')}`"
         else:
             help_ = "a reference starts with `inputs`, `blocks` or `metadata`; a shell variable is written `$NAME`"
         return UnresolvedError("WF202", f"unknown reference `{root.name}`", root.start, root.end, help_)
 
-    # -- inputs and metadata ---------------------------------------------------
+    # -- inputs, secrets and metadata ------------------------------------------
+
+    def _secret(self, part: Part) -> Expr:
+        kind = self.node.kind if self.node else None
+        if kind is None or not kind.is_served or not self.keeps_secrets:
+            message = "a secret can't be used here: it would be stored or shown"
+            help_ = "pass it to a block that a server executes, such as the `env` of a Shell block"
+            raise UnresolvedError("WF507", message, part.start, part.end, help_)
+        self.world.secrets.setdefault(part.name, None)
+        return Expr((Piece(f"secret('{part.name}')", part.start, part.end),), "str")
 
     def _input(self, reference: Reference) -> Expr:
         root, name, *rest = reference.parts
@@ -334,7 +361,7 @@ class Site(Results):
     def _metadata(self, part: Part) -> Expr:
         if part.name == "workflow_name":
             return literal(self.world.name, part.start, part.end)
-        if part.name not in (START_TIME, EXECUTION_ID):
+        if part.name not in OF_WORKFLOW:
             raise UnresolvedError(
                 "WF206",
                 f"a workflow has no metadata `{part.name}`",
@@ -342,7 +369,8 @@ class Site(Results):
                 part.end,
                 did_you_mean(part.name, OF_WORKFLOW),
             )
-        field_ = self.world.facts.setdefault(part.name, f"workflow_{part.name}")
+        name = START_TIME if part.name == _STARTED_AT else part.name
+        field_ = self.world.facts.setdefault(name, f"workflow_{name}")
         return Expr((Piece(f"state.{field_}", part.start, part.end),), "str", reads=frozenset({field_}))
 
     # -- blocks ----------------------------------------------------------------
@@ -355,7 +383,7 @@ class Site(Results):
                 f"there is no block `{name.name}`",
                 name.start,
                 name.end,
-                did_you_mean(name.name, self.world.graph.nodes),
+                self._meant(name.name),
             )
         if node.kind is None:  # The type is unknown, and so are its outputs. WF007 reports it.
             return Expr((Piece("none", reference.start, reference.end),))
@@ -368,6 +396,8 @@ class Site(Results):
             return self.world.inline(
                 node, Reference(tuple(others), name.start, reference.parts[-1].end), self
             )
+        if first.name == "outputs" and not node.kind.is_open and self.world.notation is not DOLLAR:
+            return self._outputs(node, first)
         if first.name in ("outputs", "metadata", "inputs"):
             raise UnresolvedError(
                 "WF202", f"incomplete reference `{reference.path}`: it needs a name", first.start, first.end
@@ -376,10 +406,26 @@ class Site(Results):
             return self.fact(node, name, first)
         return self._output(node, name, first, others)
 
+    def _meant(self, name: str) -> str:
+        """Help for an unknown block. A hyphen in an expression subtracts."""
+        near = next((one for one in self.world.graph.nodes if one.startswith(f"{name}-")), None)
+        if near and self.world.notation is not DOLLAR:
+            return f"a name with a hyphen is written `blocks['{near}']`"
+        return did_you_mean(name, self.world.graph.nodes)
+
+    def _outputs(self, node: BlockNode, at: Part) -> Expr:
+        """All outputs of a block as an object."""
+        assert node.kind is not None
+        names = [*node.kind.outputs, *(node.block.outputs or {})]
+        name = Part(node.name, at.start, at.end)
+        values = [(f"{one!r}: ", self._output(node, name, Part(one, at.start, at.end), [])) for one in names]
+        return collected("dict", values, at.start, at.end)
+
     def _part(self, node: BlockNode, at: Part, path: str, part: Part, type_: str) -> Expr:
         """A property of a result, with a default if the block may not have run."""
         found = self._of(node, at, f".{path}", part.start - 1, part.end, type_)
-        return found if self.has_run(node) else piped(found, f"default({_DEFAULTS[type_]})", type_)
+        is_safe = self.bare or self.has_run(node)
+        return found if is_safe else piped(found, f"default({_DEFAULTS[type_]})", type_)
 
     def _output(self, node: BlockNode, at: Part, part: Part, rest: list[Part]) -> Expr:
         assert node.kind is not None
@@ -395,7 +441,7 @@ class Site(Results):
             found = self._with_rest(node, at, output.path, part, rest, output.type)
             return (
                 found
-                if output.is_certain
+                if output.is_certain or self.bare
                 else piped(found, f"default({_DEFAULTS[output.type]}, true)", output.type)
             )
         if node.kind.is_open:
@@ -457,7 +503,7 @@ class Site(Results):
             return self._part(node, at, path, part, type_)
         whole = self._of(node, at, f".{path}", part.start - 1, part.end)
         found = _further(whole, rest)
-        return found if self.has_run(node) else piped(found, "default(none)", "any")
+        return found if self.bare or self.has_run(node) else piped(found, "default(none)", "any")
 
 
 def _path(root: Part, *parts: Part) -> tuple[Piece, ...]:

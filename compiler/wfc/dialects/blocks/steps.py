@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator
 
 from wfc.dialects.base import Piece, made, translated
+from wfc.dialects.blocks.braces import expression, substituted
 from wfc.dialects.blocks.checks import check_template, check_unseen
 from wfc.dialects.blocks.conditions import (
     REFERENCE,
@@ -14,7 +15,6 @@ from wfc.dialects.blocks.conditions import (
     Reference,
     conjuncts,
     contradicts_itself,
-    find_references,
     references,
     to_expression,
 )
@@ -32,14 +32,16 @@ from wfc.dialects.blocks.expressions import (
 )
 from wfc.dialects.blocks.file import VALUE_TYPES, Block
 from wfc.dialects.blocks.graph import BlockNode
-from wfc.dialects.blocks.kinds import Kind, Mode, scalars_in
+from wfc.dialects.blocks.kinds import Kind, Mode, is_template_text, scalars_in
+from wfc.dialects.blocks.notation import BRACES, DOLLAR, Hole, Notation
 from wfc.dialects.blocks.reports import Reports
 from wfc.dialects.blocks.results import Site, UnresolvedError, World
 from wfc.findings import Severity
 from wfc.struct import replace
+from wfc.template import Template
 from wfc.yaml import Entry, Mapping, Node, Scalar, Sequence, Span
 
-# Texts with `${...}` as templates of the core.
+# Texts with references as templates of the core.
 
 _OPENS = re.compile(r"\{[{%#]|\{$")
 _END_OF_RAW = re.compile(r"(\{%[-+]?\s*endraw\s*[-+]?%\})")
@@ -57,6 +59,10 @@ class Texts:
         self.site = site
         self._report = report
 
+    @property
+    def notation(self) -> Notation:
+        return self.site.world.notation
+
     def node(self, node: Node, mode: Mode) -> Node:
         """A value with all texts in it translated."""
         match node:
@@ -72,31 +78,54 @@ class Texts:
     def scalar(self, node: Scalar, mode: Mode) -> Scalar:
         if not isinstance(node.value, str):
             return node
+        template = self.notation.statements(node.text)
+        if template is not None:
+            return self._with_statements(node, template)
         found = self.resolved(node)
         if not found:
-            return node if not _OPENS.search(node.text) else translated(node, _plain(node.text, 0))
-        [(reference, value), *others] = found
+            return literal_text(node)
+        [(hole_, value), *others] = found
         # A single reference can keep its type; anything around it makes the value text.
-        is_lone = not others and reference.end - reference.start == len(node.text.strip())
+        is_lone = not others and hole_.end - hole_.start == len(node.text.strip())
+        if is_lone and self.notation is BRACES and mode is not Mode.TEXT:
+            return _lone(node, value, Mode.VALUE)
         if is_lone and node.text.strip() == node.text:
+            if mode is Mode.DATA:
+                self.site.world.printed[node.span.start] = _printing(value)
             return _lone(node, value, mode)
         return translated(node, list(_pieces(node.text, found)))
+
+    def _with_statements(self, node: Scalar, template: Template) -> Scalar:
+        """A text that is a template as a whole."""
+        whole = Piece(node.text, 0, len(node.text))
+        if template.error is not None:
+            return translated(node, [whole])  # The check of the core's templates reports the mistake.
+        reads: set[str] = set()
+        try:
+            pieces = list(substituted(template, self.site, 0, reads, 0, len(node.text)))
+        except UnresolvedError as error:
+            self._report(error, node)
+            return literal_text(node)
+        self.site.reads |= dict.fromkeys(sorted(reads))
+        return translated(node, pieces)
 
     def prefixed(self, prefix: str, node: Scalar) -> Scalar:
         """The text with a prefix."""
         return translated(node, [Piece(prefix, 0, 0), *_pieces(node.text, self.resolved(node))])
 
-    def resolved(self, node: Scalar) -> list[tuple[Reference, Expr]]:
+    def resolved(self, node: Scalar) -> list[tuple[Hole, Expr]]:
         """The references of a text that can be resolved."""
-        found: list[tuple[Reference, Expr]] = []
-        for reference in find_references(node.text):
+        found: list[tuple[Hole, Expr]] = []
+        notation = self.notation
+        for hole_ in notation.holes(node.text):
             try:
-                value = self.site.resolve(reference)
+                [*references_] = hole_.references
+                value = expression(hole_, self.site) if hole_.template else self.site.resolve(*references_)
                 self.site.reads |= dict.fromkeys(sorted(value.reads))
-                found.append((reference, value))
+                found.append((hole_, value))
             except UnresolvedError as error:
                 self._report(error, node)
-        for left in _NEARLY.finditer(node.text):
+        for left in _NEARLY.finditer(node.text) if notation is DOLLAR else ():
             if not REFERENCE.fullmatch(left[0]):
                 self._report(
                     UnresolvedError("WF202", _STAYS, left.start(), left.end(), _STAYS_HELP, True), node
@@ -110,29 +139,41 @@ def _lone(node: Scalar, value: Expr, mode: Mode) -> Scalar:
         return made(constant, node)
     if mode is Mode.TEXT and value.type != "str":
         value = piped(value, "text", "str")
-    elif mode is Mode.DATA and value.type not in ("str", "list", "dict"):
-        value = piped(value, "scalar_text" if value.type == "any" else "text", "any")
+    elif mode is Mode.DATA and (filter_ := _printing(value)):
+        value = piped(value, filter_, "any")
     return translated(node, hole(value))
 
 
-def hole(value: Expr) -> list[Piece]:
+def _printing(value: Expr) -> str:
+    """The filter that makes text of a value, unless it is a list or an object."""
+    if value.type in ("str", "list", "dict"):
+        return ""
+    return "scalar_text" if value.type == "any" else "text"
+
+
+def hole(value: Expr, trims: tuple[bool, bool] = (False, False)) -> list[Piece]:
     return [
-        Piece("{{ ", value.start, value.start),
+        Piece("{{- " if trims[0] else "{{ ", value.start, value.start),
         *value.pieces,
-        Piece(" }}", value.end, value.end),
+        Piece(" -}}" if trims[1] else " }}", value.end, value.end),
     ]
 
 
-def _pieces(text: str, found: list[tuple[Reference, Expr]]) -> Iterable[Piece]:
+def _pieces(text: str, found: list[tuple[Hole, Expr]]) -> Iterable[Piece]:
     at = 0
-    for reference, value in found:
-        yield from _plain(text[at : reference.start], at)
-        if value.is_constant:
-            yield from _literal(_printed(value.constant), reference)
+    for one, value in found:
+        yield from _plain(text[at : one.start], at)
+        if value.is_constant and not any(one.trims):
+            yield from _literal(_printed(value.constant), one)
         else:
-            yield from hole(value if value.type == "str" else piped(value, "text", "str"))
-        at = reference.end
+            yield from hole(value if value.type == "str" else piped(value, "text", "str"), one.trims)
+        at = one.end
     yield from _plain(text[at:], at)
+
+
+def literal_text(node: Scalar) -> Scalar:
+    """A text without references."""
+    return node if not _OPENS.search(node.text) else translated(node, _plain(node.text, 0))
 
 
 def _plain(text: str, start: int) -> list[Piece]:
@@ -158,8 +199,8 @@ def _plain(text: str, start: int) -> list[Piece]:
     return pieces
 
 
-def _literal(text: str, reference: Reference) -> Iterable[Piece]:
-    return (Piece(piece.text, reference.start, reference.end) for piece in _plain(text, reference.start))
+def _literal(text: str, at: Hole) -> Iterable[Piece]:
+    return (Piece(piece.text, at.start, at.end) for piece in _plain(text, at.start))
 
 
 def _printed(value: object) -> str:
@@ -168,10 +209,10 @@ def _printed(value: object) -> str:
     return str(value).lower() if isinstance(value, bool) else str(value)
 
 
-def concatenation(text: str, found: list[tuple[Reference, Expr]], start: int, end: int) -> Expr:
+def concatenation(text: str, found: list[tuple[Hole, Expr]], start: int, end: int) -> Expr:
     """A text with references as one expression, in the place of another reference."""
-    ends = [0, *(reference.end for reference, _ in found)]
-    starts = [*(reference.start for reference, _ in found), len(text)]
+    ends = [0, *(one.end for one, _ in found)]
+    starts = [*(one.start for one, _ in found), len(text)]
     parts: list[Expr] = []
     for number, (after, before) in enumerate(zip(ends, starts, strict=True)):
         if text[after:before]:
@@ -248,7 +289,7 @@ class Skipping:
     def _condition(self, node: BlockNode, origin: Scalar, inside: Site) -> Expr | None:
         if node.condition is None:
             return literal(False, 0, 0) if origin.value is False else None
-        site = Site(self._world, node, inside.needed)
+        site = Site(self._world, node, inside.needed, keeps_secrets=False)
 
         def resolve(reference: Reference) -> Expr:
             self._reports.unordered(reference, origin, site)
@@ -257,7 +298,10 @@ class Skipping:
         def ask(part: ConditionNode, value: Expr, is_last: bool) -> None:
             self._reports.no_condition(part, value, origin, site, is_last)
 
-        said = to_expression(node.condition, resolve, ask)
+        def fill(part: ConditionNode) -> Expr:
+            return self._reports.filled(part, origin, site)
+
+        said = to_expression(node.condition, resolve, fill, ask)
         found = as_bool(said, strict=True)
         is_never = found.is_constant and not found.constant
         place = check_unseen(node, origin, site, self._reports, is_never)
@@ -289,6 +333,7 @@ class Skipping:
 
 _TIMEOUT = 120
 _NEVER_TRIED_AGAIN = ("prompt", "set_state")
+_NO_STATEMENTS = "an input with `{% %}` statements can't be read by another block"
 _DEEPEST = 50
 """The deepest nesting of calls."""
 _MOMENT = {"at": "{{ now().isoformat() }}", "seconds": "{{ now().timestamp() }}"}
@@ -296,6 +341,7 @@ _FILE_TYPES = {
     "str": "string",
     "int": "integer",
     "float": "number",
+    "num": "number",
     "bool": "boolean",
     "list": "array",
     "dict": "object",
@@ -386,8 +432,14 @@ class Steps:
         inputs = block.node.get("inputs")
         given = inputs.entries if isinstance(inputs, Mapping) else []
         texts = self._texts(inside)
-        for scalar in (one for entry in given if _is_heeded(entry, kind) for one in scalars_in(entry.value)):
-            for reference in find_references(scalar.text):
+        notation = self._world.notation
+        read = [
+            entry
+            for entry in given
+            if _is_heeded(entry, kind) and not (kind and is_template_text(entry, kind) and notation is BRACES)
+        ]
+        for scalar in (one for entry in read for one in scalars_in(entry.value)):
+            for reference in notation.references(scalar.text):
                 self._reports.unordered(reference, scalar, inside)
         if kind is None:
             return
@@ -410,7 +462,7 @@ class Steps:
                 yield Entry(key, _in_seconds(entry.value, texts) if is_time else _given(entry, kind, texts))
         self._check_unheeded(node, kind)
         if kind.step == "render_template":
-            check_template(node, self._reports)
+            check_template(node, self._world.notation, self._reports)
         if kind.step == "call":
             # Blocks may pass more than the called workflow declares, and call themselves recursively.
             yield Entry(made("only_declared", at), made(True, at))
@@ -467,6 +519,8 @@ class Steps:
         """A value with all texts in it as one expression, in the place of a reference."""
         match node:
             case Scalar() if isinstance(node.value, str):
+                if texts.notation.statements(node.text):
+                    raise UnresolvedError("WF202", _NO_STATEMENTS, start, end)
                 return concatenation(node.text, texts.resolved(node), start, end)
             case Scalar():
                 return literal(node.value, start, end)
@@ -489,13 +543,15 @@ def _failure(node: BlockNode) -> Iterator[Entry]:
 
 
 def _is_heeded(entry: Entry, kind: Kind | None) -> bool:
-    """Whether an input has an effect."""
+    """Whether an input has an effect, and its references too."""
     return kind is None or kind.renamed.get(entry.key.text) != ""
 
 
 def _given(entry: Entry, kind: Kind, texts: Texts) -> Node:
     """The value of an input for the step's field."""
     mode = kind.modes.get(entry.key.text, Mode.TEXT)
+    if is_template_text(entry, kind) and isinstance(entry.value, Scalar) and texts.notation is BRACES:
+        return literal_text(entry.value)
     if entry.key.text != "env" or not isinstance(entry.value, Mapping):
         return texts.node(entry.value, mode)
     return replace(

@@ -6,12 +6,17 @@ from collections.abc import Iterable, Iterator
 
 from wfc.config import AT_ONCE
 from wfc.dialects.base import made, translated
-from wfc.dialects.blocks.checks import check_defaults, check_graph, check_spelling, without_repeated
+from wfc.dialects.blocks.checks import (
+    check_defaults,
+    check_graph,
+    check_notation,
+    notation_of,
+    without_repeated,
+)
 from wfc.dialects.blocks.conditions import (
     ConditionError,
     ConditionNode,
     Resolve,
-    read_condition,
     references,
     to_expression,
 )
@@ -27,9 +32,10 @@ from wfc.dialects.blocks.file import (
 from wfc.dialects.blocks.graph import BlockNode, Graph, field_name, waits_of
 from wfc.dialects.blocks.kinds import KINDS, Mode, kind_of, type_of, understood, with_plain_values
 from wfc.dialects.blocks.language import BlocksLanguage
+from wfc.dialects.blocks.notation import BRACES, Notation
 from wfc.dialects.blocks.reports import Reports
-from wfc.dialects.blocks.results import EXECUTION_ID, START_TIME, Site, World
-from wfc.dialects.blocks.steps import Steps, Texts, concatenation, hole
+from wfc.dialects.blocks.results import EXECUTION_ID, SCRATCH, START_TIME, Site, World
+from wfc.dialects.blocks.steps import Steps, Texts, concatenation, hole, literal_text
 from wfc.dialects.steps import read_shape, read_workflow
 from wfc.findings import Edit, Fix, Note, Severity
 from wfc.ir import Dependency, Vertex
@@ -48,6 +54,7 @@ _FITTING: dict[str, tuple[str, ...]] = {
     "str": ("str",),
     "int": ("int",),
     "float": ("int", "float"),
+    "num": ("int",),
     "bool": ("bool",),
     "list": ("list",),
     "dict": ("dict",),
@@ -85,12 +92,17 @@ class Outputs:
         if not isinstance(node, Scalar) or not isinstance(node.value, str):
             return self._texts.node(node, Mode.TEXT)
         # `${a} == 'x'` as an output is a boolean, not a text with `==` in it.
-        condition = _output_condition(node.text)
+        condition = output_condition(node.text, self._world.notation)
         if condition is not None:
-            value = as_bool(to_expression(condition, self._resolving(node)))
+
+            def fill(part: ConditionNode) -> Expr:
+                return self._reports.filled(part, node, self.site)
+
+            value = as_bool(to_expression(condition, self._resolving(node), fill))
             self.site.reads |= dict.fromkeys(sorted(value.reads))
             return _written(node, value, kind)
-        if kind in (None, "str"):
+        is_trimmed = kind == "str" and self._world.notation is BRACES
+        if kind is None or self._world.notation.statements(node.text) or (kind == "str" and not is_trimmed):
             return self._texts.scalar(node, Mode.TEXT if kind else Mode.DATA)
         text = node.text.strip()
         start = node.text.index(text)
@@ -98,19 +110,26 @@ class Outputs:
             (replace(one, start=one.start - start, end=one.end - start), value)
             for one, value in self._texts.resolved(node)
         ]
-        return _written(node, concatenation(text, moved, start, start + len(text)), kind)
+        value = concatenation(text, moved, start, start + len(text))
+        if is_trimmed and not value.is_constant:
+            # A declared text has no white space around it in this notation: a command's output loses its newline.
+            value = piped(value if value.type == "str" else piped(value, "text", "str"), "trim", "str")
+        return _written(node, value, kind)
 
     def _resolving(self, node: Scalar) -> Resolve:
         return lambda reference: self._reports.resolved(reference, node, self.site)
 
 
-def _output_condition(text: str) -> ConditionNode | None:
+def output_condition(text: str, notation: Notation) -> ConditionNode | None:
     """The condition in a text, if it has an operator and a reference; otherwise the text is just text."""
+    holes = notation.holes(text) if notation is BRACES else []
+    if len(holes) == 1 and holes[0].end - holes[0].start == len(text.strip()):
+        return None  # One expression has its own value: `a or b` need not be a boolean.
     try:
-        found = read_condition(text)
+        found = notation.condition(text)
     except ConditionError:
         return None
-    return found if found.word in _COMPARING and any(references(found)) else None
+    return found if found.word in _COMPARING and (holes or any(references(found))) else None
 
 
 def _written(node: Scalar, value: Expr, kind: str | None) -> Scalar:
@@ -118,7 +137,7 @@ def _written(node: Scalar, value: Expr, kind: str | None) -> Scalar:
     if kind is not None and value.type not in _FITTING[kind]:
         value = piped(value, f"convert('{kind}')", kind)
     if value.is_constant:
-        return made(value.constant, node)
+        return literal_text(made(value.constant, node))
     return translated(node, hole(value))
 
 
@@ -142,18 +161,21 @@ class Translation:
     """The inputs that the file reads."""
     added: dict[str, str]
     """Steps that stand for no block, by id, with the block that each is part of."""
+    world: World
 
 
 def translate(file: BlocksFile, reports: Reports) -> Translation:
     """The equivalent steps: wave after wave, with the blocks of one wave in parallel."""
     taken: set[str] = set()
-    graph = Graph([_node(block, taken, reports) for block in without_repeated(file.blocks or [], reports)])
+    notation = notation_of(file)
+    check_notation(file, notation, reports)
+    blocks = without_repeated(file.blocks or [], reports)
+    graph = Graph([_node(block, taken, notation, reports) for block in blocks])
     check_graph(graph, reports)
-    check_defaults(file, reports)
-    check_spelling(file, graph, reports)
+    check_defaults(file, notation, reports)
     # Blocks own their ids; the steps that the translation adds take what is left.
     names = _Names({node.name for node in graph.all})
-    world = World(file, graph, {}, taken)
+    world = World(file, graph, {}, taken, notation=notation)
     making, outputs = Steps(world, reports), Outputs(world, reports)
     made_of = {node: making.step(node) for node in graph.all}
     last = outputs.step(file, names.free("outputs"))
@@ -163,6 +185,11 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
         if node.field in used and node.kind and node.kind.step != "set_state":
             at = node.block.span
             step.entries.append(Entry(made("output_to", at), made(node.field, at)))
+        if world.secrets and node.kind and node.kind.is_served:
+            # Every block lists all secrets, since each may read back what another one has written.
+            at = node.block.span
+            listed: list[SourceNode] = [made(name, at) for name in world.secrets]
+            step.entries.append(Entry(made("secrets", at), Sequence(at, listed)))
         if node.name in world.asked:
             at = node.block.span
             wanted: list[SourceNode] = [made(name, at) for name in world.asked[node.name]]
@@ -177,8 +204,8 @@ def translate(file: BlocksFile, reports: Reports) -> Translation:
             steps += [_side_by_side(part, number, noted, names)] if len(part) > 1 else noted[part[0]]
     steps.append(last)
     first = [_note(file, world.facts, names)] if world.facts else []
-    root = _workflow(file, graph, [*first, *steps])
-    return Translation(root, graph, parts, frozenset(world.inputs), names.added)
+    root = _workflow(file, graph, [*first, *steps], notation)
+    return Translation(root, graph, parts, frozenset(world.inputs), names.added, world)
 
 
 def batched(nodes: list[BlockNode], size: int) -> Iterator[list[BlockNode]]:
@@ -211,7 +238,7 @@ class _Names:
         return name
 
 
-def _node(block: Block, taken: set[str], reports: Reports) -> BlockNode:
+def _node(block: Block, taken: set[str], notation: Notation, reports: Reports) -> BlockNode:
     name = block.id.text if block.id else ""
     kind = kind_of(block.node)
     if block.type and block.type.text not in KINDS:
@@ -219,16 +246,16 @@ def _node(block: Block, taken: set[str], reports: Reports) -> BlockNode:
         near, place = nearest(block.type.text, KINDS), block.type.span
         fix = Fix(f"make it {near}", (Edit(place, near),), safe=False) if near else None
         reports.add("WF007", place, message, did_you_mean(block.type.text, KINDS), step=name, fix=fix)
-    condition = _condition(block, name, reports)
+    condition = _condition(block, name, notation, reports)
     return BlockNode(block, name, field_name(name, taken), kind, list(waits_of(block)), condition)
 
 
-def _condition(block: Block, name: str, reports: Reports) -> ConditionNode | None:
+def _condition(block: Block, name: str, notation: Notation, reports: Reports) -> ConditionNode | None:
     node = block.condition.node if block.condition else None
     if node is None or isinstance(node.value, bool):
         return None
     try:
-        return read_condition(node.text)
+        return notation.condition(node.text)
     except ConditionError as error:
         reports.add("WF201", node.at(error.start, error.end), error.message, _CONDITION_HELP, step=name)
         return None
@@ -267,7 +294,7 @@ def _note(file: BlocksFile, facts: dict[str, str], names: _Names) -> Mapping:
     return _mapping(at, id=names.own("begin"), type="set_state", updates=Mapping(at, updates))
 
 
-def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode]) -> Mapping:
+def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode], notation: Notation) -> Mapping:
     at = file.span
     entries = [entry for entry in file.node.entries if entry.key.text in _KEPT]
     if file.version is None:
@@ -280,7 +307,7 @@ def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode]) -> Mappin
         node = file.node.get("inputs")
         assert isinstance(node, Mapping)
         inputs = [
-            Entry(entry.key, _input(file.inputs[entry.key.text]))
+            Entry(entry.key, _input(file.inputs[entry.key.text], notation))
             for entry in node.entries
             if entry.key.text in file.inputs
         ]
@@ -288,21 +315,39 @@ def _workflow(file: BlocksFile, graph: Graph, steps: list[SourceNode]) -> Mappin
     return Mapping(file.node.span, [*entries, Entry(made("steps", at), Sequence(at, steps))])
 
 
-def _input(declared: InputDeclaration) -> Mapping:
-    return Mapping(declared.node.span, list(_declaration(declared)))
+def _input(declared: InputDeclaration, notation: Notation) -> Mapping:
+    return Mapping(declared.node.span, list(_declaration(declared, notation)))
 
 
-def _declaration(declared: InputDeclaration) -> Iterable[Entry]:
+def _declaration(declared: InputDeclaration, notation: Notation) -> Iterable[Entry]:
     at = declared.span
     for entry in _last(declared.node):
         match entry.key.text:
             case "type" if declared.type:
                 yield Entry(entry.key, made(INPUT_TYPES[declared.type.text], declared.type.node))
+            case "default" if notation is BRACES:
+                yield Entry(entry.key, _default(entry.value))
             case "default" | "description":
                 yield entry
     yield Entry(made("required", at), made(declared.is_needed, at))
     # Inputs of this language accept numbers and booleans as text.
     yield Entry(made("convert", at), made(True, at))
+
+
+def _default(node: SourceNode) -> SourceNode:
+    """A default with the folder of the run in the place of `{{tmp}}`, which commands and paths expand."""
+    match node:
+        case Scalar() if isinstance(node.value, str):
+            text = node.text
+            for hole_ in reversed(BRACES.holes(text)):
+                if [one.names for one in hole_.references] == [("tmp",)]:
+                    text = text[: hole_.start] + SCRATCH + text[hole_.end :]
+            return node if text == node.text else made(text, node)
+        case Sequence():
+            return replace(node, items=[_default(item) for item in node.items])
+        case Mapping():
+            return replace(node, entries=[Entry(one.key, _default(one.value)) for one in node.entries])
+    return node
 
 
 def _last(node: Mapping) -> Iterator[Entry]:
@@ -350,15 +395,19 @@ def check_files(workflow: Workflow, found: Translation, reports: Reports) -> Non
 # The workflow.
 
 
-def parse_blocks(root: Mapping) -> Parsed:
+def read_file(root: Mapping) -> BlocksFile:
     # The document keeps its own tree: checks of the YAML itself still see repeated keys and unquoted words.
-    tidy = with_plain_values(_with_outputs(_without_repeats(root)))
-    file = read_shape(BlocksFile, tidy)
+    file = read_shape(BlocksFile, with_plain_values(_with_outputs(_without_repeats(root))))
     for block in file.blocks or []:
         named = type_of(block.node)
         if named is not None:
             block.put("type", Word(named))
         _read_inputs(block)
+    return file
+
+
+def parse_blocks(root: Mapping) -> Parsed:
+    file = read_file(root)
     reports = Reports()
     translation = translate(file, reports)
     workflow = read_workflow(translation.root)
@@ -367,10 +416,10 @@ def parse_blocks(root: Mapping) -> Parsed:
     check_files(workflow, translation, reports)
     return Parsed(
         workflow,
-        BlocksLanguage({node.field: node.name for node in translation.graph.all}),
+        BlocksLanguage({node.field: node.name for node in translation.graph.all}, translation.world.notation),
         surface=file,
         reports=tuple(reports.all),
-        booleans=understood(tidy),
+        booleans=understood(file.node),
         graph={node.name: _vertex(node) for node in translation.graph.nodes.values()},
         mentioned=translation.inputs,
     )

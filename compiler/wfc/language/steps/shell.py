@@ -11,13 +11,14 @@ from wfc.language.fields import (
     TEXT,
     TEXTS,
     WORD,
+    WORDS,
     MapOf,
     Nested,
     OneOf,
 )
 from wfc.language.shape import Field, Shape
 from wfc.language.steps.base import Action
-from wfc.language.steps.served import parameter
+from wfc.language.steps.served import SECRETS, parameter, placeholders
 from wfc.language.types import Property, Record, Type
 from wfc.language.values import Text, Tree
 from wfc.struct import replace
@@ -117,8 +118,11 @@ class Shell(Action):
         "Files that the command writes; their contents become `outputs` of the result.",
     )
 
+    secrets = Field(WORDS, SECRETS, example=["API_TOKEN"])
+
     def parameters(self) -> dict[str, Any]:
         given = {name: parameter(self.values[name]) for name in _PLAIN if name in self.values}
+        given |= placeholders(self.secrets)
         if isinstance(self.timeout, Text):
             given["timeout"] = self.timeout
         if self.outputs:

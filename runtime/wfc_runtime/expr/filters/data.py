@@ -206,7 +206,7 @@ def _said(value: Value) -> bool | None:
 
 @define(FILTERS, "convert")
 def convert(run: Run, value: Value, to: str) -> Value:
-    """`x | convert('int')`: converted to str, int, float, bool, list, dict or json; an error where that fails."""
+    """`x | convert('int')`: converted to str, int, float, num, bool, list, dict or json; an error where that fails."""
     found = _CONVERSIONS.get(to)
     if found is None:
         known = ", ".join(f"'{name}'" for name in _CONVERSIONS)
@@ -236,6 +236,12 @@ def _float(run: Run, value: Value) -> Value:
     return int(number) if number == int(number) and value.strip().lstrip("+-").isdigit() else number
 
 
+def _num(run: Run, value: Value) -> Value:
+    """A number without a decimal point where it is whole: 10, not 10.0."""
+    number = _float(run, value)
+    return int(number) if number == int(number) else number
+
+
 def _json(run: Run, value: Value) -> Value:
     return parse_json(run, value) if isinstance(value, str) else value
 
@@ -259,6 +265,7 @@ _CONVERSIONS: dict[str, Callable[[Run, Value], Value]] = {
     "str": text,
     "int": _int,
     "float": _float,
+    "num": _num,
     "bool": bool_,
     "list": _made_of(list, "a list"),
     "dict": _made_of(dict, "an object"),

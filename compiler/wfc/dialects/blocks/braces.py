@@ -1,0 +1,190 @@
+"""Expressions in double braces, translated to the core: each path is replaced, everything else stays as it is written.
+
+`get(x, 'name', default)` with a path and a constant name is resolved here, so that a name which does not exist is known
+at compile time. Filters that have another name in the core are renamed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from jinja2 import nodes
+
+from wfc.dialects.base import Piece
+from wfc.dialects.blocks.conditions import Part, Reference
+from wfc.dialects.blocks.expressions import ATOM, CHOICE, Expr, literal
+from wfc.dialects.blocks.notation import PATHS, ROOTS, Hole, reference_of
+from wfc.dialects.blocks.results import Site, UnresolvedError
+from wfc.struct import struct
+from wfc.template import Read, Template
+
+RENAMED = {"fromjson": "parse_json", "quote": "shquote", "prettyjson": "tojson(indent=2)"}
+"""Filters that files of this language know under another name."""
+_TEXT_FILTERS = frozenset(
+    {"capitalize", "join", "lower", "replace", "string", "title", "tojson", "trim", "truncate", "upper"}
+    | {"indent", "prettyjson", "quote", "shquote", "strip", "text", "urlencode"}
+)
+_BOOLEANS = (nodes.Compare, nodes.Not, nodes.Test)
+
+
+@struct(frozen=True)
+class _Change:
+    """Characters of the template, and what takes their place."""
+
+    start: int
+    end: int
+    pieces: tuple[Piece, ...]
+
+
+def expression(hole: Hole, site: Site) -> Expr:
+    """The expression of a hole. Raises `UnresolvedError` for the first path in it that can't be resolved."""
+    template = hole.template
+    assert template is not None
+    if template.error is not None or template.expression is None:
+        # The check of the core's templates reports the mistake at its place.
+        return Expr((Piece(*_inner(template, hole.start)),), level=CHOICE)
+    inner, start, end = _inner(template, hole.start)
+    [*reads] = template.reads
+    is_path = isinstance(template.expression, (nodes.Name, nodes.Getattr, nodes.Getitem))
+    if is_path and len(reads) == 1 and len(inner) == reads[0].end - reads[0].start:
+        reference = reference_of(reads[0], template.text, hole.start)
+        if reference.end == end:
+            return site.resolve(reference)
+    reads_of: set[str] = set()
+    pieces = substituted(template, site, hole.start, reads_of, start - hole.start, end - hole.start)
+    return Expr(tuple(pieces), _type_of(template.expression), CHOICE, reads=frozenset(reads_of))
+
+
+def _inner(template: Template, offset: int) -> tuple[str, int, int]:
+    """The text between the braces, and its offsets."""
+    text = template.text
+    start, end = 2 + text.startswith("{{-"), len(text) - 2 - text.endswith("-}}")
+    start += len(text[start:end]) - len(text[start:end].lstrip())
+    end -= len(text[start:end]) - len(text[start:end].rstrip())
+    return text[start:end], start + offset, end + offset
+
+
+def _type_of(node: nodes.Expr) -> str:
+    if isinstance(node, nodes.Filter):
+        return "str" if node.name in _TEXT_FILTERS else "any"
+    if isinstance(node, nodes.Concat):
+        return "str"
+    return "bool" if isinstance(node, _BOOLEANS) else "any"
+
+
+def substituted(
+    template: Template, site: Site, offset: int, reads: set[str], start: int, end: int
+) -> Iterator[Piece]:
+    """A part of the template with its paths replaced. The state fields that these read are added to `reads`."""
+    text, at = template.text, start
+    for change in _changes(template, site, offset, reads):
+        if at < change.start:
+            yield Piece(text[at : change.start], at + offset, change.start + offset)
+        yield from change.pieces
+        at = change.end
+    if at < end:
+        yield Piece(text[at:end], at + offset, end + offset)
+
+
+def _changes(template: Template, site: Site, offset: int, reads: set[str]) -> list[_Change]:
+    found = [*_gets(template, site, offset, reads), *_filters(template, offset)]
+    done = {number for change in found for number in range(change.start, change.end)}
+    for read in template.reads:
+        if read.root in ROOTS and read.start not in done:
+            found.append(_path(read, template.text, site, offset, reads))
+    return sorted(found, key=lambda change: (change.start, change.end))
+
+
+def _filters(template: Template, offset: int) -> Iterator[_Change]:
+    for use in template.filters:
+        if use.name in RENAMED:
+            place = use.start + offset, use.end + offset
+            yield _Change(use.start, use.end, (Piece(RENAMED[use.name], *place),))
+
+
+def _path(read: Read, text: str, site: Site, offset: int, reads: set[str]) -> _Change:
+    reference = reference_of(read, text, offset)
+    value = _value(reference, site, read.guarded)
+    reads |= value.reads
+    end = reference.end - offset
+    return _Change(read.start, end, _operand(value, text[end : end + 1]))
+
+
+def _operand(value: Expr, after: str) -> tuple[Piece, ...]:
+    """The pieces of a value inside an expression, in brackets where they would not stay together."""
+    has_filter = any(" | " in piece.text for piece in value.pieces)
+    if value.level == ATOM and has_filter and after and after in ".[(":
+        value = Expr(value.pieces, value.type, CHOICE)
+    return value.within(ATOM)
+
+
+def _value(reference: Reference, site: Site, guarded: bool) -> Expr:
+    """The value of a path. One that the template itself supplies a default for gets none here."""
+    if reference.names == ("inputs",):
+        return Expr((Piece("inputs", reference.start, reference.end),), "dict")
+    before, site.bare = site.bare, guarded
+    try:
+        return site.resolve(reference)
+    finally:
+        site.bare = before
+
+
+# `get(x, 'name', default)`.
+
+
+def _gets(template: Template, site: Site, offset: int, reads: set[str]) -> Iterator[_Change]:
+    assert template.ast is not None
+    for call in template.ast.find_all(nodes.Call):
+        if not isinstance(call.node, nodes.Name) or call.node.name != "get" or call.kwargs:
+            continue
+        read = _target(call, template)
+        if read is None or len(call.args) not in (2, 3) or not isinstance(call.args[1], nodes.Const):
+            continue
+        yield from _get(call, read, template, site, offset, reads)
+
+
+def _target(call: nodes.Call, template: Template) -> Read | None:
+    """The path that `get` is asked about, if that is known whole."""
+    if not call.args or not isinstance(call.args[0], (nodes.Name, nodes.Getattr, nodes.Getitem)):
+        return None
+    place = template.span(call.args[0])
+    for read in template.reads:
+        is_it = (read.start, read.end) == place and read.root in PATHS
+        if is_it and all(part.name is not None and not part.called for part in read.path):
+            return read
+    return None
+
+
+def _known(reference: Reference, site: Site) -> Expr | None:
+    """The value of a path, unless nothing has its last name. The default of `get` is for that."""
+    if reference.names[0] == "inputs" and reference.names[1] not in (site.world.file.inputs or {}):
+        return None
+    try:
+        return _value(reference, site, True)
+    except UnresolvedError:
+        return None
+
+
+def _get(
+    call: nodes.Call, read: Read, template: Template, site: Site, offset: int, reads: set[str]
+) -> Iterator[_Change]:
+    key = call.args[1]
+    assert isinstance(key, nodes.Const)
+    start, end = template.span(call)
+    key_start, key_end = template.span(key)
+    path = reference_of(read, template.text, offset)
+    last = Part(str(key.value), key_start + offset, key_end + offset)
+    at = (start + offset, key_end + offset)
+    value = _known(Reference((*path.parts, last), path.start, last.end), site)
+    opening: tuple[Piece, ...] = (Piece("(", *at),)
+    if value is not None:
+        reads |= value.reads
+        opening = (*opening, *_operand(value, "|"), Piece(" | default(", *at))
+    closing = Piece("))" if value is not None else ")", end - 1 + offset, end + offset)
+    if len(call.args) == 3:
+        # The default is an expression of its own, whose paths are replaced as well.
+        comma = template.text.index(",", key_end) + 1
+        yield _Change(start, comma, opening)
+        yield _Change(end - 1, end, (closing,))
+    else:
+        yield _Change(start, end, (*opening, *literal(None, *at).pieces, closing))
