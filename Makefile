@@ -2,7 +2,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: setup demo test test-slow lint torture bench docs dist clean
+.PHONY: setup demo test test-slow lint torture bench claude docs dist clean
 
 setup: .venv/installed
 
@@ -31,6 +31,9 @@ torture: setup
 
 bench: setup
 	@$(BIN)/python -m tests.bench
+
+claude: setup
+	@$(BIN)/python -m tests.claude_code
 
 docs: setup
 	$(BIN)/python docs/build.py
