@@ -14,9 +14,9 @@ from wfc.suggest import Nearest
 from wfc.template import Template
 from wfc.yaml import Source
 from wfc_runtime.machine.redaction import Mask
-from wfc_runtime.machine.results import problems
 from wfc_runtime.picture.layout import fold_into_columns, lay_out
 from wfc_runtime.plan import explain_plan
+from wfc_runtime.results import problems
 
 Work = Callable[[], object]
 

@@ -24,9 +24,9 @@ from tests.property.survival import compiled
 from tests.runtime.support import Clock
 from wfc.checker import has_errors
 from wfc_runtime.errors import RefusedError
-from wfc_runtime.machine.results import problems
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Registry
+from wfc_runtime.results import problems
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 

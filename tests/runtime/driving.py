@@ -14,8 +14,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import IO, Any
 
-from wfc_runtime.machine.results import problems
 from wfc_runtime.registry import Registry
+from wfc_runtime.results import problems
 from wfc_runtime.service.sqlite import SqliteService
 from wfc_runtime.store import Store
 

@@ -18,8 +18,8 @@ from typing import Any
 import wfc_runtime.server.workflows  # noqa: F401
 from tests.torture.clock import clock_of
 from wfc_runtime.execute import Grant
-from wfc_runtime.machine.results import problems
 from wfc_runtime.registry import Registry
+from wfc_runtime.results import problems
 from wfc_runtime.server import stdio
 from wfc_runtime.server.context import Options, ServerContext
 from wfc_runtime.service.sqlite import SqliteService

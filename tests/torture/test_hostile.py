@@ -12,7 +12,7 @@ import pytest
 
 from tests.runtime.support import OK, compile_to, steps
 from tests.torture.servers import Nursery, Refused, Server, nursery
-from wfc_runtime.machine.results import problems
+from wfc_runtime.results import problems
 
 TAKES_ANYTHING = steps(
     "{id: first, type: mcp_call, tool: t, output_to: o}",

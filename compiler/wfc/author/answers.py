@@ -40,8 +40,8 @@ from wfc.suggest import did_you_mean
 from wfc.yaml import Node, Sequence, Span
 from wfc_runtime.machine.chart import AnyMachine, Workflow
 from wfc_runtime.machine.effects import Ask
-from wfc_runtime.machine.results import UnusableSchemaError, of, problems
 from wfc_runtime.machine.spawn import Spawn
+from wfc_runtime.results import UnusableSchemaError, of, problems
 from wfc_runtime.service.agent_brief import brief_machine
 from wfc_runtime.service.children import is_briefed
 

@@ -160,7 +160,7 @@ def _validate(output: Parameters, value: Json) -> None:
     demand = output.value("validation")
     if isinstance(demand, dict):
         # Imported here: importing the schema checker is slow, and few outputs use it.
-        from wfc_runtime.machine.results import UnusableSchemaError, problems
+        from wfc_runtime.results import UnusableSchemaError, problems
 
         try:
             wrong = problems(value, demand)

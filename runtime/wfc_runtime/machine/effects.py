@@ -9,10 +9,10 @@ from functools import cached_property
 from math import ceil
 from typing import TYPE_CHECKING, Any, Literal
 
+from wfc_runtime import results
 from wfc_runtime.contract import HUMAN_KINDS, Json
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.instructions import instruction_for
-from wfc_runtime.machine import results
 from wfc_runtime.machine.events import Submit
 from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.values import NotPlainError, is_surely_within, plain_text, size_of, to_text

@@ -17,8 +17,8 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import RequestError, StepError
 from wfc_runtime.machine.chart import AnyMachine, WorkflowInputs
 from wfc_runtime.machine.redaction import is_secret_place
-from wfc_runtime.machine.results import describe
 from wfc_runtime.machine.values import Limits, NotPlainError, check_plain
+from wfc_runtime.results import describe
 
 # Validation rules for inputs that pydantic does not have.
 

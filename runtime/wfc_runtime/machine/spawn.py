@@ -12,9 +12,9 @@ from wfc_runtime.contract import Json
 from wfc_runtime.errors import RefusedError, StepError
 from wfc_runtime.machine.effects import Action, Effect, moment
 from wfc_runtime.machine.events import Child
-from wfc_runtime.machine.results import describe
 from wfc_runtime.machine.snapshot import Pending
 from wfc_runtime.machine.values import size_of
+from wfc_runtime.results import describe
 
 if TYPE_CHECKING:
     from wfc_runtime.machine.run import Run

@@ -221,7 +221,7 @@ class Elicitation:
 
 
 def _problems(given: dict[str, Json], question: Question) -> list[str]:
-    from wfc_runtime.machine.results import UnusableSchemaError, problems
+    from wfc_runtime.results import UnusableSchemaError, problems
 
     try:
         return problems(given, question.result_schema)

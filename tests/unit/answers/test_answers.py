@@ -9,8 +9,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from wfc.author.answers import Answers, NoAnswerError, fill, read_answers, write_answers
+from wfc_runtime import results
 from wfc_runtime.contract import ChoiceAnswer, ConfirmAnswer, DelegateResult, TextAnswer
-from wfc_runtime.machine import results
 
 ANY: dict[str, Any] = {}
 

@@ -9,7 +9,7 @@ import pytest
 from wfc_runtime.expr import ExpressionError, ExprLimits
 from wfc_runtime.expr.filters import patterns
 from wfc_runtime.expr.run import Meter
-from wfc_runtime.machine.results import problems
+from wfc_runtime.results import problems
 
 from .support import ev, failure
 

@@ -10,10 +10,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.counting import calls_of
+from wfc_runtime import results
 from wfc_runtime.contract import ConfirmAnswer, DelegateResult, NotRequired, ShellResult, TypedDict
-from wfc_runtime.machine import results
-from wfc_runtime.machine.results import UnusableSchemaError, problems, surely_fits
 from wfc_runtime.machine.values import NotPlainError, check_plain, is_surely_within, size_of, to_text
+from wfc_runtime.results import UnusableSchemaError, problems, surely_fits
 
 
 def test_a_problem_names_its_place() -> None:

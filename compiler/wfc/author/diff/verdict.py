@@ -21,9 +21,9 @@ from wfc.project import SourceFile
 from wfc_runtime.machine import Ask, Delay, Spawn
 from wfc_runtime.machine.chart import AnyMachine, Workflow
 from wfc_runtime.machine.interpreter import Node, structure_of
-from wfc_runtime.machine.results import narrowed, of
 from wfc_runtime.machine.snapshot import Pending, Snapshot
 from wfc_runtime.machine.step import blocking_steps
+from wfc_runtime.results import narrowed, of
 
 # Liveness: the fields and inputs that steps after a waiting step read.
 

@@ -9,7 +9,7 @@ from random import Random
 from typing import Any
 
 from wfc.author.explore.solve import sample
-from wfc_runtime.machine.results import UnusableSchemaError, problems
+from wfc_runtime.results import UnusableSchemaError, problems
 
 _DEEPEST = 6
 _TEXTS = ("", "x", "two words", "a\nb", "0", "-1", "[]", "{}", "true", "ä€")

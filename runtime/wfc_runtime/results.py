@@ -16,7 +16,6 @@ from typing_extensions import get_type_hints, is_typeddict
 from wfc_runtime.contract import Json
 from wfc_runtime.expr import ExprLimits
 from wfc_runtime.expr.run import Meter
-from wfc_runtime.machine.values import to_text
 
 # The fast path: most results fit a simple schema.
 
@@ -101,7 +100,7 @@ def problems(value: Json, schema: Json, quoted: bool = True) -> list[str]:
         return []
     token = _meter.set(Meter(_LIMITS))
     try:
-        found = list(islice(_validator(to_text(schema)).iter_errors(value), _LOOKED_AT))
+        found = list(islice(_validator(_text(schema)).iter_errors(value), _LOOKED_AT))
     except Exception as error:
         # A remote reference, a schema that contains itself, ...: the author of the step has to know the reason.
         raise UnusableSchemaError(f"the result_schema can't be used: {str(error)[:300]}") from error
@@ -114,8 +113,12 @@ def problems(value: Json, schema: Json, quoted: bool = True) -> list[str]:
     ]
 
 
+def _text(value: Json) -> str:
+    return json.dumps(value, ensure_ascii=False, allow_nan=False)
+
+
 def _demand(error: Any) -> str:
-    demand = _shortened(to_text(error.validator_value))
+    demand = _shortened(_text(error.validator_value))
     return f"does not fit `{error.validator}`, which is {demand}"
 
 
