@@ -50,6 +50,12 @@ _LOOK = (
 _CALLED = (
     "name: deploy-service\nversion: '1.0.0'\nsteps:\n- {id: deploy, type: shell, command: make deploy}\n"
 )
+_TESTS = "release.test.yaml"
+_TESTED = (
+    "name: release\nversion: '1.0.0'\nsteps:\n- {id: build, type: shell, command: make}\n"
+    "- {id: approve, type: prompt, prompt_type: confirm, message: Release?, output_to: answer}\n"
+    "- {id: end, type: return, needs_state: [answer], value: '{{ state.answer.confirmed }}'}\n"
+)
 _TOOLS = ("github.create_issue", "mail.send", "slack.send", "storage.*")
 
 
@@ -60,12 +66,16 @@ def examples(doc: str) -> dict[str, str]:
 
 def findings(snippet: str, rules: Iterable[Rule]) -> list[Diagnostic]:
     """What some rules say of a snippet in a project where everything else is right; places are those in the snippet."""
-    before = _before(snippet)
     config = Config(Path("."), tools=_TOOLS)
     project = Project(config)
-    load_file("workflow.yaml", (before + snippet + _after(snippet)).encode(), config, project)
+    if snippet.startswith(f"# {_TESTS}\n"):
+        name, before, after = _TESTS, "", ""
+    else:
+        name, before, after = "workflow.yaml", _before(snippet), _after(snippet)
+    load_file(name, (before + snippet + after).encode(), config, project)
     load_file("deploy-service.yaml", _CALLED.encode(), config, project)
-    shown = Source("workflow.yaml", snippet)
+    load_file("release.yaml", _TESTED.encode(), config, project)
+    shown = Source(name, snippet)
     chosen = list(rules)
     found = in_order(list(each_finding(file, chosen)) for file in project.files)
     return [_moved(one, shown, len(before)) for one in found]

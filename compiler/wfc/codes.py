@@ -29,6 +29,8 @@ CODES = {
     "WF110": "identifier_clash",
     "WF111": "unknown_workflow",
     "WF112": "unknown_dependency",
+    "WF119": "test_reference",
+    "WF120": "test_mismatch",
     "WF201": "template_syntax",
     "WF202": "undefined_name",
     "WF203": "unknown_filter",

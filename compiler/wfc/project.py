@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import field
@@ -19,6 +20,9 @@ from wfc.language.steps.base import Step
 from wfc.lower import lower_workflow
 from wfc.struct import struct
 from wfc.suppress import Suppressions
+from wfc.testfiles import is_test_file, tested_names
+from wfc.testfiles.cases import TestFile, read_tests
+from wfc.testfiles.reader import Reader
 from wfc.yaml import Document, Mapping, Problem, Source, YamlLimits, parse_document, read_source
 from wfc_runtime.header import FORMAT, digest, has_conflict, read_header
 from wfc_runtime.line_map import SUFFIX, read_line_map
@@ -142,6 +146,10 @@ class SourceFile:
     project: Project
     drift: list[Drift] = field(default_factory=list)
     """Generated modules and line maps of this file that differ from what it compiles to, if they were compared."""
+    tests: TestFile | None = None
+    """What a test file says; None for a workflow, and for a test file that is not YAML."""
+    test_reports: tuple[Report, ...] = ()
+    """Mistakes in the form of a test file."""
 
     @property
     def limits(self) -> CompileLimits:
@@ -171,8 +179,13 @@ class SourceFile:
 
     @property
     def reports(self) -> tuple[Report, ...]:
-        """The findings of the dialect."""
-        return self.parsed.reports if self.parsed else ()
+        """The findings of the dialect, or those of the reader of test files."""
+        return self.parsed.reports if self.parsed else self.test_reports
+
+    @property
+    def is_test(self) -> bool:
+        """Whether the file holds tests and no workflow."""
+        return is_test_file(self.source.path)
 
     @property
     def name(self) -> str | None:
@@ -252,6 +265,33 @@ class Project:
     def names(self) -> Iterator[str]:
         return iter(self._by_name if self.known_names is None else self.known_names)
 
+    def tested_by(self, file: SourceFile) -> SourceFile | None:
+        """The workflow file that a test file is about, if the project has it."""
+        folder, name = os.path.split(file.source.path)
+        named = file.tests.workflow if file.tests else None
+        names = [named.value] if named else tested_names(name)
+        paths = (os.path.realpath(os.path.join(folder, one)) for one in names)
+        return next((self._by_path[path] for path in paths if path in self._by_path), None)
+
+    def workflows_in(self, folder: str) -> list[str]:
+        """The names of the workflow files in a folder."""
+        place = os.path.realpath(folder)
+        return [os.path.basename(path) for path in self._by_path if os.path.dirname(path) == place]
+
+    def with_called(self, file: SourceFile) -> list[SourceFile]:
+        """A workflow, and those that it calls, directly or not."""
+        found = [file]
+        for one in found:
+            children = [child for step in one.steps if (child := step.child()) and not child.is_task]
+            called = [self.named(child.name.text)[:1] for child in children if child.name]
+            found += dict.fromkeys(callee for some in called for callee in some if callee not in found)
+        return found
+
+    @cached_property
+    def _by_path(self) -> dict[str, SourceFile]:
+        files = [*self.beside.files, *self.files]
+        return {os.path.realpath(file.source.path): file for file in files if not file.is_test}
+
     @cached_property
     def beside(self) -> Project:
         """The other files, which find only each other."""
@@ -278,7 +318,18 @@ def load_file(path: str, data: bytes, config: Config, project: Project) -> Sourc
     else:
         document = parse_document(source, YamlLimits(limits.yaml_depth, limits.yaml_nodes))
         root = document.root
+        if is_test_file(path):
+            return _load_tests(SourceFile(source, document, config, None, project))
         parsed = dialect_of(root).parse(root) if isinstance(root, Mapping) else None
         file = SourceFile(source, document, config, parsed, project)
     project.files.append(file)
+    return file
+
+
+def _load_tests(file: SourceFile) -> SourceFile:
+    if not file.problems:
+        reader = Reader(file.source, file.document.root)
+        file.tests = read_tests(reader)
+        file.test_reports = tuple(reader.reports)
+    file.project.files.append(file)
     return file

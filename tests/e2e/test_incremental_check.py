@@ -233,6 +233,7 @@ LOOK_AT_OTHER_FILES = {
     "analysis/types/workflow.py",
     "rules/breaks_running_instances.py",
     "rules/common/inputs.py",
+    "rules/common/tests.py",
     "rules/identifier_clash.py",
     "rules/limit_exceeded.py",
     "rules/recursive_call.py",

@@ -37,7 +37,7 @@ def doctor(folder: Path) -> tuple[Result, dict[str, list[dict[str, str]]]]:
 
 
 def test_a_new_project_is_checked_compiled_and_tested_at_once(project: Path) -> None:
-    assert wfc("check", cwd=project).out == "checked 1 workflow: all clean\n"
+    assert wfc("check", cwd=project).out == "checked 1 workflow and 1 test file: all clean\n"
     assert wfc("compile", "--check", cwd=project).status == 0
     tested = wfc("test", "--min-coverage", "100", cwd=project)
     assert tested.status == 0, tested.out + tested.err

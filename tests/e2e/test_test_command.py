@@ -183,7 +183,6 @@ def test_a_workflow_without_tests_counts_as_not_covered(project: Path) -> None:
             [],
         ),
         ("no shell}, hello]", "no shell}, hello, more]", "2 of 3 answers for `greet` were used", []),
-        ("inputs: {who: Bob}", "inputs: {whom: Bob}", "`whom` is not an input; did you mean `who`?", []),
     ],
 )
 def test_a_failure_shows_expected_and_got_at_its_place_in_the_test_file(
@@ -200,38 +199,51 @@ def test_a_failure_shows_expected_and_got_at_its_place_in_the_test_file(
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ("tests:", "test:", "workflows/flow.test.yaml:2:1: error: a test file has no key `test`"),
-        ("    expect: {result", "    expcet: {result", "21:5: error: a test has no key `expcet`"),
-        ("{result: stopped}", "{resutl: stopped}", "21:14: error: `expect` has no key `resutl`"),
-        ("greet: hello", "great: hello", "5:15: error: there is no step `great`"),
+        (
+            "tests:",
+            "test:",
+            "workflows/flow.test.yaml:2:1: error[WF004 unknown-field]: a test file has no key",
+        ),
+        ("    expect: {result", "    expcet: {result", "21:5: error[WF004 unknown-field]: a test has no key"),
+        ("{result: stopped}", "{resutl: stopped}", "21:14: error[WF004 unknown-field]: `expect` has no key"),
+        ("greet: hello", "great: hello", "5:15: error[WF119 test-reference]: there is no step `great`"),
         ("greet: hello", "great: hello", "help: did you mean `greet`?"),
-        ("approve: true}", "approve: perhaps}", "5:38: error: this can't be the result of `approve`"),
-        ("double: [2, 4]", "double: [2, four]", "1:23: error: this can't be the result of `double`"),
-        ("approve: []", "aprove: []", "18:17: error: there is no step `aprove` that asks for anything"),
-        ("state: {approval", "state: {aproval", "8:24: error: the state has no field `aproval`"),
-        ("now: 2026-05-01T08:00:00Z", "now: tomorrow", "4:10: error: `now` must be a time such as"),
+        (
+            "approve: true}",
+            "approve: perhaps}",
+            "5:38: error[WF120 test-mismatch]: this can't be the result of",
+        ),
+        ("double: [2, 4]", "double: [2, four]", "1:23: error[WF120 test-mismatch]: this can't be the result"),
+        ("approve: []", "aprove: []", "18:17: error[WF119 test-reference]: there is no step `aprove` that"),
+        ("state: {approval", "state: {aproval", "8:15: error[WF119 test-reference]: the state has no field"),
+        ("now: 2026-05-01T08:00:00Z", "now: tomorrow", "4:10: error[WF006 wrong-type]: `now` must be a time"),
         (
             "name: Bob needs no approval",
             "name: all goes well",
-            "14:11: error: there are two tests `all goes well`",
+            "14:11: error[WF101 duplicate-id]: there are two tests `all goes well`",
         ),
         (
             "answers: {double",
             "workflow: flwo.yaml\nanswers: {double",
-            "1:11: error: there is no workflow `workflows/flwo.yaml`",
+            "1:11: error[WF111 unknown-workflow]: there is no workflow `workflows/flwo.yaml`",
         ),
+        ("{who: Bob}", "{whom: Bob}", "15:14: error[WF119 test-reference]: the workflow has no input `whom`"),
+        ("{who: Bob}", "{whom: Bob}", "help: did you mean `who`?"),
+        ("{who: Bob}", "{who: 1}", "15:19: error[WF120 test-mismatch]: the input `who` is the number `1`"),
+        ("prompt_type: c", "promt_type: c", "11:51: error[WF120 test-mismatch]: an action of `approve` has"),
+        ("{result: stopped}", "{failure: {step: gret}}", "21:30: error[WF119 test-reference]: there is no"),
         (
             "{result: stopped}",
             "{result: stopped, failure: x}",
             "a run that fails has no result: expect one of them",
         ),
-        ("  - name: all", "  - nom: all", "error: a test needs the key `name`"),
-        (TESTS, "", "1:1: error: the file is empty; it needs the key `tests`"),
-        (TESTS, "tests: []", "1:8: error: there is no test in the list"),
+        ("  - name: all", "  - title: all", "error[WF005 missing-field]: a test needs the key `name`"),
+        (TESTS, "", "1:1: error[WF005 missing-field]: the file is empty; it needs the key `tests`"),
+        (TESTS, "tests: []", "1:8: error[WF005 missing-field]: there is no test in the list"),
         (TESTS, "tests: [", "error[WF001 yaml-syntax]"),
     ],
 )
-def test_a_mistake_in_a_test_file_is_said_as_check_says_it_and_nothing_is_run(
+def test_a_mistake_in_a_test_file_is_reported_at_its_place_by_test_check_and_compile(
     project: Path, old: str, new: str, message: str
 ) -> None:
     assert old in TESTS
@@ -239,6 +251,57 @@ def test_a_mistake_in_a_test_file_is_said_as_check_says_it_and_nothing_is_run(
     assert done.status == 1
     assert message in done.out, done.out
     assert "1 file with mistakes" in done.out
+    for command in ("check", "compile"):
+        other = wfc(command, "workflows/flow.test.yaml", cwd=project)
+        assert (other.status, message in other.out) == (1, True), other.out + other.err
+
+
+def test_a_mistake_in_one_test_does_not_keep_the_others_from_running(project: Path) -> None:
+    tests = TESTS.replace("greet: hello", "great: hello").replace("result: stopped", "result: halted")
+    done = run(project, tests)
+    assert (done.status, "1 test passed, 1 failed, 1 not run, 1 file with mistakes" in done.out) == (1, True)
+    assert "there is no step `great`" in done.out
+    assert "21:22: failed: two failures stop it: the result is another" in done.out
+    data = json.loads(run(project, tests, "--json").out)
+    assert data["files"][0]["not_run"] == ["all goes well"]
+
+
+def test_a_mistake_in_what_all_tests_share_keeps_none_of_them_from_running(project: Path) -> None:
+    done = run(project, TESTS.replace("{double: [2, 4]}", "{double: [2, 4], treble: 3}"))
+    assert (done.status, "3 tests passed, 1 file with mistakes" in done.out) == (1, True), done.out
+
+
+def test_an_expected_mapping_inside_a_parameter_need_only_have_the_keys_that_are_named(
+    tmp_path: Path,
+) -> None:
+    flow = """\
+name: flow
+version: "1.0.0"
+steps:
+  - id: open
+    type: mcp_call
+    tool: github.create_issue
+    parameters: {title: Broken, labels: [bug, now], more: {body: "It broke.", draft: false}}
+"""
+    write(tmp_path / "workflows", flow=flow)
+    path = tmp_path / "workflows" / "flow.test.yaml"
+
+    def passes(expected: str) -> bool:
+        path.write_text(
+            f"tests: [{{name: a, answers: {{open: ok}}, expect: {{actions: {{open: {expected}}}}}}}]"
+        )
+        done = wfc("test", cwd=tmp_path)
+        assert "mistakes" not in done.out, done.out
+        return done.status == 0
+
+    assert passes("{parameters: {title: Broken}}")
+    assert passes("{parameters: {more: {body: {contains: broke}}, labels: {contains: bug}}}")
+    assert passes("{parameters: {assignee: null}}")
+    assert not passes("{parameters: {title: Whole}}")
+    assert not passes("{parameters: {labels: [bug]}}")
+    assert not passes("{parameters: {more: {body: {contains: whole}}}}")
+    assert not passes("{parameters: {title: null}}")
+    assert not passes("{parameters: {title: {nested: Broken}}}")
 
 
 def test_what_a_result_must_have_is_said_where_it_is_no_mapping(tmp_path: Path) -> None:
@@ -306,9 +369,46 @@ def test_junit_has_every_case_and_what_failed(project: Path) -> None:
 
 def test_check_and_compile_take_no_test_file_for_a_workflow(project: Path) -> None:
     run(project, TESTS)
-    assert "\nchecked 1 workflow: " in wfc("check", cwd=project).out
-    assert wfc("compile", cwd=project).status == 0
+    files = sorted(str(path) for path in (project / "workflows").glob("*.yaml"))
+    assert len(files) == 2
+    for paths in ([], files, ["workflows"]):
+        assert "\nchecked 1 workflow and 1 test file: " in wfc("check", *paths, cwd=project).out
+        assert wfc("compile", *paths, cwd=project).status == 0
+    assert "checked 1 test file: all clean" in wfc("check", "workflows/flow.test.yaml", cwd=project).out
     assert [path.name for path in (project / "generated").glob("*.py")] == ["flow.py"]
+    done = wfc("check", "-", "--stdin-filename", "workflows/flow.test.yaml", cwd=project, stdin=TESTS)
+    assert "checked 1 test file: all clean" in done.out
+
+
+def test_the_findings_of_a_test_file_follow_its_workflow_in_the_cache(project: Path) -> None:
+    path = project / "workflows" / "flow.test.yaml"
+    path.write_text(TESTS)
+    assert "WF119" not in wfc("check", "workflows", cwd=project).out
+    write(project / "workflows", flow=FLOW.replace("id: approve", "id: consent"))
+    assert "there is no step `approve`" in wfc("check", "workflows", cwd=project).out
+    assert "there is no step `approve`" in wfc("check", "workflows", cwd=project).out
+    write(project / "workflows", flow=FLOW)
+    assert "WF119" not in wfc("check", "workflows", cwd=project).out
+    (project / "workflows" / "flow.yaml").rename(project / "workflows" / "flaw.yaml")
+    assert "did you mean `flaw.yaml`?" in wfc("check", "workflows", cwd=project).out
+
+
+def test_a_test_file_may_name_a_workflow_outside_of_the_project(project: Path, tmp_path: Path) -> None:
+    other = tmp_path / "elsewhere"
+    other.mkdir()
+    (project / "workflows" / "flow.yaml").rename(other / "far.yaml")
+    tests = f"workflow: ../elsewhere/far.yaml\n{TESTS}"
+    assert "3 tests passed" in run(project, tests).out
+    assert "checked 1 test file: all clean" in wfc("check", "workflows/flow.test.yaml", cwd=project).out
+    (other / "far.yaml").write_text(FLOW.replace("id: approve", "id: consent"))
+    assert "there is no step `approve`" in wfc("check", "workflows/flow.test.yaml", cwd=project).out
+
+
+def test_a_comment_hides_no_error_of_a_test_file_and_the_other_findings_can_be_hidden(project: Path) -> None:
+    said = TESTS.replace("hello, approve: true", "on, approve: true  # wfc: ignore[WF003]\n      ")
+    assert said != TESTS
+    run(project, said)
+    assert "WF003" not in wfc("check", "workflows/flow.test.yaml", cwd=project).out
 
 
 @pytest.mark.parametrize(

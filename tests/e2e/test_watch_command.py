@@ -103,6 +103,11 @@ def test_mistakes_are_shown_once_and_go_and_files_come_and_go(project: Path, wat
     assert watching.report().count("error[WF007 unknown-step-type]") == 1
     source.write_text(SMALL.format(name="build"))
     assert "error" not in watching.report()
+    tests = project / "workflows" / "build.test.yaml"
+    tests.write_text(TEST.replace("{build: done", "{biuld: done"))
+    assert watching.report().count("error[WF119 test-reference]: there is no step `biuld`") == 1
+    tests.write_text(TEST)
+    assert "error" not in watching.report()
     (project / "workflows" / "ship.yaml").unlink()
     assert "removed" in watching.report()
     assert not (project / "generated" / "ship.py").exists()

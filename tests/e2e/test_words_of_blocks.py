@@ -10,11 +10,11 @@ import pytest
 from tests.e2e.command import Result, wfc
 from tests.support import ROOT
 from wfc.author.answers import write_answers
-from wfc.author.files import Reader
-from wfc.author.testing import Case, read_tests
 from wfc.cli.shared.workflow import find_workflow
 from wfc.config import CompileLimits
 from wfc.ir import Region
+from wfc.testfiles.cases import Case, read_tests
+from wfc.testfiles.reader import Reader
 
 DEPLOY = """\
 name: deploy
@@ -179,7 +179,7 @@ def commands(path: Path, case: Case, folder: Path) -> list[tuple[str, ...]]:
 def says_no_inner_name(path: Path, folder: Path) -> None:
     inner = inner_names(path)
     beside = path.with_suffix(".test.yaml")
-    tests = read_tests(Reader(str(beside), beside.read_bytes(), CompileLimits()))
+    tests = read_tests(Reader.of(str(beside), beside.read_bytes(), CompileLimits()))
     for arguments in commands(path, tests.cases[0], folder):
         done = wfc(*arguments, cwd=ROOT)
         assert done.status in (0, 1), done.err

@@ -63,3 +63,26 @@ def test_a_workflow_that_is_only_on_disk_is_gone_to(editor: Editor) -> None:
     assert editor.define("workflows/caller.yaml", position(CALLER, "workflow: called", 12)) == [
         ("called.yaml", 1)
     ]
+
+
+TESTS = """\
+tests:
+  - {name: what is given is shown, inputs: {target: here}, expect: {result: here}}
+"""
+
+
+def test_a_test_file_is_checked_against_its_workflow_as_both_are_typed(editor: Editor) -> None:
+    assert editor.open("workflows/called.test.yaml", TESTS) == []
+    editor.forget("workflows/called.test.yaml")
+    [found] = editor.open("workflows/called.test.yaml", TESTS.replace("target: here", "targt: here"))[:1]
+    assert (found.code, found.range.start.line, found.range.start.character) == ("WF120", 1, 11)
+    editor.forget("workflows/called.test.yaml")
+    assert editor.open("workflows/called.test.yaml", TESTS) == []
+    editor.forget("workflows/called.test.yaml")
+    editor.open("workflows/called.yaml", CALLED.replace("target", "where"))
+    assert {one.code for one in editor.found("workflows/called.test.yaml")} == {"WF119", "WF120"}
+
+
+def test_a_test_file_that_is_no_yaml_has_that_finding_and_nothing_breaks(editor: Editor) -> None:
+    assert [one.code for one in editor.open("workflows/called.test.yaml", "tests: [")] == ["WF001"]
+    assert editor.complete("workflows/called.test.yaml", position("tests: [", "[", 1)) == {}

@@ -13,9 +13,9 @@ from typing import Any
 from tests.support import ROOT
 from tests.torture.agent import Agent
 from wfc.author.answers import Answers
-from wfc.author.files import Reader
-from wfc.author.testing import Case, read_tests
 from wfc.config import CompileLimits
+from wfc.testfiles.cases import Case, read_tests
+from wfc.testfiles.reader import Reader
 
 
 @dataclass(frozen=True)
@@ -39,7 +39,7 @@ def scenarios() -> tuple[Scenario, ...]:
     """All that there are, by workflow."""
     found: list[Scenario] = []
     for path in sorted((ROOT / "workflows").glob("*.test.yaml")):
-        reader = Reader(str(path), path.read_bytes(), CompileLimits())
+        reader = Reader.of(str(path), path.read_bytes(), CompileLimits())
         cases = read_tests(reader).cases
         assert not reader.found, reader.found
         workflow = path.name.removesuffix(".test.yaml")

@@ -1,33 +1,4 @@
-"""Workflow tests: what a test file says, what a run did, and how the two differ. Nothing here touches the disk.
-
-```yaml
-# workflows/release-notes.test.yaml
-workflow: release-notes.yaml       # by default the file that the test file is named after
-inputs: {since: v1.2}              # for every test, unless it says otherwise
-answers: {read-log: "abc123 Add"}  # the same; see `wfc.author.answers` for the format
-tests:
-  - name: notes are written again until they are approved
-    now: 2026-01-05T09:00:00Z      # what now() says when the run starts; waits and retries pass in no time
-    answers:
-      write-notes: [First draft., Better.]
-      approve: [false, true]
-    expect:
-      result: Better.
-      state: {approval: {confirmed: true}}   # these fields; others may be there too
-      actions:                               # by step, or as a list: all of them, in order
-        read-log: git log --oneline v1.2..HEAD --
-        approve: [{contains: First draft.}, {contains: Better.}]
-        publish: []                          # never asked
-  - name: a log that can't be read ends it
-    answers: {read-log: {error: no git here}}
-    expect:
-      failure: {step: read-log, code: agent_error, message: no git here}
-```
-
-An expected action is the text of its command, message, instructions or tool; or a mapping of parameters that it must
-have, with `contains` for parts of that text; or null: it is asked, whatever it says. In a list they stand as ids or as
-`id: action`. A `message` of a failure need only be part of the real one. Without `failure` the run has to complete.
-"""
+"""What a run did, compared with what its test expects, and the coverage of all runs. Nothing here touches the disk."""
 
 from __future__ import annotations
 
@@ -36,189 +7,12 @@ import json
 from collections import abc
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
 from typing import Any
 
-from wfc.author.answers import Script, read_inputs, read_scripts
 from wfc.author.driver import Asked
-from wfc.author.files import Reader
 from wfc.ir import FINISHED, Chart, Edge, Module, State
-from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
-
-# Test files as data, with positions.
-
-
-@dataclass(frozen=True, slots=True)
-class Expected:
-    """A value that something must be."""
-
-    value: Any
-    span: Span
-
-
-@dataclass(frozen=True, slots=True)
-class ExpectedAction:
-    """What one asked action must look like."""
-
-    step: str
-    span: Span
-    value: Any = None
-    """Text, a mapping, or None for anything."""
-
-
-@dataclass(frozen=True, slots=True)
-class Expectation:
-    result: Expected | None = None
-    state: dict[str, Expected] = field(default_factory=dict)
-    failure: Expected | None = None
-    in_order: list[ExpectedAction] | None = None
-    """All actions of the run."""
-    by_step: dict[str, list[ExpectedAction] | ExpectedAction] = field(default_factory=dict)
-    """A list: one per visit, and no other. One alone: every visit."""
-    spans: dict[str, Span] = field(default_factory=dict)
-    """Where the keys of `by_step`, and `actions` itself, stand."""
-
-
-@dataclass(frozen=True, slots=True)
-class Case:
-    name: str
-    span: Span
-    inputs: dict[str, Any]
-    scripts: dict[str, Script]
-    own: frozenset[str]
-    """The keys of `scripts` that are the case's own: all of them must be used."""
-    expect: Expectation
-    now: float
-
-
-@dataclass(frozen=True, slots=True)
-class TestFile:
-    workflow: Expected | None
-    """As the file names it; None: the one that the file is named after."""
-    cases: list[Case]
-
-    __test__ = False
-    """For pytest, which takes everything called Test for one of its own."""
-
-
-# Reading test files.
-
-START = datetime(2026, 1, 1, tzinfo=UTC)
-"""What now() says where a test does not."""
-_FILE = ("workflow", "inputs", "answers", "tests")
-_CASE = ("name", "inputs", "answers", "now", "expect")
-_EXPECT = ("result", "state", "failure", "actions")
-_FAILURE = ("step", "code", "message")
-
-
-def read_tests(reader: Reader) -> TestFile:
-    """The cases of a file. `reader.found` has what is wrong with it."""
-    if reader.root is None and not reader.found:
-        reader.wrong(reader.start, "the file is empty; it needs the key `tests`")
-    found = reader.mapping(reader.root, "a test file", _FILE, required=("tests",))
-    inputs = read_inputs(reader, found.get("inputs"))
-    scripts = read_scripts(reader, found.get("answers"))
-    workflow = found.get("workflow")
-    named = Expected(reader.text(workflow, "`workflow`"), workflow.span) if workflow is not None else None
-    tests = found.get("tests")
-    cases = [_case(reader, node, inputs, scripts) for node in reader.items(tests, "`tests`")]
-    if tests is not None and not cases and not reader.found:
-        reader.wrong(tests.span, "there is no test in the list")
-    _look_for_same_names(reader, cases)
-    return TestFile(named, cases)
-
-
-def _look_for_same_names(reader: Reader, cases: Iterable[Case]) -> None:
-    seen: set[str] = set()
-    for case in cases:
-        if case.name in seen:
-            reader.wrong(case.span, f"there are two tests `{case.name}`")
-        seen.add(case.name)
-
-
-def _case(reader: Reader, node: Node, inputs: dict[str, Any], scripts: dict[str, Script]) -> Case:
-    found = reader.mapping(node, "a test", _CASE, required=("name",))
-    own = read_scripts(reader, found.get("answers"))
-    name = found.get("name")
-    return Case(
-        name=reader.text(name, "`name`"),
-        span=name.span if name is not None else node.span,
-        inputs={**inputs, **read_inputs(reader, found.get("inputs"))},
-        scripts={**scripts, **own},
-        own=frozenset(own),
-        expect=_expectation(reader, found.get("expect")),
-        now=_moment(reader, found.get("now")),
-    )
-
-
-def _moment(reader: Reader, node: Node | None) -> float:
-    if node is None:
-        return START.timestamp()
-    try:
-        moment = datetime.fromisoformat(node.text if isinstance(node, Scalar) else "")
-    except ValueError:
-        reader.wrong(node.span, "`now` must be a time such as 2026-01-05T09:00:00Z")
-        return START.timestamp()
-    return (moment if moment.tzinfo else moment.replace(tzinfo=UTC)).timestamp()
-
-
-def _expectation(reader: Reader, node: Node | None) -> Expectation:
-    found = reader.mapping(node, "`expect`", _EXPECT)
-    if "failure" in found and "result" in found:
-        reader.wrong(found["failure"].span, "a run that fails has no result: expect one of them")
-    fields = reader.entries(found.get("state"), "`state`")
-    state = {name: Expected(reader.data(value), value.span) for name, (_, value) in fields.items()}
-    result, actions = found.get("result"), found.get("actions")
-    common: dict[str, Any] = {
-        "result": Expected(reader.data(result), result.span) if result is not None else None,
-        "state": state,
-        "failure": _failure(reader, found.get("failure")),
-    }
-    if isinstance(actions, Sequence):
-        in_order = [_in_order(reader, item) for item in actions.items]
-        return Expectation(**common, in_order=in_order, spans={"actions": actions.span})
-    entries = reader.entries(actions, "`actions`")
-    by_step: dict[str, list[ExpectedAction] | ExpectedAction] = {}
-    for step, (_, value) in entries.items():
-        if isinstance(value, Sequence):
-            by_step[step] = [_action(reader, step, item) for item in value.items]
-        else:
-            by_step[step] = _action(reader, step, value)
-    return Expectation(**common, by_step=by_step, spans={step: span for step, (span, _) in entries.items()})
-
-
-def _failure(reader: Reader, node: Node | None) -> Expected | None:
-    if node is None:
-        return None
-    if isinstance(node, Mapping):
-        found = reader.mapping(node, "`failure`", _FAILURE)
-        return Expected({key: reader.text(value, f"`{key}`") for key, value in found.items()}, node.span)
-    return Expected({"message": reader.text(node, "`failure`")}, node.span)
-
-
-def _in_order(reader: Reader, node: Node) -> ExpectedAction:
-    if isinstance(node, Scalar):
-        return ExpectedAction(reader.text(node, "an action in the list"), node.span)
-    entries = reader.entries(node, "an action in the list")
-    if len(entries) != 1:
-        reader.wrong(node.span, "an action in the list is a step's id, or `id: what it asks`")
-        return ExpectedAction("", node.span)
-    [(step, (_, value))] = entries.items()
-    return _action(reader, step, value)
-
-
-def _action(reader: Reader, step: str, node: Node) -> ExpectedAction:
-    value = reader.data(node)
-    if value is not None and not isinstance(value, (str, dict)):
-        reader.wrong(node.span, "an expected action is text, a mapping of parameters, or null")
-    if isinstance(value, dict) and not _is_texts(value.get("contains", "")):
-        reader.wrong(node.span, "`contains` must be text or a list of texts")
-    return ExpectedAction(step, node.span, value)
-
-
-def _is_texts(value: Any) -> bool:
-    return isinstance(value, str) or (isinstance(value, list) and all(isinstance(one, str) for one in value))
-
+from wfc.testfiles.cases import Case, Expectation, ExpectedAction
+from wfc.yaml import Span
 
 # Comparing a run with what its test expects.
 
@@ -338,9 +132,21 @@ def _compare_action(wanted: ExpectedAction, asked: Asked) -> Iterator[Mismatch]:
                     wanted.span, f"what step `{asked.step_id}` asks does not contain it", part, text
                 )
         for key, value in wanted.value.items():
-            if key != "contains" and not same(value, parameters.get(key)):
+            if key != "contains" and not _matches(value, parameters.get(key)):
                 message = f"step `{asked.step_id}` has another `{key}`"
                 yield Mismatch(wanted.span, message, value, parameters.get(key))
+
+
+def _matches(wanted: Any, got: Any) -> bool:
+    """Whether a parameter is as expected. A mapping need only have the keys that are named; null stands for none."""
+    if isinstance(wanted, dict):
+        if wanted.keys() == {"contains"} and isinstance(got, (str, list)):
+            parts = wanted["contains"]
+            return all(part in got for part in (parts if isinstance(parts, list) else [parts]))
+        return isinstance(got, dict) and all(_matches(one, got.get(key)) for key, one in wanted.items())
+    if isinstance(wanted, list) and isinstance(got, list):
+        return len(wanted) == len(got) and all(map(_matches, wanted, got))
+    return same(wanted, got)
 
 
 def same(one: Any, other: Any) -> bool:

@@ -64,6 +64,8 @@ def command(
 ) -> int:
     """Check workflows: every reference, type, state access, jump, loop bound and injection risk.
 
+    Test files (*.test.yaml) are checked against their workflows.
+
     PATHS are files and folders; without any, the project's workflows folder; `-` is standard input. Exits with 1 if
     there is an error or a warning, or with --diff something to fix, and with 2 if there is no workflow to check. With
     --staged, a commit without workflows is not an error.
@@ -79,7 +81,7 @@ def command(
     if stdin_filename is not None:
         raise click.UsageError("--stdin-filename goes with `-`")
     selection = select(paths)
-    if not selection.files and not is_staged():
+    if not (selection.files or selection.tests or is_staged()):
         folders = paths or [str(folder) for folder in selection.folders]
         raise click.UsageError(f"there are no workflows ({', '.join(ENDINGS)}) in {_named(folders)}")
     if fix or show_diff:
@@ -89,7 +91,9 @@ def command(
             return show_fixes(selection, unsafe_fixes, quiet)
         write_fixes(selection, unsafe_fixes, quiet)
     watched = not (no_progress or quiet)
-    if no_cache or not all(map(os.path.isfile, selection.files)):  # A pipe can be read only once.
+    if no_cache or not all(
+        map(os.path.isfile, [*selection.files, *selection.tests])
+    ):  # A pipe can be read only once.
         answer = check_selection(selection, form, show_types, quiet, with_progress=watched)
     else:
         snapshot = Snapshot.of(selection)
@@ -109,7 +113,7 @@ def _check_stdin(path: Path, form: str, show_types: bool, quiet: bool) -> int:
 
     config = load_config(path.parent)
     text = sys.stdin.buffer.read(config.limits.source_bytes + 1)
-    answer = check_selection(Selection(config, [path], []), form, show_types, quiet, texts={path: text})
+    answer = check_selection(Selection.of_file(config, path), form, show_types, quiet, texts={path: text})
     write_out(answer.text)
     return answer.status
 
@@ -151,14 +155,14 @@ def check_selection(
     if show_types:
         from wfc.render.types import render_types
 
-        types = "".join(f"{render_types(file)}\n" for file in files.values())
+        types = "".join(f"{render_types(file)}\n" for file in files.values() if not file.is_test)
     text = rendered(found, form) + types
     if form == "text" and not quiet:
-        text += f"{_summary(found, len(selection.files))}\n"
+        text += f"{_summary(found, selection)}\n"
     return Answer(text, exit_status(found, Severity.ERROR, Severity.WARNING))
 
 
-def _summary(found: list[Diagnostic], files: int) -> str:
+def _summary(found: list[Diagnostic], selection: Selection) -> str:
     from wfc.findings import Severity
 
     counts = [
@@ -166,4 +170,6 @@ def _summary(found: list[Diagnostic], files: int) -> str:
         for severity in Severity
         if (number := sum(diagnostic.severity is severity for diagnostic in found))
     ]
-    return f"checked {counted(files, 'workflow')}: {', '.join(counts) or 'all clean'}"
+    checked = [counted(len(selection.files), "workflow")] if selection.files or not selection.tests else []
+    checked += [counted(len(selection.tests), "test file")] if selection.tests else []
+    return f"checked {' and '.join(checked)}: {', '.join(counts) or 'all clean'}"

@@ -14,6 +14,7 @@ from wfc.cli.shared.names import FILES
 from wfc.cli.shared.output import FORMATS, no_progress_option, progress, rendered, write_out
 from wfc.config import real
 from wfc.render.style import counted
+from wfc.testfiles import is_test_file
 from wfc.workspace.cache import Answer, Memory, Snapshot
 from wfc.workspace.files import Selection, modules_folder, select
 from wfc_runtime.trust import generated_paths
@@ -65,7 +66,8 @@ def command(
 
     PATHS are files and folders; without any, the project's workflows folder. Each module gets a line map,
     which records the YAML line of each state. Only files that change are written, and files whose source no longer
-    exists are removed. If a workflow has an error, its findings are reported and its module stays unchanged.
+    exists are removed. If a workflow has an error, its findings are reported and its module stays unchanged. Test files
+    are checked against their workflows.
     """
     selection = select(paths)
     folder = output or modules_folder(selection.config)
@@ -88,7 +90,7 @@ def command(
 def _is_within_project(selection: Selection) -> bool:
     """What files outside a project are called in their modules depends on what lies around them."""
     root = selection.config.root
-    places = [*selection.folders, *selection.files]
+    places = [*selection.folders, *selection.files, *selection.tests]
     return selection.config.configured and all(real(path).is_relative_to(root) for path in places)
 
 
@@ -159,7 +161,9 @@ def _summary(compilation: Compilation, drift: list[Drift], folder: Path, *, dry:
     parts += [f"{verbs[1]} {len(removed)}"] if removed else []
     parts += [f"{same} unchanged"] if same else []
     broken = {found.path for found in compilation.findings if found.severity is Severity.ERROR}
-    parts += [f"{counted(len(broken), 'workflow')} with errors"] if broken else []
+    tests = {path for path in broken if is_test_file(path)}
+    parts += [f"{counted(len(broken - tests), 'workflow')} with errors"] if broken - tests else []
+    parts += [f"{counted(len(tests), 'test file')} with errors"] if tests else []
     edited = sorted(item.path for item in drift if _was_edited(item) and not dry)
     note = f"\nnote: {', '.join(edited)} had been edited by hand; the edit is gone" if edited else ""
     return f"{folder}: {', '.join(parts) or 'nothing to do'}{note}"

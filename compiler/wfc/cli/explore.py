@@ -12,7 +12,7 @@ import click
 
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.output import no_progress_option, progress, say, to_json, write_out
-from wfc.cli.shared.workflow import compile_in_memory, find_workflow, missing_calls, print_errors, with_called
+from wfc.cli.shared.workflow import compile_in_memory, find_workflow, missing_calls, print_errors
 
 if TYPE_CHECKING:
     from wfc.author.explore.explorer import Problem, Report
@@ -71,7 +71,7 @@ def command(
     them as tests for `wfc test`. Exits with 1 if there is a problem.
     """
     file = find_workflow(workflow)
-    files = with_called(file)
+    files = file.project.with_called(file)
     if print_errors(files) or file.name is None or file.workflow is None:
         return 1
     if missing := missing_calls(files):

@@ -74,7 +74,11 @@ class FixedFile:
 
 def fix_files(selection: Selection, *, unsafe: bool) -> tuple[list[FixedFile], Fixed]:
     """The files that change when all is fixed that can be, and what became of the fixes."""
-    marks = {path: mark for path in selection.files if (mark := _mark(path, selection.config)) is not None}
+    marks = {
+        path: mark
+        for path in (*selection.files, *selection.tests)
+        if (mark := _mark(path, selection.config)) is not None
+    }
     files = load_project(selection)[1]
     before = {path: files[path].source.text for path in marks}
     fixed = fix_texts(before, lambda texts: _checked(selection, texts), unsafe=unsafe)

@@ -11,7 +11,7 @@ import click
 
 from wfc.cli.shared.names import WORKFLOWS
 from wfc.cli.shared.output import to_json
-from wfc.cli.shared.workflow import compile_in_memory, find_workflow, print_errors, with_called
+from wfc.cli.shared.workflow import compile_in_memory, find_workflow, print_errors
 from wfc.ir import FINISHED, Vertex
 from wfc.render.style import Style, printable, style_for
 from wfc_runtime.claude_code import find_missing
@@ -35,7 +35,7 @@ def command(workflow: str, as_json: bool) -> int:
     calls, has an error.
     """
     file = find_workflow(workflow)
-    files = with_called(file)
+    files = file.project.with_called(file)
     if print_errors(files) or file.name is None:
         return 1
     from wfc_runtime.plan import explain_plan

@@ -9,11 +9,14 @@ from pathlib import Path
 import click
 
 from wfc.dialects import DIALECTS
+from wfc.testfiles.schema import schema_of_tests
 from wfc.workspace.files import writing
 
 
 @click.command("schema")
-@click.argument("dialect", type=click.Choice([dialect.name for dialect in DIALECTS]), default="steps")
+@click.argument(
+    "dialect", type=click.Choice([*(dialect.name for dialect in DIALECTS), "tests"]), default="steps"
+)
 @click.option(
     "-o",
     "--output",
@@ -21,7 +24,7 @@ from wfc.workspace.files import writing
     help="Write to a file; an up-to-date file is not touched.",
 )
 def command(dialect: str, output: Path | None) -> int:
-    """Print the JSON Schema (draft-07) of a language, with a description and an example for each field.
+    """Print the JSON Schema (draft-07) of a language or of test files, with a description for each field.
 
     Editors use it for completion and validation. With the YAML extension of VS Code:
 
@@ -31,7 +34,11 @@ def command(dialect: str, output: Path | None) -> int:
 
     or as the first line of a workflow: `# yaml-language-server: $schema=<path of the file>`.
     """
-    [schema] = [one.schema() for one in DIALECTS if one.name == dialect]
+    [schema] = (
+        [schema_of_tests()]
+        if dialect == "tests"
+        else [one.schema() for one in DIALECTS if one.name == dialect]
+    )
     text = json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
     if output is None:
         sys.stdout.write(text)

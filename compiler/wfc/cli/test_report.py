@@ -60,6 +60,8 @@ def summary(reports: Sequence[FileReport], seconds: float) -> str:
     broken = sum(bool(report.problems) for report in reports)
     parts = [f"{counted(len(cases) - failed, 'test')} passed"]
     parts += [f"{failed} failed"] if failed else []
+    not_run = sum(len(report.broken) for report in reports)
+    parts += [f"{not_run} not run"] if not_run else []
     parts += [f"{counted(broken, 'file')} with mistakes"] if broken else []
     return f"{', '.join(parts)} in {seconds:.1f} s"
 
@@ -74,6 +76,7 @@ def to_data(reports: Sequence[FileReport], covered: Sequence[Coverage]) -> dict[
                 "file": report.path,
                 "workflow": report.workflow,
                 "problems": [to_json(one) for one in report.problems],
+                "not_run": report.broken,
                 "tests": [_case_data(case) for case in report.cases],
             }
             for report in reports

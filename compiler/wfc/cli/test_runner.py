@@ -13,17 +13,17 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.author.answers import Answers, NoAnswerError, Questions, check_scripts, misfit
+from wfc.author.answers import Answers, NoAnswerError
 from wfc.author.driver import Asked, Worker, drive
-from wfc.author.files import Reader
-from wfc.author.testing import Case, Mismatch, TestFile, Trace, compare, read_tests
+from wfc.author.testing import Mismatch, Trace, compare
 from wfc.checker import check_file, has_errors
-from wfc.cli.run.sources import SourceRegistry, called_by
-from wfc.cli.shared.workflow import with_called
+from wfc.cli.run.sources import SourceRegistry
 from wfc.config import load_config, real
-from wfc.findings import Diagnostic
-from wfc.suggest import did_you_mean
-from wfc.workspace.files import ENDINGS, as_typed, refuse_unread, select
+from wfc.findings import Diagnostic, Severity
+from wfc.testfiles import TEST_ENDINGS
+from wfc.testfiles.cases import Case
+from wfc.testfiles.questions import misfit
+from wfc.workspace.files import Selection, as_typed, refuse_unread
 from wfc.workspace.loading import load_project
 from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.machine.values import Limits
@@ -35,8 +35,6 @@ if TYPE_CHECKING:
 
     from wfc.project import SourceFile
     from wfc_runtime.registry import Module
-
-TEST_ENDINGS = tuple(f".test{ending}" for ending in ENDINGS)
 
 
 def find_test_files(paths: tuple[str, ...]) -> list[Path]:
@@ -82,15 +80,6 @@ def _in_folder(folder: Path) -> list[Path]:
     return sorted(found)
 
 
-def tested_file(path: Path, named: str | None) -> Path:
-    """The workflow file that a test file is about."""
-    if named is not None:
-        return path.parent / named
-    stem = next(path.name.removesuffix(ending) for ending in TEST_ENDINGS if path.name.endswith(ending))
-    beside = [path.with_name(stem + ending) for ending in ENDINGS]
-    return next((one for one in beside if one.is_file()), beside[0])
-
-
 _MOST_ACTIONS = 10_000
 
 
@@ -111,7 +100,9 @@ class FileReport:
     path: str
     workflow: str = ""
     problems: list[Diagnostic] = field(default_factory=list)
-    """Mistakes in the test file, or errors of the workflow: then nothing was run."""
+    """Mistakes in the test file, and errors of the workflow: with one of those, nothing was run."""
+    broken: list[str] = field(default_factory=list)
+    """The names of cases with a mistake in them, which were not run."""
     cases: list[CaseReport] = field(default_factory=list)
     trace: Trace = field(default_factory=Trace)
 
@@ -183,73 +174,36 @@ class _Rehearsal(Worker):
 
 
 def run_file(path: Path, wanted: Callable[[str, str], bool]) -> FileReport:
-    """The cases of a file whose workflow and name are wanted."""
+    """Run the cases of a file whose workflow and name are wanted, except those with a mistake in them."""
     report = FileReport(str(path))
-    reader = Reader(str(path), path.read_bytes(), load_config(path.parent).limits)
-    file = read_tests(reader)
-    source_file = None if reader.found else _file(path, file, reader)
-    report.problems = reader.found
-    if source_file is None:
+    file = load_project(Selection.of_file(load_config(path.parent), path))[1][path]
+    report.problems = [one for one in check_file(file) if one.severity is Severity.ERROR]
+    source_file = file.project.tested_by(file) if file.tests else None
+    if file.tests is None or source_file is None:
         return report
     report.workflow = str(source_file.name)
-    files = with_called(source_file)
-    findings = [one for source_file in files for one in check_file(source_file)]
+    files = file.project.with_called(source_file)
+    findings = [one for each in files for one in check_file(each)]
     if has_errors(findings):
-        report.problems = findings
+        report.problems += findings
         return report
     registry = SourceRegistry(source_file.config)
     registry.prefer(files)
     module = registry.find(report.workflow)
-    report.problems = _mistakes(file, reader, registry, module)
-    cases = [] if report.problems else [case for case in file.cases if wanted(report.workflow, case.name)]
-    if cases:
+    cases = [case for case in file.tests.cases if wanted(report.workflow, case.name)]
+    report.broken = [case.name for case in cases if _is_broken(case, report.problems)]
+    sound = [case for case in cases if not _is_broken(case, report.problems)]
+    if sound:
         with _stage(registry, source_file) as (service, clock):
             service.watch = report.trace.watch
-            report.cases = [_run(case, service, module, clock) for case in cases]
+            report.cases = [_run(case, service, module, clock) for case in sound]
     return report
 
 
-def _file(path: Path, file: TestFile, reader: Reader) -> SourceFile | None:
-    """The workflow that the file is about."""
-    named = file.workflow
-    target = tested_file(path, named.value if named else None)
-    span = named.span if named else reader.start
-    if not target.is_file():
-        beside = [one.name for one in target.parent.glob("*.y*ml") if ".test." not in one.name]
-        hint = did_you_mean(target.name, beside) or "name it with `workflow:`, relative to the test file"
-        reader.wrong(span, f"there is no workflow `{target}`", hint)
-        return None
-    [source_file] = load_project(select((str(target),)))[1].values()
-    if source_file.name is None and not has_errors(check_file(source_file)):
-        reader.wrong(span, f"`{target}` holds no workflow")
-        return None
-    return source_file
-
-
-def _mistakes(file: TestFile, reader: Reader, registry: SourceRegistry, module: Module) -> list[Diagnostic]:
-    """What is wrong in the test file, seen from the workflow."""
-    questions = Questions.of(called_by(module, registry))
-    steps = {step for _, step in questions.asks} | {f"{scope}/{step}" for scope, step in questions.asks}
-    fields = set(module.workflow.machine.fields.model_fields)
-    aliases = {field.alias for field in module.workflow.machine.fields.model_fields.values() if field.alias}
-    found: dict[Any, Diagnostic] = {}
-    for case in file.cases:
-        for one in check_scripts(case.scripts, questions):
-            found.setdefault(one.sort_key, one)
-        expect = case.expect
-        named = [(step, expect.spans[step]) for step in expect.by_step]
-        named += [(action.step, action.span) for action in expect.in_order or ()]
-        for step, span in named:
-            if step.partition("@")[0] not in steps:
-                reader.wrong(
-                    span, f"there is no step `{step}` that asks for anything", did_you_mean(step, steps)
-                )
-        for name, wanted in expect.state.items():
-            if name not in fields | aliases:
-                reader.wrong(
-                    wanted.span, f"the state has no field `{name}`", did_you_mean(name, fields | aliases)
-                )
-    return [*found.values(), *reader.found]
+def _is_broken(case: Case, problems: list[Diagnostic]) -> bool:
+    whole = case.whole
+    inside = [one for one in problems if one.span.source is whole.source]
+    return any(whole.start <= one.span.start and one.span.end <= whole.end for one in inside)
 
 
 @contextmanager

@@ -11,9 +11,10 @@ import click
 
 from wfc.caching import clear_file_caches
 from wfc.cli.shared.names import FILES
-from wfc.cli.test_runner import TEST_ENDINGS, tests_of
+from wfc.cli.test_runner import tests_of
 from wfc.config import ConfigError
 from wfc.render.style import counted, style_for
+from wfc.testfiles import TEST_ENDINGS
 from wfc.workspace.files import Selection, as_typed, modules_folder, select
 
 _PAUSE = 0.2
@@ -55,7 +56,7 @@ def command(paths: tuple[str, ...], no_tests: bool) -> int:
 
 def _stamps(selection: Selection) -> Stamps:
     """What tells that a file has changed. A file that goes away meanwhile is not there."""
-    folders = {*selection.folders, *(path.parent for path in selection.files)}
+    folders = {*selection.folders, *(path.parent for path in (*selection.files, *selection.tests))}
     tests = (path for folder in folders for ending in TEST_ENDINGS for path in folder.rglob(f"*{ending}"))
     found: Stamps = {}
     for path in (*selection.files, *tests, selection.config.root / "pyproject.toml"):
@@ -74,7 +75,7 @@ def _report(selection: Selection, changed: list[Path], *, first: bool, tests: bo
     what = "everything" if first else ", ".join(str(as_typed(path)) for path in changed)
     title = style_for(sys.stdout).paint(f"{datetime.now():%H:%M:%S}  {what}", "bold")
     compiled = compile_selection(Task(selection, modules_folder(selection.config))).text
-    tested = _test(_tests_of(selection, changed, everything=first)) if tests else ""
+    tested = _test(selection, _tests_of(selection, changed, everything=first)) if tests else ""
     watching = f"watching {counted(len(selection.files), 'workflow')}; Ctrl-C ends it"
     return f"{title}\n{compiled}{tested}{watching}"
 
@@ -82,7 +83,7 @@ def _report(selection: Selection, changed: list[Path], *, first: bool, tests: bo
 def _tests_of(selection: Selection, changed: list[Path], *, everything: bool) -> list[Path]:
     """The test files beside the workflows that changed, and those that changed themselves."""
     settings = selection.config.root / "pyproject.toml"
-    sources = selection.files if everything or settings in changed else changed
+    sources = [*selection.files, *selection.tests] if everything or settings in changed else changed
     found: dict[Path, None] = {}
     for path in sources:
         is_test = path.name.endswith(TEST_ENDINGS) and path.is_file()
@@ -90,7 +91,7 @@ def _tests_of(selection: Selection, changed: list[Path], *, everything: bool) ->
     return list(found)
 
 
-def _test(files: list[Path]) -> str:
+def _test(selection: Selection, files: list[Path]) -> str:
     if not files:
         return ""
     from wfc.cli import test_report as report
@@ -102,6 +103,7 @@ def _test(files: list[Path]) -> str:
     except OSError as error:
         raise click.ClickException(f"can't read `{error.filename}`: {error.strerror}") from error
     summary = report.summary(reports, time.perf_counter() - began)
-    for one in reports:  # What a check found in the workflow was printed when it was compiled.
-        one.problems = [problem for problem in one.problems if not problem.code]
+    printed = {str(path) for path in (*selection.files, *selection.tests)}
+    for one in reports:  # What a check found in these files was printed when they were compiled.
+        one.problems = [problem for problem in one.problems if problem.path not in printed]
     return "".join(report.render_failures(reports, style_for(sys.stdout))) + f"{summary}\n"

@@ -45,7 +45,7 @@ class Analysis:
 
     @cached_property
     def file(self) -> SourceFile:
-        selection = Selection(self._config(), [self.path], [])
+        selection = Selection.of_file(self._config(), self.path)
         # An editor may send lone surrogates, which no file can have.
         text = self.text.encode("utf-8", "replace").decode()
         project, files = load_project(selection, {self.path: text}, with_runs=True)
@@ -127,6 +127,8 @@ class Analysis:
         """Whether to look at the document at all: editors send every YAML file."""
         folder = self.file.config.workflows_dir.resolve()
         path = self.path.resolve()
+        if self.file.is_test:
+            return path.is_relative_to(folder) or self.file.project.tested_by(self.file) is not None
         if path.is_relative_to(folder):
             return not is_left_out(path, folder, self.file.config)
         return is_workflow(self.file.document.root)
@@ -152,7 +154,8 @@ class Analysis:
 
     def complete(self, text: str, offset: int) -> list[Suggestion]:
         """What can be typed at a place of `text`, which may be newer than this version."""
-        return list(self.file.dialect.complete(self, text, offset)) if self.is_workflow else []
+        is_dialect = self.is_workflow and not self.file.is_test
+        return list(self.file.dialect.complete(self, text, offset)) if is_dialect else []
 
     # -- for the dialect: `wfc.dialects.editing.OpenFile` ----------------------
 

@@ -16,6 +16,7 @@ from wfc.caching import clear_file_caches
 from wfc.lsp.analysis import Analysis
 from wfc.lsp.findings import diagnostics_of
 from wfc.lsp.positions import Lines
+from wfc.testfiles import is_test_file
 from wfc_runtime.version import __version__
 
 T = TypeVar("T")
@@ -148,8 +149,10 @@ class WorkflowServer(LanguageServer):
     def _check_callers(self, uri: str, names: set[str | None]) -> None:
         """Check the documents that name a workflow whose name or inputs may have changed."""
         for other, document in list(self.workspace.text_documents.items()):
-            # A text search is enough: a superfluous check is cheap, and a missed one shows stale findings.
-            if other != uri and any(name and name in document.source for name in names):
+            # A text search is enough: a superfluous check is cheap, and a missed one shows stale findings. A test
+            # file need not name its workflow.
+            is_named = any(name and name in document.source for name in names)
+            if other != uri and (is_named or is_test_file(other)):
                 self.check_soon(other, alone=True)
 
     def _stop_checking(self, uri: str) -> None:

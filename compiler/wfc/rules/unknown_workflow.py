@@ -2,7 +2,7 @@
 
 A call refers to another workflow by the `name` in its file, not by the file name. The name is literal; it can't be a
 template. The project consists of the checked files, the other files in their folders, the workflows folder, and the
-folders in `WORKFLOWS_TEMPLATE_PATHS`.
+folders in `WORKFLOWS_TEMPLATE_PATHS`. A test file names its workflow by file, with `workflow:`, or is named after it.
 
 Bad:
 
@@ -29,12 +29,14 @@ from wfc.caching import cached_per_file
 from wfc.project import Project, SourceFile
 from wfc.rules.base import Finding, rule
 from wfc.rules.common.edits import rename
+from wfc.rules.common.tests import findings_in_tests
 from wfc.suggest import Nearest
 from wfc_runtime.expr import is_template
 
 
 @rule("WF111", "unknown-workflow", fix="unsafe")
 def check(file: SourceFile) -> Iterator[Finding]:
+    yield from findings_in_tests(file, "WF111")
     for step in file.steps:
         child = step.child()
         word = child.name if child is not None and not child.is_task else None

@@ -87,7 +87,7 @@ class Snapshot:
         config = selection.config
         return cls(
             digest_of(_surroundings(config)),
-            {path: _content(path, config) for path in selection.files},
+            {path: _content(path, config) for path in (*selection.files, *selection.tests)},
             {path: _content(path, config) for path in other_files(selection, template_folders())},
             stored_runs(config),
         )

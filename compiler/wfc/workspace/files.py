@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import field
 from fnmatch import fnmatch
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -13,6 +15,7 @@ import click
 
 from wfc.config import Config, ReadError, find_root, load_config, real
 from wfc.struct import struct
+from wfc.testfiles import is_test_file
 
 if TYPE_CHECKING:
     from wfc_runtime.store.queries import Waiting
@@ -30,11 +33,19 @@ class Selection:
 
     config: Config
     files: list[Path]
+    """Workflows."""
     folders: list[Path]
+    tests: list[Path] = field(default_factory=list)
+    """Test files."""
+
+    @classmethod
+    def of_file(cls, config: Config, path: Path) -> Selection:
+        """One file, by its name a workflow or a test file."""
+        return cls(config, [], [], [path]) if is_test_file(path.name) else cls(config, [path], [])
 
 
 def select(paths: tuple[str, ...]) -> Selection:
-    """The workflow files of some files and folders; without any, those of the project."""
+    """The workflows and test files of some files and folders; without any, those of the project."""
     try:
         return _named(paths) if paths else _of_project()
     except OSError as error:
@@ -49,7 +60,8 @@ def _of_project() -> Selection:
             f"there is no folder `{folder}`; name files or folders, or set `workflows` in [tool.wfc] of "
             "pyproject.toml"
         )
-    return Selection(config, list(in_folder(folder, config, whole=True)), [folder])
+    tests = list(in_folder(folder, config, tests=True))
+    return Selection(config, list(in_folder(folder, config, whole=True)), [folder], tests)
 
 
 def _named(paths: tuple[str, ...]) -> Selection:
@@ -57,19 +69,21 @@ def _named(paths: tuple[str, ...]) -> Selection:
         raise click.UsageError("a path is empty; `.` is this folder")
     first = Path(paths[0])
     config = load_config(first if first.is_dir() else first.parent)
-    files: dict[Path, Path] = {}  # By what it really is: a file that is named twice is read once.
+    # By what it really is: a file that is named twice is read once.
+    files: dict[Path, Path] = {}
+    tests: dict[Path, Path] = {}
     folders: list[Path] = []
     for path in map(Path, paths):
         if path.is_dir():
             folders.append(path)
-            found = list(in_folder(path, config, whole=True))
+            found = [*in_folder(path, config, whole=True), *in_folder(path, config, tests=True)]
         elif path.exists():
             found = [path]
         else:
             raise click.UsageError(f"there is no file or folder `{path}`")
         for file in found:
-            files.setdefault(real(file), file)
-    return Selection(config, list(files.values()), folders)
+            (tests if is_test_file(file.name) else files).setdefault(real(file), file)
+    return Selection(config, list(files.values()), folders, list(tests.values()))
 
 
 def modules_folder(config: Config) -> Path:
@@ -86,8 +100,10 @@ def as_typed(path: Path) -> Path:
     return Path(min(near, str(path), key=len))
 
 
-def in_folder(folder: Path, config: Config, *, deep: bool = True, whole: bool = False) -> Iterator[Path]:
-    """The workflow files of a folder, in order. What goes away meanwhile is passed over.
+def in_folder(
+    folder: Path, config: Config, *, deep: bool = True, whole: bool = False, tests: bool = False
+) -> Iterator[Path]:
+    """The workflow files of a folder, or its test files, in order. What goes away meanwhile is passed over.
 
     With `whole`, what can't be looked into is an error: it might hold workflows, which would count as gone.
     """
@@ -101,7 +117,8 @@ def in_folder(folder: Path, config: Config, *, deep: bool = True, whole: bool = 
         folders[:] = [name for name in folders if deep and not name.startswith(".")]
         found += [Path(place, name) for name in names if name.endswith(ENDINGS)]
     for path in sorted(found):
-        if (path.is_file() or (whole and _leads_nowhere(path))) and not is_left_out(path, folder, config):
+        is_there = path.is_file() or (whole and _leads_nowhere(path))
+        if is_there and is_test_file(path.name) == tests and not _is_hidden(path, folder, config):
             yield path
 
 
@@ -117,7 +134,11 @@ def _leads_nowhere(path: Path) -> bool:
 
 def is_left_out(path: Path, folder: Path, config: Config) -> bool:
     """Whether a file in a folder of workflows is none: a test, something hidden, or what the settings exclude."""
-    if path.stem.endswith(".test") or any(part.startswith(".") for part in path.relative_to(folder).parts):
+    return is_test_file(path.name) or _is_hidden(path, folder, config)
+
+
+def _is_hidden(path: Path, folder: Path, config: Config) -> bool:
+    if any(part.startswith(".") for part in path.relative_to(folder).parts):
         return True
     if not config.exclude:
         return False
@@ -157,13 +178,31 @@ def other_files(selection: Selection, templates: Sequence[Path]) -> Iterator[Pat
     # The same folder spelled in another way need not be walked again.
     whole = [] if real(config.workflows_dir) in known else [config.workflows_dir]
     folders = {*selection.folders, *whole}
-    beside = {path for path in {path.parent for path in selection.files} - folders if real(path) not in known}
+    parents = {path.parent for path in (*selection.files, *selection.tests)}
+    beside = {path for path in parents - folders if real(path) not in known}
     seen = {real(path) for path in selection.files}
     for folder in (*templates, *sorted(folders | beside)):
         for path in in_folder(folder, config, deep=folder in folders or folder in templates):
             if real(path) not in seen:
                 seen.add(real(path))
                 yield path
+    for test in selection.tests:
+        named = _named_workflow(test, config)
+        if named is not None and named.is_file() and real(named) not in seen:
+            seen.add(real(named))
+            yield named
+
+
+_WORKFLOW = re.compile(rb"""^workflow:[ ]*["']?([^"'#\r\n]+)""", re.MULTILINE)
+
+
+def _named_workflow(test: Path, config: Config) -> Path | None:
+    """The workflow that a test file names, which may be in a folder that is not the project's."""
+    try:
+        found = _WORKFLOW.search(read_bytes(test, config))
+    except UnreadableFileError:
+        return None
+    return test.parent / os.fsdecode(found[1]).strip() if found else None
 
 
 def read_bytes(path: Path, config: Config) -> bytes:

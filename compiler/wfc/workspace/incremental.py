@@ -2,7 +2,8 @@
 
 The findings of a file depend on its own text, on the files that it calls, directly or not, on the inputs that others
 give it (the fix of WF309), on files that need the same module name (WF110), on the runs of its workflow (WF703) and,
-where it calls any workflow, on the names of all (WF111). Everything else, such as settings and wfc itself, is part of
+where it calls any workflow, on the names of all (WF111). Those of a test file depend on the workflow that it is about
+and on all that this one calls. Everything else, such as settings and wfc itself, is part of
 the key of the whole cache. A file is checked again when its digest differs; only that file and those that it depends
 on are parsed for it.
 """
@@ -20,6 +21,7 @@ from wfc.findings import Diagnostic, Edit, Fix, Note, Redaction, Severity
 from wfc.lower.names import module_name
 from wfc.project import Project, SourceFile, load_file
 from wfc.struct import struct
+from wfc.testfiles import tested_names
 from wfc.worker_pool import run_in_workers
 from wfc.workspace.cache import Content, Snapshot, as_bytes, digest_of, place_of, read_sealed, write_sealed
 from wfc.workspace.files import Selection, as_typed
@@ -81,6 +83,8 @@ class _Facts:
     name: str | None
     calls: dict[str, list[str]]
     """The workflows that it calls, each with the inputs that it gives."""
+    tests: list[str] | None = None
+    """Of a test file, the names that the file of its workflow may have, relative to its own folder."""
 
     @classmethod
     def of(cls, file: SourceFile) -> _Facts:
@@ -89,7 +93,14 @@ class _Facts:
             child = step.child()
             if child is not None and not child.is_task:
                 calls.setdefault(child.name.text if child.name else "", set()).update(child.inputs or {})
-        return cls(file.name, {name: sorted(inputs) for name, inputs in calls.items()})
+        return cls(file.name, {name: sorted(inputs) for name, inputs in calls.items()}, _tested_names(file))
+
+
+def _tested_names(file: SourceFile) -> list[str] | None:
+    if not file.is_test:
+        return None
+    named = file.tests.workflow if file.tests else None
+    return [named.value] if named else tested_names(os.path.basename(file.source.path))
 
 
 @struct(frozen=True)
@@ -155,14 +166,15 @@ class _Index:
     def __init__(self, files: _Files, known: dict[str, _Facts]) -> None:
         self._files = files
         self.facts = {path: known.get(path) or _Facts.of(files.parse(path)) for path in files.selected}
-        # Other files matter only to calls: without any, they are not even parsed.
-        if any(name for facts in self.facts.values() for name in facts.calls):
+        # Other files matter only to calls and tests: without any, they are not even parsed.
+        if any(facts.calls or facts.tests for facts in self.facts.values()):
             self.facts |= {path: known.get(path) or _Facts.of(files.parse(path)) for path in files.others}
         self.by_name: dict[str, list[str]] = {}
         for path, facts in self.facts.items():
             if facts.name is not None:
                 self.by_name.setdefault(facts.name, []).append(path)
         self._names = digest_of(map(as_bytes, self.by_name))
+        self._by_place = {os.path.realpath(path): path for path in self.facts}
         self._callers: dict[str, list[str]] = {}
         self._modules: dict[str, list[str]] = {}
         for path in files.selected:
@@ -184,6 +196,10 @@ class _Index:
             sorted(given),
             [run for run in self._files.runs if run.workflow == facts.name],
             self._names if facts.calls else "",
+            self._tested(path),
+            [digest(one) for one in self._tested(path)],
+            # With no such file, the nearest name of a file is suggested.
+            sorted(self._by_place) if facts.tests and not self._tested(path) else "",
         )
         return digest_of([as_bytes(repr(depends_on))])
 
@@ -193,6 +209,15 @@ class _Index:
         yield from self._called(path)
         yield from self._clashing(path)
         yield from self._callers.get(self.facts[path].name or "", ())
+        yield from self._tested(path)
+        if self.facts[path].tests and not self._tested(path):
+            yield from self.facts
+
+    def _tested(self, path: str) -> list[str]:
+        """The workflow file that a test file is about, and those that it calls."""
+        places = [os.path.join(os.path.dirname(path), name) for name in self.facts[path].tests or ()]
+        found = [self._by_place[place] for place in map(os.path.realpath, places) if place in self._by_place]
+        return [*found[:1], *self._called(found[0])] if found else []
 
     def _called(self, path: str) -> list[str]:
         """The files that it calls, directly or not. Where several have the name that is called, all of them."""
@@ -221,8 +246,8 @@ def _read(place: Path, key: str) -> dict[str, _Entry]:
     """What is remembered. A cache that can't be understood is empty."""
     try:
         return {
-            str(path): _Entry(content, _Facts(name, calls), depends_on, findings)
-            for path, (content, name, calls, depends_on, findings) in (read_sealed(place, key) or {}).items()
+            str(path): _Entry(content, _Facts(*facts), depends_on, findings)
+            for path, (content, facts, depends_on, findings) in (read_sealed(place, key) or {}).items()
         }
     except (AttributeError, TypeError, ValueError):
         return {}
@@ -235,7 +260,8 @@ def _entries(
     entries: dict[str, _Json] = {}
     for path, facts in index.facts.items():
         findings = [_as_json(one) for one in found.get(path, ())]
-        entry = [files.digest(path), facts.name, facts.calls, depends_on.get(path, ""), findings]
+        known = [facts.name, facts.calls, facts.tests]
+        entry = [files.digest(path), known, depends_on.get(path, ""), findings]
         # Secrets are not written to another place. Findings that would repeat one are found again each time.
         # So are failures of wfc itself, which may have another reason than the files.
         is_kept = not any(one.secret or one.is_crash for one in found.get(path, ()))

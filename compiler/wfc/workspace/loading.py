@@ -34,7 +34,7 @@ def load_project(
     with_templates: bool = True,
     snapshot: Snapshot | None = None,
 ) -> tuple[Project, dict[Path, SourceFile]]:
-    """Read the selected files, or the texts given for them; others only when a call asks for a name.
+    """Read the selected workflows and test files, or the texts given for them; others only when a name asks for them.
 
     `with_runs`: let rules look at the runs in the project's store, where there is one.
     `with_templates`: calls also find the workflows of the folders that `WORKFLOWS_TEMPLATE_PATHS` names.
@@ -57,7 +57,8 @@ def load_project(
     if with_runs:
         runs = partial(stored_runs, selection.config) if snapshot is None else lambda: snapshot.runs
     project = new_project(selection.config, runs, others)
-    files = {path: load_file(str(path), read(path), selection.config, project) for path in selection.files}
+    paths = (*selection.files, *selection.tests)
+    files = {path: load_file(str(path), read(path), selection.config, project) for path in paths}
     return project, files
 
 

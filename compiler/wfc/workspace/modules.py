@@ -43,7 +43,9 @@ def build(
     """Compile the selected files and compare the result with a folder. Nothing is written."""
     project, files = load_project(selection, snapshot=snapshot)
     project.progress = progress
-    recorded = {file: recorded_path(path, selection.config.root) for path, file in files.items()}
+    recorded = {
+        file: recorded_path(path, selection.config.root) for path, file in files.items() if not file.is_test
+    }
     compilation = compile_project(project, recorded)
     drift = find_drift(compilation, folder, selection, set(recorded.values()))
     findings = compilation.findings + _drift_findings(project, drift, check_only)

@@ -6,7 +6,7 @@ from tests.support import load
 from wfc.author.explore import Budget, Report, explore
 from wfc.author.explore.explorer import make_search
 from wfc.author.explore.search import Search
-from wfc.cli.shared.workflow import compile_in_memory, with_called
+from wfc.cli.shared.workflow import compile_in_memory
 from wfc.project import SourceFile
 
 HEAD = 'name: w\nversion: "1.0.0"\n'
@@ -21,7 +21,7 @@ def search_in(file: SourceFile, runs: int = 300, seed: int = 0) -> Search:
     """A workflow among others, before the search has begun."""
     assert file.workflow is not None
     assert file.name is not None
-    modules = compile_in_memory(with_called(file))
+    modules = compile_in_memory(file.project.with_called(file))
     return make_search(modules, file.name, file.workflow.declared_inputs, Budget(runs, 600, seed))
 
 

@@ -12,10 +12,11 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from wfc.author.answers import fill, misfit
 from wfc.author.driver import Asked
 from wfc.cli.run.inputs import parse_value
 from wfc.render.style import printable, style_for
+from wfc.testfiles.questions import misfit
+from wfc.testfiles.scripts import fill
 
 _SHOWN = 24
 """Lines."""

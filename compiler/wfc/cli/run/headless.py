@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.author.answers import Answer, Answers, NoAnswerError, Questions, Script, fill, misfit
+from wfc.author.answers import Answers, NoAnswerError, questions_of
 from wfc.author.driver import Asked
 from wfc.cli.run.console import Console, LeftError, Person
 from wfc.cli.run.inputs import parse_value
@@ -22,12 +22,13 @@ from wfc.cli.run.serving import file_grant, terminal_grant
 from wfc.cli.shared.options import Manner
 from wfc.config import Config
 from wfc.suggest import did_you_mean
+from wfc.testfiles.questions import misfit
+from wfc.testfiles.scripts import Answer, Script, fill
 from wfc_runtime.agents.base import Outcome
 from wfc_runtime.agents.settings import Agents, Role, Wishes, load_programs, operator_file
 from wfc_runtime.contract import ENDED, HUMAN_KINDS
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.interrupt import INTERRUPTED
-from wfc_runtime.machine.results import of
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.service import actions_of
 from wfc_runtime.service.sqlite.agent_work import AgentService
@@ -77,7 +78,7 @@ def agent_service(path: Path, registry: SourceRegistry, manner: Manner) -> Agent
 def given_answers(pairs: tuple[str, ...], file: Answers | None, workflows: Iterable[Workflow]) -> Answers:
     """The answers of a file, and those of `--answer`, which take precedence. Mistakes end the command."""
     scripts = dict(file.scripts) if file is not None else {}
-    questions = Questions.of(workflows)
+    questions = questions_of(workflows)
     for pair in pairs:
         key, equals, text = pair.partition("=")
         if not equals or not key:
@@ -88,7 +89,7 @@ def given_answers(pairs: tuple[str, ...], file: Answers | None, workflows: Itera
             raise click.UsageError(
                 f"--answer: there is no step `{key}` that asks; {did_you_mean(key, known)}"
             )
-        schema = of(asks[0].result)
+        schema = asks[0].schema
         value = _value(text, schema, asks[0].parameters.get("prompt_type"))
         if wrong := misfit(fill(asks[0].kind, schema, value), schema):
             raise click.UsageError(f"--answer {key}: {wrong}")

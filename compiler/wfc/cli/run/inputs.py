@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.author.files import Reader
 from wfc.config import CompileLimits
 from wfc.language.values import plain
 from wfc.render.style import style_for
 from wfc.render.text import render_text
+from wfc.testfiles.reader import Reader
 from wfc.yaml import Source, YamlLimits, parse_document
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def read_input_file(path: str) -> bytes:
 
 
 def _of_file(path: str) -> dict[str, Any]:
-    reader = Reader(path, read_input_file(path), CompileLimits())
+    reader = Reader.of(path, read_input_file(path), CompileLimits())
     found = reader.entries(reader.root, "the inputs") if not reader.found else {}
     values = {name: reader.data(value) for name, (_, value) in found.items()}
     refuse_findings(reader.found)

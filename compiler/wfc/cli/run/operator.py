@@ -13,10 +13,11 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from wfc.author.answers import Answers, NoAnswerError, misfit
+from wfc.author.answers import Answers, NoAnswerError
 from wfc.author.driver import Asked, Worker
 from wfc.cli.run.console import Console, Person
 from wfc.cli.shared.service import events_of
+from wfc.testfiles.questions import misfit
 from wfc_runtime.errors import RefusedError, WfcError
 from wfc_runtime.service import actions_of
 

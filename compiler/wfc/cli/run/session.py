@@ -9,13 +9,15 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from wfc.author.answers import Answers, Questions, check_scripts, read_answers
+from wfc.author.answers import Answers, questions_of, read_answers
 from wfc.author.driver import drive
 from wfc.cli.run.console import Console, LeftError
 from wfc.cli.run.inputs import read_input_file, refuse_findings
 from wfc.cli.run.operator import Executor, Operator, StuckError
 from wfc.cli.shared.options import Manner
 from wfc.cli.shared.output import data, say, to_json
+from wfc.testfiles.questions import check_scripts
+from wfc.testfiles.reader import to_diagnostic
 from wfc.workspace.files import store_path
 from wfc_runtime.interrupt import INTERRUPTED
 from wfc_runtime.machine.values import Limits
@@ -50,7 +52,8 @@ def read_answers_file(manner: Manner, workflows: Iterable[Workflow]) -> AnswersF
     if manner.answers is None:
         return None
     file = read_answers(manner.answers, read_input_file(manner.answers))
-    refuse_findings(file.problems or check_scripts(file.scripts, Questions.of(workflows)))
+    reports = check_scripts(file.scripts, questions_of(workflows))
+    refuse_findings(file.problems or [to_diagnostic(report) for report in reports])
     return file
 
 

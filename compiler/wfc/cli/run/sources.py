@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from wfc.checker import check_file, has_errors
-from wfc.cli.shared.workflow import find_workflow, missing_calls, print_errors, with_called
+from wfc.cli.shared.workflow import find_workflow, missing_calls, print_errors
 from wfc.compiler import compile_file
 from wfc.config import Config
 from wfc.project import SourceFile
@@ -106,7 +106,7 @@ def module_to_run(registry: SourceRegistry, workflow: str) -> Module | None:
         raise click.UsageError(f"`{workflow}` holds no workflow")
     if print_errors([file]):
         return None
-    called = with_called(file)[1:]
+    called = file.project.with_called(file)[1:]
     broken = [one for one in called if has_errors(check_file(one))]
     if print_errors(broken):
         names = ", ".join(f"`{one.name}`" for one in broken)

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from wfc.analysis.call_graph import call_graph
 from wfc.checker import check_file, has_errors, in_order
 from wfc.project import SourceFile
 from wfc.suggest import did_you_mean
@@ -64,15 +63,6 @@ def print_errors(files: Iterable[SourceFile], but_for: str = "") -> bool:
     if broken:
         click.echo(render_text(broken, style_for(sys.stderr)), err=True, nl=False)
     return bool(broken)
-
-
-def with_called(file: SourceFile) -> list[SourceFile]:
-    """A workflow, and those that it calls, directly or not."""
-    graph = call_graph(file.project)
-    found = [file]
-    for one in found:
-        found += dict.fromkeys(call.callee for call in graph.calls(one) if call.callee not in found)
-    return found
 
 
 def missing_calls(files: Sequence[SourceFile]) -> list[str]:

@@ -25,9 +25,9 @@ from wfc_runtime.contract import HUMAN_KINDS, Json
 from wfc_runtime.errors import RefusedError
 from wfc_runtime.execute import Grant
 from wfc_runtime.machine.effects import Ask
-from wfc_runtime.machine.results import UnusableSchemaError, problems
 from wfc_runtime.machine.values import Limits
 from wfc_runtime.registry import Registry
+from wfc_runtime.results import UnusableSchemaError, problems
 from wfc_runtime.service.sqlite.serving import ServingService
 from wfc_runtime.service.sqlite.workers import Job, RunnableAction
 from wfc_runtime.store import Store
