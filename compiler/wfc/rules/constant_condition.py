@@ -29,6 +29,7 @@ Good:
 from __future__ import annotations
 
 from collections.abc import Iterator
+from math import inf
 
 from wfc.analysis.types.constants import Values, decide
 from wfc.analysis.types.environment import Kind
@@ -46,7 +47,7 @@ from wfc.rules.common.flow import ConditionField, condition_fields, never_goes_o
 from wfc.rules.common.state import ScopeUse, scope_uses
 from wfc.rules.common.typed import finding, problems
 
-_NOTHING_KNOWN = Values(state=lambda name: types.ANY, least=lambda name: None)
+_NOTHING_KNOWN = Values(state=lambda name: types.ANY, inputs=lambda name, length: (-inf, inf))
 
 
 @rule("WF210", "constant-condition", Severity.WARNING, fix="unsafe")

@@ -17,6 +17,9 @@ inputs:
   other: {type: boolean, default: false}
   rounds: {type: number, default: 2}
   least: {type: number, default: 2, validation: {min: 1}}
+  picked: {type: integer, required: true, enum: [2, 4]}
+  some: {type: array, required: true, min_items: 1}
+  any: {type: array, required: true}
 """
 READ = '{id: read, type: return, needs_state: [made], value: "{{ state.made.response }}"}'
 MAKE = "{id: make, type: delegate, instructions: Make it., output_to: made}"
@@ -131,6 +134,88 @@ def test_a_loop_that_certainly_takes_a_turn_has_written_what_its_steps_write(lim
     - {READ}
     """
     assert len(found(steps, "initial_state: {tries: 0}\n")) == count
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "state.tries < inputs.picked",
+        "inputs.picked > state.tries",
+        "state.tries < inputs.some | length",
+        "state.tries < (inputs.some | length)",
+        "state.tries + 1 < 5",
+        "state.tries * 2 < state.left - 1",
+        "-1 < state.tries",
+        "0 <= state.tries < 3",
+        "state.left > 0",
+        "state.phase in ['start', 'work']",
+        "state.phase not in ['done', 'failed']",
+        "state.phase != 'done'",
+        "state.queue",
+        "state.queue | length",
+        "state.queue | length > 0",
+        "not state.queue | length == 0",
+        "state.phase | length > 3",
+        "not state.stop",
+        "state.stop == false",
+        "state.result is none or state.result.exit_code",
+        "state.result is none",
+        "true",
+    ],
+)
+def test_a_loop_whose_condition_holds_at_first_has_written_what_its_steps_write(condition: str) -> None:
+    assert found(_loop(condition), _START) == []
+
+
+@pytest.mark.parametrize(
+    "condition",
+    [
+        "state.tries < inputs.rounds",
+        "state.tries < inputs.any | length",
+        "state.tries + 5 < 5",
+        "(state.half | int) > 0",
+        "0 < state.tries < 3",
+        "state.left < 0",
+        "state.phase in ['work']",
+        "state.phase in inputs.any",
+        "state.phase | length > 5",
+        "inputs.any",
+        "state.stop",
+        "state.result is not none",
+        "state.tries < state.phase",
+    ],
+)
+def test_a_loop_whose_condition_may_fail_at_first_may_not_have_written_anything(condition: str) -> None:
+    assert len([one for one in found(_loop(condition), _START) if one.startswith("WF305")]) == 1
+
+
+_START = (
+    "initial_state: {tries: 0, left: 3, half: 0.5, phase: start, queue: [a, b], stop: false, result: null}\n"
+)
+
+
+def _loop(condition: str) -> str:
+    return f"""
+    - id: loop
+      type: while
+      needs_state: [half, left, phase, queue, result, stop, tries]
+      if: "{{{{ {condition} }}}}"
+      max_iterations: 5
+      steps:
+        - {MAKE}
+        - {{id: run, type: shell, command: make, output_to: result}}
+        - id: count
+          type: set_state
+          needs_state: [left, queue, tries]
+          updates:
+            tries: "{{{{ state.tries + 1 }}}}"
+            left: "{{{{ state.left - 1 }}}}"
+            queue: "{{{{ state.queue[1:] }}}}"
+            stop: "{{{{ inputs.gate }}}}"
+            half: 0.25
+            phase: "{{{{ 'done' if inputs.gate else 'work' }}}}"
+    - {READ}
+    """
 
 
 def test_a_jump_back_brings_what_was_written_on_the_way() -> None:

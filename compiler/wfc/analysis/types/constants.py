@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf, isfinite, isinf
 from typing import TYPE_CHECKING
 
 from jinja2 import nodes
 
 from wfc.analysis.types.environment import TIGHT, Change, Kind, Path
-from wfc.analysis.types.lattice import UNDEFINED, always_true, describe, kind_of, options, without
+from wfc.analysis.types.lattice import (
+    EMPTY_LIST,
+    UNDEFINED,
+    always_true,
+    describe,
+    kind_of,
+    least_of,
+    options,
+    without,
+)
 from wfc.language.types import BOOL, NULL, Choice, Exact, Record, Type
 from wfc.struct import struct
 from wfc_runtime.expr.filters.data import FALSE_WORDS, TRUE_WORDS
@@ -134,12 +144,11 @@ def _flag_meant(walk: Inference, node: nodes.Expr, kind: Type) -> dict[str, obje
 
 # Outcomes that follow from known values: `state.tries < 3` right after tries was set to 0.
 
-_SIGNS: dict[str, Callable[[float, float], bool]] = {
-    "lt": lambda one, other: one < other,
-    "lteq": lambda one, other: one <= other,
-    "gt": lambda one, other: one > other,
-    "gteq": lambda one, other: one >= other,
-}
+Range = tuple[float, float]
+"""The smallest and the largest value that a number may have."""
+_LARGEST = 1 << 50
+"""Larger integers are not exact as floats."""
+_UNBOUNDED: Range = (-inf, inf)
 
 
 @struct(frozen=True)
@@ -147,29 +156,35 @@ class Values:
     """The values known at a point."""
 
     state: Callable[[str], Type]
-    least: Callable[[str], float | None]
-    """The smallest value that an input may have."""
+    inputs: Callable[[str, bool], Range]
+    """The bounds of an input that is a number or, if the second argument is true, of the length of an input."""
 
 
 def decide(node: nodes.Expr, values: Values) -> bool | None:
     """The outcome of a condition; None if it is not known."""
     match node:
         case nodes.Not():
-            inner = decide(node.node, values)
-            return None if inner is None else not inner
+            return _opposite(decide(node.node, values))
         case nodes.And():
             return _both(decide(node.left, values), decide(node.right, values))
         case nodes.Or():
             found = _both(_opposite(decide(node.left, values)), _opposite(decide(node.right, values)))
             return _opposite(found)
-        case nodes.Compare() if len(node.ops) == 1:
-            return _compared(node.expr, node.ops[0].op, node.ops[0].expr, values)
+        case nodes.Compare():
+            return _compared(node, values)
         case nodes.Test() if node.name in ("none", "defined", "undefined"):
             return _tested(node, values)
     kind = _type_of(node, values)
-    if kind == NULL:
-        return False
-    return bool(kind.value) if isinstance(kind, Exact) else None
+    if kind is not None:
+        return _truth_of(kind)
+    least, most = _range(node, values)
+    return True if least > 0 or most < 0 else False if least == most == 0 else None
+
+
+def _truth_of(kind: Type) -> bool | None:
+    if isinstance(kind, Exact):
+        return bool(kind.value)
+    return False if kind in (NULL, EMPTY_LIST) else True if least_of(kind) else None
 
 
 def _both(one: bool | None, other: bool | None) -> bool | None:
@@ -198,36 +213,98 @@ def _tested(node: nodes.Test, values: Values) -> bool | None:
     return (kind == UNDEFINED) == (node.name == "undefined")
 
 
-def _compared(left: nodes.Expr, sign: str, right: nodes.Expr, values: Values) -> bool | None:
-    one, other = _type_of(left, values), _type_of(right, values)
-    if isinstance(one, Exact) and isinstance(other, Exact):
-        return _compare_values(one, sign, other)
-    if isinstance(one, Exact) and sign in ("lt", "lteq"):
-        least = _least(right, values)
-        return (
-            True if least is not None and _is_number(one) and _SIGNS[sign](float(one.value), least) else None
-        )
-    if NULL in (one, other) and sign in ("eq", "ne") and (isinstance(one, Exact) or isinstance(other, Exact)):
-        return sign == "ne"
-    return sign == "eq" if one == other == NULL and sign in ("eq", "ne") else None
+def _compared(node: nodes.Compare, values: Values) -> bool | None:
+    """The outcome of a comparison. `a < b < c` holds if both of its parts do."""
+    found: bool | None = True
+    left = node.expr
+    for operand in node.ops:
+        found = _both(found, _pair(left, operand.op, operand.expr, values))
+        left = operand.expr
+    return found
 
 
-def _compare_values(one: Exact, sign: str, other: Exact) -> bool | None:
+def _pair(left: nodes.Expr, sign: str, right: nodes.Expr, values: Values) -> bool | None:
+    if sign in ("in", "notin"):
+        there = _member(left, right, values)
+        return there if sign == "in" else _opposite(there)
     if sign in ("eq", "ne"):
-        return (one.value == other.value) == (sign == "eq")
-    if sign in _SIGNS and _is_number(one) and _is_number(other):
-        return _SIGNS[sign](float(one.value), float(other.value))
-    return None
+        same = _same(left, right, values)
+        return same if sign == "eq" else _opposite(same)
+    if sign in ("gt", "gteq"):
+        left, right, sign = right, left, "lt" if sign == "gt" else "lteq"
+    (least, most), (other_least, other_most) = _range(left, values), _range(right, values)
+    if most < other_least or (sign == "lteq" and most == other_least):
+        return True
+    return False if least > other_most or (sign == "lt" and least == other_most) else None
 
 
-def _is_number(value: Exact) -> bool:
-    # Larger integers are not exact as floats, and very large ones raise OverflowError.
-    return not isinstance(value.value, str) and abs(value.value) < 1 << 50
+def _same(left: nodes.Expr, right: nodes.Expr, values: Values) -> bool | None:
+    one, other = _type_of(left, values), _type_of(right, values)
+    if all(isinstance(kind, Exact) or kind == NULL for kind in (one, other)):
+        return _value_of(one) == _value_of(other)
+    (least, most), (other_least, other_most) = _range(left, values), _range(right, values)
+    if most < other_least or other_most < least:
+        return False
+    return True if least == most == other_least == other_most else None
 
 
-def _least(node: nodes.Expr, values: Values) -> float | None:
-    if isinstance(node, nodes.Filter) and node.name == "int" and node.node is not None:
-        node = node.node
+def _member(node: nodes.Expr, listed: nodes.Expr, values: Values) -> bool | None:
+    """Whether a known value is one of the constants of a list."""
+    kind = _type_of(node, values)
+    if not isinstance(listed, nodes.List | nodes.Tuple) or not (isinstance(kind, Exact) or kind == NULL):
+        return None
+    constants = [item.value for item in listed.items if isinstance(item, nodes.Const)]
+    if _value_of(kind) in constants:
+        return True
+    return False if len(constants) == len(listed.items) else None
+
+
+def _value_of(kind: Type | None) -> object:
+    return kind.value if isinstance(kind, Exact) else None
+
+
+def _range(node: nodes.Expr, values: Values) -> Range:
+    """The bounds of a number."""
+    match node:
+        case nodes.Neg():
+            least, most = _range(node.node, values)
+            return -most, -least
+        case nodes.Add() | nodes.Sub() | nodes.Mul():
+            return _computed(node, _range(node.left, values), _range(node.right, values))
+        case nodes.Filter(name="length" | "count") if node.node is not None:
+            return _length(node.node, values)
+        case nodes.Filter(name="int") if node.node is not None:
+            least, most = _range(node.node, values)
+            return _whole(least), _whole(most)
+        case nodes.Getattr() if isinstance(node.node, nodes.Name) and node.node.name == "inputs":
+            return values.inputs(node.attr, False)
+    kind = _type_of(node, values)
+    found = [_value_of(option) for option in options(kind)] if kind is not None else [None]
+    numbers = [float(one) for one in found if isinstance(one, int | float) and abs(one) < _LARGEST]
+    return (min(numbers), max(numbers)) if len(numbers) == len(found) else _UNBOUNDED
+
+
+def _whole(bound: float) -> float:
+    """What the filter `int` makes of it: it rounds towards zero."""
+    return float(int(bound)) if isfinite(bound) else bound
+
+
+def _length(node: nodes.Expr, values: Values) -> Range:
     if isinstance(node, nodes.Getattr) and isinstance(node.node, nodes.Name) and node.node.name == "inputs":
-        return values.least(node.attr)
-    return None
+        return values.inputs(node.attr, True)
+    kind = _type_of(node, values)
+    if kind is None:
+        return 0, inf
+    is_exact = isinstance(_value_of(kind), str) or kind == EMPTY_LIST
+    return least_of(kind), least_of(kind) if is_exact else inf
+
+
+def _computed(node: nodes.BinExpr, left: Range, right: Range) -> Range:
+    if isinstance(node, nodes.Add):
+        return left[0] + right[0], left[1] + right[1]
+    if isinstance(node, nodes.Sub):
+        return left[0] - right[1], left[1] - right[0]
+    if any(isinf(bound) for bound in (*left, *right)):
+        return _UNBOUNDED
+    products = [one * other for one in left for other in right]
+    return min(products), max(products)

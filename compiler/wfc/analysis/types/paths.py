@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 
 from wfc.analysis.control_flow import Flow, FlowEdge
-from wfc.analysis.types.constants import Values, decide
+from wfc.analysis.types.constants import Range, Values, decide
 from wfc.analysis.types.environment import Held
 from wfc.analysis.types.reaching import StateFlow
 from wfc.caching import cached_property
@@ -44,9 +44,9 @@ class _Place:
 class Paths:
     """Searches backward, one field at a time. All searches of a scope share a budget, which keeps them linear."""
 
-    def __init__(self, states: StateFlow, least: Callable[[str], float | None]) -> None:
+    def __init__(self, states: StateFlow, inputs: Callable[[str, bool], Range]) -> None:
         self._states = states
-        self._least = least
+        self._inputs = inputs
         self._flow: Flow = states.flow
         self._budget = 2_000 + 40 * len(states.flow.edges)
         self._telling = 0
@@ -139,7 +139,7 @@ class Paths:
             lambda field: (
                 self._states.definitions.type_of(reach & masks.get(field, 0)) if field in masks else ANY
             ),
-            self._least,
+            self._inputs,
         )
         return any(decide(clause.node, values) is (not clause.outcome) for clause in clauses)
 

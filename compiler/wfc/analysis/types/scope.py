@@ -11,11 +11,12 @@ import re
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import field
+from math import inf
 
 from wfc.analysis.control_flow import Flow
 from wfc.analysis.types.builtins import item_of
 from wfc.analysis.types.conditions import Place, StepTexts, texts_of
-from wfc.analysis.types.constants import values_of
+from wfc.analysis.types.constants import Range, values_of
 from wfc.analysis.types.environment import Environment, Kind, Path, Problem, Surroundings
 from wfc.analysis.types.expressions import Inference
 from wfc.analysis.types.lattice import (
@@ -71,13 +72,23 @@ def _is_number(value: object) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool)
 
 
-def least_of_input(scope: Scope, name: str) -> float | None:
-    """The smallest value that the declaration of an input allows, if it sets one."""
+def bounds_of_input(scope: Scope, name: str, length: bool) -> Range:
+    """The bounds that the declaration of an input sets for its value or its length."""
     decl = scope.declared_inputs.get(name)
-    least = decl.rule_value("min") if decl is not None and decl.kind in NUMERIC else None
-    if not isinstance(least, int | float) or abs(least) >= 1 << 50:
-        return None
-    return float(least)
+    if decl is None or length == (decl.kind in NUMERIC):
+        return (0, inf) if length else (-inf, inf)
+    enum = decl.rule_value("enum")
+    if not length and isinstance(enum, list) and enum and all(map(_is_number, enum)):
+        return _bound(min(enum), -inf), _bound(max(enum), inf)
+    least, most = ("min_items", "max_items") if decl.kind == "array" else ("min_length", "max_length")
+    names = (least, most) if length else ("min", "max")
+    lowest = 0.0 if length else -inf
+    return _bound(decl.rule_value(names[0]), lowest), _bound(decl.rule_value(names[1]), inf)
+
+
+def _bound(value: object, otherwise: float) -> float:
+    # Larger integers are not exact as floats, and very large ones raise OverflowError.
+    return float(value) if isinstance(value, int | float) and abs(value) < 1 << 50 else otherwise
 
 
 def nonempty_inputs(scope: Scope) -> frozenset[Path]:

@@ -17,7 +17,7 @@ from wfc.analysis.types.environment import Problem
 from wfc.analysis.types.lattice import EMPTY_OBJECT, UNDEFINED, join, options, plain, stored, without
 from wfc.analysis.types.paths import Paths
 from wfc.analysis.types.reaching import Children, Definition, StateFlow, child_names, with_failures
-from wfc.analysis.types.scope import Misfit, ScopeInference, TextTypes, least_of_input, misfits, type_of_tree
+from wfc.analysis.types.scope import Misfit, ScopeInference, TextTypes, bounds_of_input, misfits, type_of_tree
 from wfc.caching import cached_per_file, cached_property
 from wfc.ir import Chart, Module
 from wfc.language.ast import Scope, Task, Workflow
@@ -183,7 +183,7 @@ class ScopeTypes:
 
     @cached_property
     def ways(self) -> Paths:
-        return Paths(self.states, lambda name: least_of_input(self.scope, name))
+        return Paths(self.states, lambda name, length: bounds_of_input(self.scope, name, length))
 
     def field_types(self) -> dict[str, Type]:
         """One type per field, for all values that are written to it."""
