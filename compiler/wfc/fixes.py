@@ -28,6 +28,7 @@ from wfc.checker import has_errors
 from wfc.findings import Diagnostic, Fix, Severity
 from wfc.ir import dump
 from wfc.project import SourceFile
+from wfc.yaml.nodes import nodes_of
 
 UNCOVERING = frozenset(
     {"WF002", "WF004", "WF006", "WF007", "WF009"}
@@ -270,9 +271,21 @@ class Comparison:
                 for fix in self._fixes
                 for start, end in self._written(fix)
             )
-            if inside or not self._uncovers:
+            if inside or not self._uncovers or self._misfits(one):
                 return f"it would bring {one.code}: {one.message}"
         return None
+
+    def _misfits(self, found: Diagnostic) -> bool:
+        """Whether a key that a fix has renamed does not take its value."""
+        places = (
+            {place for fix in self._fixes for place in self._written(fix)} if found.code == "WF006" else ()
+        )
+        return bool(places) and any(
+            (entry.key.span.start, entry.key.span.end) in places
+            and (entry.value.span.start, entry.value.span.end) == (found.span.start, found.span.end)
+            for mapping in nodes_of(self._after.file.document.root).mappings
+            for entry in mapping.entries
+        )
 
     def _altered(self) -> str | None:
         """Whether safe fixes of a file that compiled change more than the steps that they edit."""

@@ -218,3 +218,51 @@ def test_advice_puts_brackets_around_what_needs_them() -> None:
         one.help for one in check(whole(steps).replace(", required: true", "")) if one.code == "WF217"
     )
     assert help == "supply a fallback: `(inputs.text if inputs.flag else inputs.other) | default(..., true)`"
+
+
+def test_a_key_is_not_renamed_to_one_that_does_not_take_its_value() -> None:
+    steps = '  - {id: a, type: return, value: "{{ inputs.names }}"}\n'
+    text = whole(steps).replace("steps:", "inputs:\n  names: {type: array, items: {type: object}}\nsteps:")
+    result = fixed(text)
+    assert result.texts[W] == text
+    assert [one.reason[:20] for one in result.refused] == ["it would bring WF006"]
+    simple = text.replace("items: {type: object}", "items: object")
+    assert "item_type: object" in fixed(simple).texts[W]
+
+
+@pytest.mark.parametrize(
+    "step",
+    [
+        '{id: a, type: return, value: "${inputs.text}"}',
+        '{id: a, type: prompt, prompt_type: info, message: "Hello { inputs.text }"}',
+        '{id: a, type: mcp_call, tool: x.y, parameters: {"{{ inputs.text }}": 1}}',
+        '{id: a, type: return, value: {deep: [{"{{ inputs.text }}": 1}]}}',
+        '{id: a, type: return, value: "{{ inputs.text"}',
+    ],
+)
+def test_an_input_is_not_removed_where_a_reference_to_it_is_only_misspelt(step: str) -> None:
+    text = whole(f"  - {step}\n")
+    assert "WF309" not in codes(text)
+    assert fixed(text).texts[W] == text
+
+
+def test_a_field_is_not_removed_where_a_reference_to_it_is_only_misspelt() -> None:
+    steps = (
+        "  - {id: a, type: shell, command: make, output_to: built}\n"
+        '  - {id: b, type: return, needs_state: [built], value: {"{{ state.built.stdout }}": 1}}\n'
+    )
+    assert "output_to: built" in mended(steps)
+
+
+@pytest.mark.parametrize("written", ['"{goto: done}"', '"{ goto: done }"', "goto done", "goto: done", "done"])
+def test_a_jump_that_is_written_as_text_gets_advice_with_one_pair_of_braces(written: str) -> None:
+    value = written if written[0] == '"' else f'"{written}"'
+    steps = f"  - {{id: a, type: shell, command: make, on_error: {value}}}\n  - {{id: done, type: return}}\n"
+    assert [one.help for one in check(whole(steps))] == ["to go on with a step, write `{goto: done}`"]
+
+
+def test_a_value_behind_a_misspelt_filter_is_not_to_be_quoted_twice() -> None:
+    steps = '  - {id: a, type: shell, command: "echo -- {{ inputs.text | quote }}"}\n'
+    assert codes(whole(steps)) == ["WF203"]
+    assert mended(steps) == steps.replace("quote", "shquote")
+    assert codes(whole(steps.replace("quote", "trim"))) == ["WF501"]

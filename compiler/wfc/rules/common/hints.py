@@ -322,7 +322,7 @@ def _failure(key: str, kind: FieldType[Any], node: Node) -> str:
     if near:
         return f"did you mean `{near}`?"
     # `goto done` and `goto: done` in quotes name the step as well.
-    step = _GOTO.sub("", node.text.strip(), count=1)
+    step = _GOTO.sub("", node.text.strip(" {}"), count=1)
     return f"to go on with a step, write `{{goto: {excerpt(step) or '<step>'}}}`"
 
 

@@ -21,6 +21,7 @@ from wfc.rules.common.typed import edit_in
 from wfc.struct import struct
 from wfc.template import Template
 from wfc.yaml import Span
+from wfc_runtime.expr import FILTERS
 
 _FLAGS = {
     "cat": "AbeEnstTuv", "cd": "LP", "chmod": "Rcfv", "chown": "RHLPcfhv", "cp": "HLPRafilnprsuvx",
@@ -180,6 +181,9 @@ def command_holes(file: SourceFile) -> list[CommandHole]:
         text = step.command
         dashed: set[int] = set()
         for spot in spots_of(taint.pieces(step, text)) if text.template.ast is not None else ():
+            node = spot.hole.node
+            if isinstance(node, nodes.Filter) and node.name not in FILTERS:
+                continue  # WF203 reports it. It may be a misspelt `shquote`.
             quoted = spot.hole.quoted
             flow = quoted.whole if quoted is not None else spot.hole.flow
             if flow is not None:

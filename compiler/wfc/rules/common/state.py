@@ -18,6 +18,7 @@ from wfc.struct import struct
 from wfc.suggest import Nearest, did_you_mean
 from wfc.template import Read
 from wfc.yaml import Mapping, Node, Scalar, Sequence, Span
+from wfc.yaml.nodes import nodes_of
 
 
 class ScopeNames:
@@ -102,6 +103,7 @@ def _named(node: Node) -> Iterator[tuple[str, Span]]:
 
 
 _NO_WORD = pattern(r"\W")
+_MENTIONED = pattern(r"\b(?:inputs|state)\.([A-Za-z_]\w*)")
 
 
 def _text(node: Node | None) -> Iterator[tuple[str, Span]]:
@@ -313,11 +315,14 @@ def scope_uses(file: SourceFile) -> list[ScopeUse]:
     found = {scope: ScopeUse(scope, flow) for scope, flow in flows_of(file)}
     # A front end that could not make out a text has left it out.
     is_clear = not any(one.code == "WF201" for one in file.reports)
+    in_keys = set(_named_in_keys(file))
     for use in found.values():
         use.is_clear, use.is_whole = is_clear, bool(use.scope.block)
+        use.meant |= in_keys
         targets = Targets(use.scope)
         for step in use.scope.walk():
             _add(use, step)
+            use.meant.update(_named_as_text(file, step))
             if not all(targets.can_reach(step, word.text) for _, word in step.jumps()):
                 use.is_clear = False
     for access in state_access(file):
@@ -358,6 +363,24 @@ def _add(use: ScopeUse, step: Step) -> None:
                 use.meant |= {name} - use.scope.declared_inputs.keys()
             elif read.root not in ("state", "inputs"):
                 (use.bare if read.root in given else use.meant).add(read.root)
+
+
+def _named_in_keys(file: SourceFile) -> Iterator[str]:
+    """The names in keys that are templates (WF013)."""
+    for mapping in nodes_of(file.document.root).mappings:
+        for entry in mapping.entries:
+            if file.language.is_template(entry.key.text):
+                yield from _MENTIONED.findall(entry.key.text)
+
+
+def _named_as_text(file: SourceFile, step: Step) -> Iterator[str]:
+    """The names in references that are only text, because they are in the notation of another language (WF219)."""
+    foreign = file.language.foreign_reference
+    if foreign is None:
+        return
+    for text in step.texts():
+        for found in foreign.finditer(text.node.text) if text.is_text else ():
+            yield found[1].split(".")[1]
 
 
 def _add_unread(use: ScopeUse, node: Node) -> None:
