@@ -213,6 +213,26 @@ def leave_braces_open(file: SourceFile) -> Iterator[Seed]:
         yield Seed(step.name, f"{_short(span)} without its end", (Change(span.end - 2, span.end, ""),))
 
 
+_REFERENCE = re.compile(r"\{\{ ((?:inputs|state)\.[\w.]+) \}\}")
+
+
+def _references(file: SourceFile, form: str) -> Iterator[Seed]:
+    """Each `{{ inputs.name }}` in another notation."""
+    for step, text in texts(file):
+        for found in _REFERENCE.finditer(text.template.text):
+            yield replace(step, text.at(*found.span()), form % found[1])
+
+
+@mistake(Where.HERE)
+def write_one_brace_instead_of_two(file: SourceFile) -> Iterator[Seed]:
+    yield from _references(file, "{ %s }")
+
+
+@mistake(Where.HERE)
+def write_a_reference_as_in_blocks(file: SourceFile) -> Iterator[Seed]:
+    yield from _references(file, "${%s}")
+
+
 @mistake(Where.STEP)
 def leave_a_bracket_or_quote_open(file: SourceFile) -> Iterator[Seed]:
     for step, span in _holes(file):
